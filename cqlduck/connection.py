@@ -1,0 +1,529 @@
+"""The public face: `connect` and `Connection`.
+
+A call that changes something goes through the engine, one at a time. A call that reads runs on a
+connection of its own and returns a DuckDB relation over a copy, so that it stays as it was when
+time goes on, and may be read while a tick runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck import dml, ingest
+from cqlduck.engine import MAX_TICK, Engine
+from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, ParseError
+from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.syntax import (
+    AlterQuery,
+    CreateQuery,
+    CreateRelation,
+    CreateStream,
+    Dml,
+    Drop,
+    Explain,
+    Show,
+    Sql,
+    Statement,
+)
+from cqlduck.rewrite.time import parse_duration
+from cqlduck.scheduler import Scheduler
+from cqlduck.state import answers, queues, snapshot
+from cqlduck.state.connection import Database
+from cqlduck.state.queues import Taken
+
+SETTINGS = (
+    "drop_zone",
+    "granularity",
+    "history",
+    "instant",
+    "max_tick",
+    "memory_limit",
+    "strict",
+    "threads",
+    "trace",
+    "window_edge",
+)
+_READING = ("SELECT", "EXPLAIN", "RELATION")
+
+
+def connect(database: str | os.PathLike[str] = ":memory:", **settings: Any) -> Connection:
+    """Open a database, in memory or in a file; a file goes on where it stopped.
+
+    Args:
+        database: A path, or ':memory:'.
+        **settings: `granularity` ('1 second'; wall-clock time only), `instant` (what an instant of
+            integer time stands for), `window_edge` ('closed' or 'half_open'): for the life of the
+            database. `max_tick` (elements a tick takes in at most), `memory_limit` ('2GB'),
+            `threads`, `strict` (wrong retractions are errors), `history` (how long changes are
+            kept, '1 day'), `drop_zone` (the folder that FROM is relative to), `trace` (called with
+            every SQL statement and its parameters): for this connection.
+
+    Raises:
+        DatabaseError: The file is in use or no database, or was made with other settings.
+        Error: A setting that there is not.
+    """
+    unknown = sorted(set(settings) - set(SETTINGS))
+    if unknown:
+        raise Error(f"there is no setting {unknown[0]}", hint=f"settings: {', '.join(SETTINGS)}")
+    return Connection(database, settings)
+
+
+class Connection:
+    """One engine over one database; a context manager. `connect` makes it."""
+
+    def __init__(self, database: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+        """Open the database and read its catalogue."""
+        kept = _lasting(settings)
+        history = settings.get("history")
+        if history is not None:
+            parse_duration(str(history))
+        base = Database(
+            database,
+            memory_limit=settings.get("memory_limit"),
+            threads=settings.get("threads"),
+            trace=settings.get("trace"),
+        )
+        try:
+            self._engine = Engine(
+                base,
+                max_tick=int(settings.get("max_tick", MAX_TICK)),
+                strict=bool(settings.get("strict", False)),
+                history=None if history is None else str(history),
+                wanted=kept,
+            )
+        except BaseException:
+            base.close()
+            raise
+        zone = settings.get("drop_zone")
+        self.drop_zone = None if zone is None else Path(zone)
+        self._scheduler = Scheduler(self._engine, self.follow)
+
+    def __enter__(self) -> Connection:
+        """Return the connection itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connection."""
+        self.close()
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, for programs that watch its ticks (`engine.on_tick`)."""
+        return self._engine
+
+    def close(self) -> None:
+        """Stop the scheduler and close the database."""
+        self._scheduler.stop()
+        self._engine.close()
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def execute(
+        self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyRelation | None:
+        """Run CQL and DuckDB statements; all of them or none.
+
+        INSERT on streams and relations, UPDATE and DELETE on relations become elements.
+
+        Args:
+            text: Statements, separated by semicolons.
+            parameters: Values for `?` or `$name` in a single statement.
+
+        Returns:
+            The last statement's rows, or None if it has none.
+
+        Raises:
+            Error: Of the family, with the place in `text`; nothing of `text` was done.
+        """
+        statements = parse_script(text)
+        if parameters is not None and len(statements) > 1:
+            raise Error("parameters need a single statement", hint="run the statements one by one")
+        result: duckdb.DuckDBPyRelation | None = None
+        with self._engine.lock:
+            with self._engine.changing():
+                for statement in statements:
+                    try:
+                        result = self._statement(statement, parameters)
+                    except duckdb.Error as error:
+                        raise _from_duckdb(error, text, statement.offset) from error
+                    except Error as error:
+                        raise _placed(error, statement, text) from error
+            return result
+
+    def _statement(
+        self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any] | None
+    ) -> duckdb.DuckDBPyRelation | None:
+        engine = self._engine
+        match statement:
+            case CreateStream() | CreateRelation():
+                engine.create_input(statement)
+            case CreateQuery():
+                engine.create_query(statement)
+            case Drop():
+                engine.drop(statement)
+            case AlterQuery():
+                if statement.action == "SET":
+                    raise NotSupportedError(
+                        "ALTER CONTINUOUS QUERY … SET is not supported yet",
+                        hint="ACTIVATE and DEACTIVATE are there",
+                    )
+                engine.set_active(statement.name, statement.action == "ACTIVATE")
+            case Show():
+                view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
+                return self._kept(f"SELECT * FROM cql.{view[statement.kind]}")
+            case Explain():
+                return self._text(self.explain(statement.name))
+            case Dml():
+                name = statement.name.lower()
+                if name in engine.catalogue.inputs or name in engine.catalogue.queries:
+                    dml.run(engine, statement, parameters)
+                    return None
+                return self._sql_statement(statement.text, parameters)
+            case Sql():
+                return self._sql_statement(statement.text, parameters)
+        return None
+
+    def _sql_statement(
+        self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None
+    ) -> duckdb.DuckDBPyRelation | None:
+        """Run a statement of DuckDB's own inside the change; return its rows, if it has any."""
+        words = text.split(None, 1)
+        if words and words[0].upper().rstrip(";") in (
+            "BEGIN",
+            "COMMIT",
+            "ROLLBACK",
+            "START",
+            "ABORT",
+        ):
+            raise NotSupportedError(
+                f"{words[0].upper()} is not supported",
+                hint="each execute is a transaction of its own",
+            )
+        if _reads(text):
+            return self._kept(text, parameters)
+        self._engine.database.execute(text, parameters)
+        return None
+
+    def _kept(
+        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        """Run a reading statement in the engine's own transaction; return a copy of its rows."""
+        return _relation(self._engine.database.arrow(query, parameters))
+
+    def _text(self, text: str) -> duckdb.DuckDBPyRelation:
+        return _relation(pa.table({"explain": text.splitlines()}))
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def append(self, name: str, data: Any, at: Any = None) -> int:
+        """Append elements to a stream, or insertions to a relation, in arrival order.
+
+        Args:
+            name: The stream or relation.
+            data: Rows (tuples or dicts), a pandas or polars frame, Arrow, or a DuckDB relation.
+            at: The instant of all rows, or one for each, where the data has no timestamps: ints on
+                integer time; datetimes, dates or texts, in UTC, on wall-clock time.
+
+        Returns:
+            How many elements were taken; late ones under DROP or KEEP are not.
+
+        Raises:
+            CatalogError: There is no such stream or relation.
+            LateError: Rows at or before the heartbeat; nothing was taken.
+            DataError: Rows that do not fit; nothing was taken.
+        """
+        return self._append(name, data, at, "+").taken
+
+    def retract(self, name: str, data: Any, at: Any = None) -> int:
+        """Delete tuples from a relation; a retraction of what is not there goes to `cql.late`.
+
+        Raises:
+            DataError: It is a stream, or rows do not fit; nothing was taken.
+        """
+        thing = self._engine.input(name)
+        if thing.kind == "stream":
+            raise DataError(
+                f"{name} is a stream, and a stream only grows",
+                hint="retract from a relation; a window forgets a stream's tuples by itself",
+            )
+        return self._append(name, data, at, "-").taken
+
+    def _append(self, name: str, data: Any, at: Any, operation: str) -> Taken:
+        engine = self._engine
+        with engine.changing():
+            thing = engine.input(name)
+            ingest.stage(engine, thing, data, at, operation)
+            return engine.accept(thing)
+
+    def heartbeat(self, name: str, to: Any) -> None:
+        """Promise that no element at or before `to` is still to come to an input."""
+        engine = self._engine
+        with engine.changing():
+            thing = engine.input(name)
+            engine.raise_heartbeat(thing, ingest.heartbeat_instant(engine, to))
+            engine.save(thing)
+
+    def advance(self, to: Any = None) -> Any:
+        """Give every input the heartbeat `to`, then bring all queries as far as heartbeats allow.
+
+        Returns:
+            The least frontier of the active queries (an int, or a datetime in UTC), or None.
+        """
+        engine = self._engine
+        with engine.lock:
+            if to is not None:
+                with engine.changing():
+                    instant = ingest.heartbeat_instant(engine, to)
+                    for thing in engine.catalogue.inputs.values():
+                        engine.raise_heartbeat(thing, instant)
+                    engine.save(*engine.catalogue.inputs.values())
+            engine.run()
+            return queues.public(engine.clock, engine.frontier())
+
+    def follow(self, *, limit: int | None = None) -> int:
+        """Take what is new in the drop zone and advance; return the number of batches taken.
+
+        Args:
+            limit: How many batches of each input to take at most.
+        """
+        from cqlduck.sources.follow import take
+
+        if self.drop_zone is None:
+            self._engine.run()
+            return 0
+        return take(self._engine, self.drop_zone, limit)
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def table(self, query: str) -> duckdb.DuckDBPyRelation:
+        """Return the answer at the frontier; of a query that yields a stream, its elements."""
+        with self._engine.lock:
+            found = self._engine.query(query)
+            return self._read(answers.answer_sql(self._engine.clock, found))
+
+    def as_of(self, query: str, t: Any) -> duckdb.DuckDBPyRelation:
+        """Return the answer at an instant of kept history.
+
+        Raises:
+            DataError: The instant is after the frontier or before kept history.
+        """
+        engine = self._engine
+        with engine.lock:
+            found = engine.query(query)
+            instant = queues.instant_of(engine.clock, ingest.raw_time(engine, t))
+            if found.frontier is None or instant > found.frontier:
+                raise DataError(
+                    f"{query} has no answer at {t} yet; its frontier is "
+                    f"{engine.shown(found.frontier)}",
+                    hint="advance first",
+                )
+            if found.history_from is not None and instant < found.history_from:
+                raise DataError(
+                    f"the history of {query} begins at {engine.shown(found.history_from)}",
+                    hint="the setting history says how long changes are kept",
+                )
+            return self._read(answers.answer_sql(engine.clock, found, instant))
+
+    def changes(self, query: str, since: Any = None, until: Any = None) -> duckdb.DuckDBPyRelation:
+        """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
+        engine = self._engine
+        with engine.lock:
+            found = engine.query(query)
+            bounds = [
+                None if t is None else queues.instant_of(engine.clock, ingest.raw_time(engine, t))
+                for t in (since, until)
+            ]
+            start = found.history_from
+            if bounds[0] is not None and start is not None and bounds[0] < start:
+                raise DataError(
+                    f"the history of {query} begins at {engine.shown(start)}",
+                    hint="ask for changes since then",
+                )
+            return self._read(answers.changes_sql(engine.clock, found, bounds[0], bounds[1]))
+
+    def subscribe(self, query: str, since: Any = None) -> Iterator[pa.RecordBatch]:
+        """Yield the elements of a query as Arrow batches, one or more a tick, as ticks close.
+
+        Args:
+            query: The query.
+            since: Begin after this instant; by default after the frontier at the call.
+
+        Yields:
+            Batches with the query's columns, `_ts` and `_weight`. Waits for more only while the
+            scheduler runs, else ends.
+        """
+        engine = self._engine
+        with engine.lock:
+            found = engine.query(query)
+            if since is None:
+                position = found.frontier
+            else:
+                position = queues.instant_of(engine.clock, ingest.raw_time(engine, since))
+        return self._subscription(query, position)
+
+    def _subscription(self, query: str, position: int | None) -> Iterator[pa.RecordBatch]:
+        engine = self._engine
+        while not engine.closed:
+            batches: list[pa.RecordBatch] = []
+            with engine.lock:
+                if engine.closed:
+                    return
+                found = engine.query(query)
+                if found.frontier is not None and (position is None or found.frontier > position):
+                    sql = answers.changes_sql(engine.clock, found, position, found.frontier)
+                    batches = engine.database.arrow(sql).to_batches()
+                    position = found.frontier
+            yield from batches
+            if batches:
+                continue
+            with engine.changed:
+                if not self._scheduler.running:
+                    return
+                engine.changed.wait(timeout=1.0)
+
+    def sql(
+        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        """Run plain SQL that only reads; answers, streams and relations are views there.
+
+        Raises:
+            NotSupportedError: The statement changes something.
+            ParseError: DuckDB's own word on the query.
+        """
+        if not _reads(query):
+            raise NotSupportedError("sql() only reads", hint="changes go through execute()")
+        try:
+            return self._read(query, parameters)
+        except duckdb.Error as error:
+            raise _from_duckdb(error, query, 0) from error
+
+    def explain(self, query: str) -> str:
+        """Return the plan of a query and, for each operator, its SQL."""
+        engine = self._engine
+        with engine.lock:
+            found = engine.query(query)
+            return engine.compiled[found.name.lower()].explain()
+
+    def snapshot(self, path: str | os.PathLike[str]) -> Path:
+        """Write a consistent copy of the database, renamed into place; return its path."""
+        with self._engine.lock:
+            return snapshot.write(self._engine.database, path)
+
+    def _read(
+        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyRelation:
+        """Return a relation over a copy of what a query gives now, on a connection of its own."""
+        with self._engine.lock:
+            if self._engine.closed:
+                raise CatalogError("the connection is closed", hint="connect again")
+            reader = self._engine.database.reader()
+        if _is_select(query):
+            reader.execute(f"CREATE TEMP TABLE result AS {query.strip().rstrip(';')}", parameters)
+        else:
+            rows = reader.execute(query, parameters).to_arrow_table()
+            reader.register("rows_of_result", rows)
+            reader.execute("CREATE TEMP TABLE result AS SELECT * FROM rows_of_result")
+            reader.unregister("rows_of_result")
+        return reader.table("temp.result")
+
+    # -- the scheduler ----------------------------------------------------------------------------
+
+    def start(self, every: str = "1 second") -> None:
+        """Follow the drop zone and run ticks in the background."""
+        self._scheduler.start(every)
+
+    def stop(self) -> None:
+        """Stop what `start` started; a tick that runs is finished first."""
+        self._scheduler.stop()
+
+
+def _lasting(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that a database keeps for life, as texts."""
+    kept: dict[str, str] = {}
+    for name in ("granularity", "instant"):
+        if settings.get(name) is not None:
+            length = parse_duration(str(settings[name])).microseconds
+            if length is None or length < 1:
+                raise Error(f"{name} is a duration with a unit", hint=f"as in {name}='1 second'")
+            kept[name] = str(int(length))
+    edge = settings.get("window_edge")
+    if edge is not None:
+        if edge not in ("closed", "half_open"):
+            raise Error(f"window_edge is closed or half_open, not {edge}")
+        kept["window_edge"] = edge
+    return kept
+
+
+def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
+    own = duckdb.connect(":memory:")
+    own.register("rows_of_result", table)
+    own.execute("CREATE TEMP TABLE result AS SELECT * FROM rows_of_result")
+    return own.table("temp.result")
+
+
+def _statements(text: str) -> list[Any]:
+    try:
+        return list(duckdb.extract_statements(text))
+    except duckdb.Error as error:
+        raise _from_duckdb(error, text, 0) from error
+
+
+def _reads(text: str) -> bool:
+    """Return whether a single statement only reads."""
+    statements = _statements(text)
+    if len(statements) != 1:
+        raise Error("one statement at a time", hint="run the statements one by one")
+    return str(statements[0].type).split(".")[-1].removesuffix("_STATEMENT") in _READING
+
+
+def _is_select(text: str) -> bool:
+    kind = str(_statements(text)[0].type).split(".")[-1].removesuffix("_STATEMENT")
+    return kind in ("SELECT", "RELATION") and not re.match(
+        r"\s*(describe|show|summarize|pragma)\b", text, re.IGNORECASE
+    )
+
+
+_LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
+
+
+def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
+    """Return DuckDB's own error as one of ours, with the place in the text."""
+    message = str(error)
+    head = message.split("\n\nLINE ")[0].strip()
+    found = _LINE.search(message)
+    place = offset
+    if found:
+        shown = found[2]
+        column = len(found[3]) - len(f"LINE {found[1]}: ")
+        start = text.find(shown.strip("."), offset)
+        if start >= 0 and column >= 0:
+            place = start + column
+    first, _, rest = head.partition("\n")
+    return ParseError(
+        first.removeprefix("Binder Error: ").removeprefix("Parser Error: "),
+        hint=" ".join(rest.split()) or None,
+        text=text,
+        offset=min(place, max(len(text) - 1, 0)),
+    )
+
+
+def _placed(error: Error, statement: Statement, text: str) -> Error:
+    """Move an error's place from the body of a query to the whole text."""
+    if isinstance(statement, CreateQuery) and error.text == statement.body:
+        start = text.find(statement.body, statement.offset)
+        if start >= 0 and error.offset is not None:
+            error.text, error.offset = text, start + error.offset
+    return error.at(text, statement.offset)

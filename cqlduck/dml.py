@@ -1,0 +1,84 @@
+"""INSERT, UPDATE and DELETE on streams and relations, as elements.
+
+The statement runs, as it was written, on a temporary table of the same name: empty for a plain
+INSERT, else with the relation's content, what is pending included. The difference between before
+and after becomes elements at the first instant after the input's heartbeat, or at that of its
+latest pending element if later; the rows of a stream with TIMESTAMP BY carry their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cqlduck.engine import Engine
+from cqlduck.errors import CatalogError, NotSupportedError
+from cqlduck.rewrite.syntax import Dml, tokenize
+from cqlduck.state import queues, relations
+from cqlduck.state.catalog import Input, typed, weighted_rows
+from cqlduck.state.connection import quoted
+
+
+def run(
+    engine: Engine, statement: Dml, parameters: Sequence[Any] | Mapping[str, Any] | None
+) -> int:
+    """Run the statement inside a change; return the number of elements.
+
+    Raises:
+        CatalogError: The target is a continuous query.
+        NotSupportedError: UPDATE or DELETE on a stream.
+    """
+    if statement.name.lower() in engine.catalogue.queries:
+        raise CatalogError(
+            f"{statement.name} is a continuous query, whose answer follows from its inputs",
+            hint="change its streams and relations instead",
+        )
+    thing = engine.input(statement.name)
+    if thing.kind == "stream" and statement.kind != "INSERT":
+        raise NotSupportedError(
+            f"{statement.kind} on the stream {thing.name}: a stream only grows",
+            hint="a window forgets a stream's tuples by itself",
+        )
+    mentions = sum(t.text.lower() == thing.name.lower() for t in tokenize(statement.text))
+    whole = statement.kind != "INSERT" or mentions > 1
+    if whole and thing.kind == "stream":
+        raise NotSupportedError(
+            f"INSERT INTO {thing.name} that reads {thing.name}",
+            hint="read a continuous query over it instead",
+        )
+    database = engine.database
+    copy = quoted(thing.name)
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    database.execute(f"CREATE TEMP TABLE {copy} ({typed(thing.columns)})")
+    try:
+        if whole:
+            content = weighted_rows(thing.columns, relations.net_content(thing))
+            database.execute(f"CREATE OR REPLACE TEMP TABLE content_before AS {content}")
+            database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp.content_before")
+        database.execute(statement.text, parameters)
+        database.execute(
+            f"CREATE OR REPLACE TEMP TABLE content_after AS SELECT {listed} FROM temp.{copy}"
+        )
+    finally:
+        database.execute(f"DROP TABLE temp.{copy}")
+    return _taken(engine, thing, whole)
+
+
+def _taken(engine: Engine, thing: Input, whole: bool) -> int:
+    if thing.timestamp_by is not None:
+        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+        stamp = queues.raw_sql(engine.clock, quoted(own.name), own.type)
+    else:
+        stamp = f"{engine.next_instant(thing)}::BIGINT"
+    if not whole:
+        queues.stage(engine.database, thing, "temp.content_after", thing.columns, stamp, "'+'")
+        return engine.accept(thing).taken
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    source = (
+        f"(SELECT {listed}, '-' AS _sign FROM (SELECT {listed} FROM temp.content_before EXCEPT ALL "
+        f"SELECT {listed} FROM temp.content_after) AS gone UNION ALL SELECT {listed}, '+' FROM "
+        f"(SELECT {listed} FROM temp.content_after EXCEPT ALL SELECT {listed} FROM "
+        "temp.content_before) AS come) AS difference"
+    )
+    queues.stage(engine.database, thing, source, thing.columns, stamp, "_sign")
+    return engine.accept(thing).taken

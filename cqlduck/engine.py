@@ -1,0 +1,858 @@
+"""The engine: joins the catalogue, the rewriter and the state, and runs ticks.
+
+It guarantees that a tick is one transaction: what the drop zone gave, the closing of relations'
+instants, every query's statements, frontiers and bookkeeping are committed together. After a
+failure the catalogue in memory is read again from the database, so the two never differ.
+
+A query that fails is separated from the others: the tick is undone and run without it, and the
+query alone is advanced by halves to the last instant before the one that fails.
+"""
+
+from __future__ import annotations
+
+import threading
+import time as wall
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+
+from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error
+from cqlduck.rewrite import Compiled, compile_query
+from cqlduck.rewrite.aggregates import RECOMPUTED
+from cqlduck.rewrite.plan import Column, Source
+from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.syntax import CreateQuery, CreateRelation, CreateStream, Drop
+from cqlduck.rewrite.time import Clock
+from cqlduck.state import answers, catalog, queues, relations, retention, tick
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import Database, quoted
+from cqlduck.state.queues import Taken
+
+MAX_TICK = 2_000_000
+"""How many elements a tick takes in at most, unless one instant has more."""
+
+MAX_INSTANTS = 1_000_000
+"""How many instants a tick spans at most for a query that repeats a relation at each of them."""
+
+KEPT_TICKS = 10_000
+TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
+              "TIMESTAMP_NS")  # fmt: skip
+NOT_DETERMINISTIC = frozenset(
+    {"current_timestamp", "current_date", "current_time", "localtime", "localtimestamp", "now",
+     "random", "uuid", "gen_random_uuid", "today", "get_current_timestamp", "rand"}
+)  # fmt: skip
+SETTINGS = {"granularity": "1", "instant": "1000000", "window_edge": "closed"}
+
+
+@dataclass(frozen=True)
+class TickReport:
+    """What a tick did: for progress displays and `on_tick`."""
+
+    until: int
+    elements_in: int
+    elements_out: int
+    seconds: float
+
+
+@dataclass
+class _View:
+    """The catalogue as the binder sees it."""
+
+    engine: Engine
+    clock: Clock
+    half_open: bool
+    aggregates: frozenset[str]
+    volatile: frozenset[str]
+
+    def lookup(self, name: str) -> Source | None:
+        """Return the stream, relation or query of a name."""
+        found = self.engine.catalogue.inputs.get(name.lower())
+        if found is not None:
+            kind = "stream" if found.kind == "stream" else "relation"
+            return Source(found.name, kind, found.columns, found.table, False, found.timestamp_by)  # type: ignore[arg-type]
+        query = self.engine.catalogue.queries.get(name.lower())
+        if query is not None:
+            return Source(query.name, query.kind, query.columns, query.changes, True)  # type: ignore[arg-type]
+        return None
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a plain table or view has this name."""
+        try:
+            self.engine.database.execute(f"DESCRIBE SELECT * FROM {name}")
+        except duckdb.Error:
+            return False
+        return True
+
+    def names(self) -> Sequence[str]:
+        """Return all names."""
+        known = self.engine.catalogue
+        inputs = [thing.name for thing in known.inputs.values()]
+        return inputs + [query.name for query in known.queries.values()]
+
+    def describe(self, sql: str) -> Sequence[Column]:
+        """Return the columns of a SELECT.
+
+        Raises:
+            BindError: DuckDB's own word on a name or type that does not fit.
+        """
+        try:
+            return [Column(r[0], r[1]) for r in self.engine.database.rows(f"DESCRIBE {sql}")]
+        except duckdb.Error as error:
+            raise BindError(_first_line(error)) from error
+
+
+@dataclass
+class Engine:
+    """Runs continuous queries over one database."""
+
+    database: Database
+    max_tick: int = MAX_TICK
+    strict: bool = False
+    history: str | None = None
+    wanted: dict[str, str] = field(default_factory=dict)
+    catalogue: catalog.Catalogue = field(init=False)
+    compiled: dict[str, Compiled] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    closed: bool = False
+    on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
+    ticks: int = 0
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    _tails: dict[str, int] = field(default_factory=dict)
+    _taken: int = 0
+
+    def __post_init__(self) -> None:
+        """Read the catalogue and compile the queries that are there."""
+        self.catalogue = catalog.load(self.database)
+        functions = self.database.rows(
+            "SELECT lower(function_name), function_type = 'aggregate', "
+            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
+            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
+        )
+        self._aggregates = frozenset(r[0] for r in functions if r[1]) | RECOMPUTED
+        self._volatile = frozenset(r[0] for r in functions if r[2]) | NOT_DETERMINISTIC
+        self.ticks = int(
+            self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
+        )
+        self.configure(self.wanted)
+        self._compile_all()
+
+    # -- the frame of every change ----------------------------------------------------------------
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """One change at a time, in a transaction; after a failure the catalogue is as it was."""
+        with self.lock:
+            if self.closed:
+                raise DatabaseError("the connection is closed", hint="connect again")
+            outermost = self.database.depth == 0
+            try:
+                with self.database.transaction():
+                    yield
+            except BaseException:
+                if outermost:
+                    self._reload()
+                raise
+
+    def _reload(self) -> None:
+        self.catalogue = catalog.load(self.database)
+        self._tails.clear()
+        known = self.catalogue.queries
+        self.compiled = {name: c for name, c in self.compiled.items() if name in known}
+        for name, query in known.items():
+            if name not in self.compiled:
+                self.compiled[name] = self._compile(query.name, query.body)
+
+    def _compile_all(self) -> None:
+        self.compiled = {
+            name: self._compile(query.name, query.body)
+            for name, query in self.catalogue.queries.items()
+        }
+
+    # -- settings and time ------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        """The clock; integer time as long as nothing says otherwise."""
+        return self.catalogue.clock or self.catalogue.clock_of("integer")
+
+    def configure(self, wanted: dict[str, str]) -> None:
+        """Write the settings of a new database, or compare them with those it was made with.
+
+        Raises:
+            DatabaseError: A setting that a database keeps for life is another one.
+        """
+        with self.changing():
+            for name, default in SETTINGS.items():
+                have = self.catalogue.settings.get(name)
+                want = wanted.get(name)
+                if have is None:
+                    catalog.save_setting(
+                        self.database, self.catalogue, name, default if want is None else want
+                    )
+                elif want is not None and want != have:
+                    raise DatabaseError(
+                        f"the database has {name} = {have}, not {want}",
+                        hint=f"leave {name} out, or make a new database",
+                    )
+
+    def set_time(self, kind: str, why: str) -> None:
+        """Settle the kind of time, or refuse another one.
+
+        Raises:
+            DataError: The database has the other kind.
+        """
+        known = self.catalogue.settings.get("time")
+        if known == kind:
+            return
+        if known is not None:
+            words = {"integer": "integers", "wall": "wall-clock time"}
+            raise DataError(
+                f"the database's time is {words[known]}, and {why} is {words[kind]}",
+                hint="a database has one kind of time; use another database for the other",
+            )
+        catalog.save_setting(self.database, self.catalogue, "time", kind)
+        if kind == "wall":
+            for name, query in self.catalogue.queries.items():
+                self.compiled[name] = self._compile(query.name, query.body)
+                answers.view(self.database, self.clock, query)
+
+    # -- registration -----------------------------------------------------------------------------
+
+    def create_input(self, statement: CreateStream | CreateRelation) -> None:
+        """Register a stream or a relation.
+
+        Raises:
+            CatalogError: The name is taken.
+            BindError: A type that DuckDB does not know.
+        """
+        with self.changing():
+            kind = "stream" if isinstance(statement, CreateStream) else "relation"
+            if self._is_taken(statement.name, statement.if_not_exists, kind):
+                return
+            columns = self._typed(statement.columns)
+            thing = Input(self._position(), statement.name, kind, columns, source=statement.source)
+            if isinstance(statement, CreateStream):
+                thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
+                if thing.timestamp_by is not None:
+                    self._time_of(thing)
+                if statement.bound is not None:
+                    self._bound(thing, statement)
+                if thing.late == "AMEND":
+                    raise BindError(
+                        "LATE AMEND is not supported yet",
+                        hint="use KEEP, which stores late elements in cql.late",
+                    )
+            else:
+                thing.primary_key = statement.primary_key
+            catalog.create_input(self.database, thing)
+            self.catalogue.inputs[thing.name.lower()] = thing
+
+    def _time_of(self, thing: Input) -> None:
+        kind = next(c.type for c in thing.columns if c.name == thing.timestamp_by)
+        if kind in TIME_TYPES:
+            self.set_time("wall", f"{thing.timestamp_by} {kind}")
+        elif kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
+                      "UINTEGER"):  # fmt: skip
+            self.set_time("integer", f"{thing.timestamp_by} {kind}")
+        else:
+            raise BindError(
+                f"{thing.timestamp_by} is {kind}, which is no timestamp",
+                hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type",
+            )
+
+    def _bound(self, thing: Input, statement: CreateStream) -> None:
+        bound = statement.bound
+        assert bound is not None
+        if bound.instants is not None:
+            self.set_time("integer", "a bound without a unit")
+            thing.bound = int(bound.instants)
+            thing.bound_text = str(thing.bound)
+        else:
+            assert bound.microseconds is not None
+            micros = int(bound.microseconds)
+            thing.bound_text = f"{micros / 1e6:g} seconds"
+            if self.catalogue.settings.get("time") is None:
+                self.set_time("wall", "a bound with a unit")
+            integer = self.clock.kind == "integer"
+            thing.bound = micros // self.clock.instant if integer else micros
+
+    def _typed(self, columns: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:
+        typed = []
+        for name, kind in columns:
+            try:
+                row = self.database.rows(f"DESCRIBE SELECT CAST(NULL AS {kind}) AS c")[0]
+            except duckdb.Error as error:
+                raise BindError(
+                    f"column {name}: DuckDB does not know the type {kind}: {_first_line(error)}"
+                ) from error
+            typed.append(Column(name, row[1]))
+        return tuple(typed)
+
+    def _is_taken(self, name: str, allowed: bool, kind: str) -> bool:
+        """Refuse a name that is taken; return whether it may be left as it is."""
+        known = self.catalogue.inputs.get(name.lower()) or self.catalogue.queries.get(name.lower())
+        if known is not None:
+            same = isinstance(known, Input) and known.kind == kind
+            if allowed and same:
+                return True
+            what = known.kind if isinstance(known, Input) else "continuous query"
+            raise CatalogError(
+                f"{name} is there already, as a {what}", hint="choose another name, or drop it"
+            )
+        row = self.database.rows(
+            "SELECT table_type FROM information_schema.tables WHERE table_catalog = 'cqlduck' "
+            "AND table_schema = 'main' AND lower(table_name) = lower(?)",
+            [name],
+        )
+        if row:
+            raise CatalogError(
+                f"{name} is there already, as a table or view", hint="choose another name"
+            )
+        return False
+
+    def _position(self) -> int:
+        positions = [thing.position for thing in self.catalogue.inputs.values()]
+        positions += [query.position for query in self.catalogue.queries.values()]
+        return 1 + max(positions, default=0)
+
+    def create_query(self, statement: CreateQuery) -> None:
+        """Register a continuous query; it begins after the frontier of its inputs.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        with self.changing():
+            old = self.catalogue.queries.get(statement.name.lower())
+            if old is not None and statement.or_replace:
+                self._refuse_if_read(old.name)
+                self._drop_query(old)
+            self._is_taken(statement.name, False, "query")
+            for key, _ in statement.options:
+                raise BindError(f"WITH has no option {key}", hint="leave WITH out")
+            compiled = self._compile(statement.name, statement.body)
+            if compiled.counts_instants and self.catalogue.settings.get("time") is None:
+                self.set_time("integer", "a window without a unit")
+            inputs = tuple(source.name for source in compiled.sources.values())
+            query = Query(
+                self._position(),
+                statement.name,
+                statement.body,
+                compiled.kind,
+                compiled.columns,
+                inputs,
+                compiled.order,
+            )
+            query.since = query.frontier = self.target(query)
+            if query.since is not None:
+                forgotten = [i.forgotten for i in self._inputs_of(query) if i.forgotten is not None]
+                query.since = query.frontier = max([query.since, *forgotten])
+            answers.create(self.database, self.clock, query)
+            self._create_synopses(query, compiled)
+            catalog.insert(self.database, query)
+            self.catalogue.queries[query.name.lower()] = query
+            self.compiled[query.name.lower()] = compiled
+
+    def _compile(self, name: str, body: str) -> Compiled:
+        view = _View(self, self.clock, self.catalogue.half_open, self._aggregates, self._volatile)
+        return compile_query(name, body, view)
+
+    def _create_synopses(self, query: Query, compiled: Compiled) -> None:
+        for synopsis in compiled.synopses:
+            columns = catalog.typed(synopsis.columns)
+            name = f"cql_state.{quoted(synopsis.name)}"
+            self.database.execute(f"CREATE TABLE {name} ({columns})")
+            self.database.execute(
+                f"COMMENT ON TABLE {name} IS 'Synopsis ({synopsis.kind}) of operator "
+                f"{synopsis.operator} of a continuous query.'"
+            )
+            self.database.execute(
+                "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
+                [query.name, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
+                 synopsis.is_log],
+            )  # fmt: skip
+        for row in compiled.operators:
+            self.database.execute(
+                "INSERT INTO cql_state.operators VALUES (?, ?, ?, ?, ?, ?)",
+                [query.name, row.number, row.parent, row.kind, row.description, row.sql],
+            )
+
+    def drop(self, statement: Drop) -> None:
+        """Drop a stream, relation or query.
+
+        Raises:
+            CatalogError: It is not there, or a query reads it.
+        """
+        with self.changing():
+            key = statement.name.lower()
+            if statement.kind == "QUERY":
+                query = self.catalogue.queries.get(key)
+                if query is None:
+                    self._missing(
+                        statement, "continuous query", list(self.catalogue.queries.values())
+                    )
+                    return
+                self._refuse_if_read(query.name)
+                self._drop_query(query)
+                return
+            thing = self.catalogue.inputs.get(key)
+            kind = statement.kind.lower()
+            if thing is None or thing.kind != kind:
+                same = [i for i in self.catalogue.inputs.values() if i.kind == kind]
+                self._missing(statement, kind, same)
+                return
+            self._refuse_if_read(thing.name)
+            catalog.drop_input(self.database, thing)
+            del self.catalogue.inputs[key]
+
+    def _missing(self, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
+        if not statement.if_exists:
+            raise CatalogError(
+                f"there is no {kind} {statement.name}",
+                hint=suggestion(statement.name, [t.name for t in there], "there are"),
+            )
+
+    def _refuse_if_read(self, name: str) -> None:
+        readers = [q.name for q in self.catalogue.queries.values() if name in q.inputs]
+        if readers:
+            raise CatalogError(
+                f"{name} is read by {', '.join(readers)}", hint="drop these queries first"
+            )
+
+    def _drop_query(self, query: Query) -> None:
+        answers.drop(self.database, query)
+        for (table,) in self.database.rows(
+            "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
+        ):
+            self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
+        for table, column in (("queries", "name"), ("synopses", "query"), ("operators", "query")):
+            self.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
+        del self.catalogue.queries[query.name.lower()]
+        self.compiled.pop(query.name.lower(), None)
+        self._tails.pop(query.name, None)
+
+    def set_active(self, name: str, active: bool) -> None:
+        """Activate or deactivate a query; an inactive one stands still."""
+        with self.changing():
+            query = self.query(name)
+            query.state = "active" if active else "inactive"
+            query.error = None if active else query.error
+            catalog.save(self.database, [query])
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def input(self, name: str) -> Input:
+        """Return a stream or relation.
+
+        Raises:
+            CatalogError: There is none of this name.
+        """
+        found = self.catalogue.inputs.get(name.lower())
+        if found is None:
+            if name.lower() in self.catalogue.queries:
+                raise CatalogError(
+                    f"{name} is a continuous query, which makes its own elements",
+                    hint="append to a stream or relation",
+                )
+            known = [i.name for i in self.catalogue.inputs.values()]
+            raise CatalogError(
+                f"there is no stream or relation {name}",
+                hint=suggestion(name, known, "there are"),
+            )
+        return found
+
+    def query(self, name: str) -> Query:
+        """Return a continuous query.
+
+        Raises:
+            CatalogError: There is none of this name.
+        """
+        found = self.catalogue.queries.get(name.lower())
+        if found is None:
+            known = [q.name for q in self.catalogue.queries.values()]
+            hint = suggestion(name, known, "there are")
+            if name.lower() in self.catalogue.inputs:
+                hint = f"{name} is a stream or relation; look at it with sql('FROM {name}')"
+            raise CatalogError(f"there is no continuous query {name}", hint=hint)
+        return found
+
+    # -- heartbeats -------------------------------------------------------------------------------
+
+    def raise_heartbeat(self, thing: Input, instant: int) -> None:
+        """Promise that no element at or before an instant is still to come to an input."""
+        if thing.heartbeat is None or instant > thing.heartbeat:
+            thing.heartbeat = instant
+
+    def _inputs_of(self, query: Query) -> list[Input]:
+        """Return the streams and relations that a query reads, itself or through others."""
+        found: dict[str, Input] = {}
+        names = list(query.inputs)
+        while names:
+            name = names.pop()
+            if name.lower() in self.catalogue.inputs:
+                found[name] = self.catalogue.inputs[name.lower()]
+            else:
+                names += self.catalogue.queries[name.lower()].inputs
+        return list(found.values())
+
+    def target(self, query: Query) -> int | None:
+        """Return how far a query could go: the least heartbeat of its inputs, or None."""
+        inputs = self._inputs_of(query)
+        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
+        beats = [i.heartbeat for i in holding]
+        for name in query.inputs:
+            inner = self.catalogue.queries.get(name.lower())
+            if inner is not None and inner.state != "active":
+                beats.append(inner.frontier)
+        if any(beat is None for beat in beats):
+            return None
+        return min(beat for beat in beats if beat is not None)
+
+    def _time_begins(self, query: Query) -> int | None:
+        """Return the instant at which time begins for a query's inputs, or None."""
+        known = [i.first_instant for i in self._inputs_of(query) if i.first_instant is not None]
+        if self.clock.kind == "integer":
+            return min([0, *known])
+        return min(known) if known else None
+
+    # -- ticks ------------------------------------------------------------------------------------
+
+    def frontier(self) -> int | None:
+        """Return the least frontier of the active queries, or None."""
+        known = [q.frontier for q in self.catalogue.queries.values() if q.state == "active"]
+        if not known or any(f is None for f in known):
+            return None
+        return min(f for f in known if f is not None)
+
+    def run(self) -> None:
+        """Advance all queries as far as the heartbeats allow."""
+        with self.lock:
+            while self._behind():
+                self._step()
+
+    def _behind(self) -> bool:
+        for query in self.catalogue.queries.values():
+            if query.state == "active":
+                target = self.target(query)
+                if target is not None and (query.frontier is None or query.frontier < target):
+                    return True
+        return any(
+            thing.kind == "relation" and thing.heartbeat is not None and self._waits(thing)
+            for thing in self.catalogue.inputs.values()
+        )
+
+    def _waits(self, thing: Input) -> bool:
+        assert thing.heartbeat is not None
+        if thing.last_instant is None or thing.first_instant is None:
+            return False
+        return bool(
+            self.database.value(
+                f"SELECT EXISTS (SELECT 1 FROM cql_state.{quoted(thing.pending)} WHERE _ts <= ?)",
+                [thing.heartbeat],
+            )
+        )
+
+    def step(self, before: Callable[[], None]) -> None:
+        """Run `before`, which takes elements in, and one tick, in one transaction.
+
+        If a query fails in the tick, what was taken in is kept, and the failing query is set apart.
+        """
+        with self.lock:
+            if self._try_tick(set(), before) is not None:
+                with self.changing():
+                    before()
+                self._step()
+
+    def _step(self) -> None:
+        """Run one tick; separate a query that fails from the others."""
+        skip: set[str] = set()
+        while True:
+            failed = self._try_tick(skip)
+            if failed is None:
+                return
+            name, error = failed
+            skip.add(name)
+            self._advance_alone(name, error)
+
+    def _try_tick(
+        self, skip: set[str], before: Callable[[], None] | None = None
+    ) -> tuple[str, Exception] | None:
+        current: list[str] = []
+        try:
+            with self.changing():
+                if before is not None:
+                    before()
+                self._tick(skip, current)
+        except duckdb.Error as error:
+            if not current or not _is_the_querys(error):
+                raise _outside(error) from error
+            return current[-1], error
+        return None
+
+    def _tick(self, skip: set[str], current: list[str]) -> None:
+        started = wall.perf_counter()
+        active = [
+            q for q in self.catalogue.queries.values() if q.state == "active" and q.name not in skip
+        ]
+        until = self._bounded(active)
+        self._close_relations(active, until)
+        before = [q.frontier for q in active if q.frontier is not None]
+        elements = 0
+        moved = []
+        for query in active:
+            goal = self._goal(query, until)
+            if goal is None:
+                continue
+            current.append(query.name)
+            elements += self._run_query(query, goal)
+            current.pop()
+            moved.append(query)
+        self._finish(moved)
+        catalog.save(self.database, list(self.catalogue.inputs.values()))
+        catalog.save(self.database, moved)
+        seconds = wall.perf_counter() - started
+        reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
+        if reached is not None:
+            self._record(min(before, default=None), reached, len(moved), elements, seconds)
+        self._report(reached, elements, seconds)
+
+    def _goal(self, query: Query, until: int | None) -> int | None:
+        """Return where a tick brings a query, or None if it stays."""
+        target = self.target(query)
+        if target is None:
+            return None
+        goal = target if until is None else min(target, until)
+        return goal if query.frontier is None or goal > query.frontier else None
+
+    def _bounded(self, active: list[Query]) -> int | None:
+        """Return an instant up to which no more than `max_tick` elements are taken in."""
+        until: int | None = None
+        for thing in self.catalogue.inputs.values():
+            if thing.kind != "stream":
+                continue
+            readers = [q for q in active if thing in self._inputs_of(q)]
+            floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
+            if not readers or any(self.target(q) is None for q in readers):
+                continue
+            if thing.next_seq <= self.max_tick:
+                continue
+            low = "true" if floor is None else f"_ts > {floor}"
+            row = self.database.rows(
+                f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
+                f"ORDER BY _ts LIMIT 1 OFFSET {self.max_tick}"
+            )
+            if row:
+                bound = row[0][0] - 1 if floor is None or row[0][0] - 1 > floor else row[0][0]
+                until = bound if until is None else min(until, bound)
+        for query in active:
+            if self.compiled[query.name.lower()].repeats and query.frontier is not None:
+                bound = query.frontier + MAX_INSTANTS
+                until = bound if until is None else min(until, bound)
+        return until
+
+    def _close_relations(self, active: list[Query], until: int | None) -> None:
+        for thing in self.catalogue.inputs.values():
+            if thing.kind != "relation":
+                continue
+            goals = [
+                goal
+                for query in active
+                if thing in self._inputs_of(query)
+                and (goal := self._goal(query, until)) is not None
+            ]
+            if goals:
+                self.raise_heartbeat(thing, max(goals))
+            if thing.heartbeat is not None and thing.last_instant is not None:
+                relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
+
+    def _run_query(self, query: Query, goal: int) -> int:
+        begins = self._time_begins(query)
+        if query.begin_instant is None:
+            if begins is None or begins > goal:
+                query.frontier = goal
+                return 0
+            if query.since is not None:
+                begins = max(begins, query.since + 1)
+        compiled = self.compiled[query.name.lower()]
+        done = tick.run(self.database, query, compiled, goal, begins or 0)
+        self._tails[query.name] = self._tails.get(query.name, 0) + done.elements
+        return done.elements
+
+    def _finish(self, moved: list[Query]) -> None:
+        """Keep answers, stores and logs small."""
+        for query in moved:
+            if answers.settle(self.database, self.clock, query, self._tails.get(query.name, 0)):
+                self._tails[query.name] = 0
+            self._forget_history(query)
+            self._compact(query)
+        beats = [i.heartbeat for i in self.catalogue.inputs.values()]
+        if not moved or any(beat is None for beat in beats):
+            return
+        earliest = min(beat for beat in beats if beat is not None)
+        for thing in self.catalogue.inputs.values():
+            if thing.kind == "stream":
+                readers = [
+                    (q, self.compiled[q.name.lower()])
+                    for q in self.catalogue.queries.values()
+                    if thing.name in q.inputs
+                ]
+                retention.forget(self.database, thing, readers, earliest)
+
+    def _forget_history(self, query: Query) -> None:
+        if self.history is None or query.frontier is None:
+            return
+        from cqlduck.rewrite.time import parse_duration
+
+        span = self.clock.instants(parse_duration(self.history))
+        readers = [q.frontier for q in self.catalogue.queries.values() if query.name in q.inputs]
+        if any(f is None for f in readers):
+            return
+        until = min([query.frontier, *[f for f in readers if f is not None]]) - span
+        start = query.history_from if query.history_from is not None else query.begin_instant
+        if start is not None and until > start + max(span // 4, 1):
+            answers.forget_history(self.database, self.clock, query, until)
+
+    def _compact(self, query: Query) -> None:
+        compiled = self.compiled[query.name.lower()]
+        for synopsis in compiled.synopses:
+            if not synopsis.is_log or query.frontier is None:
+                continue
+            rows, last = self.database.rows(
+                f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
+                "FROM cql_state.synopses WHERE table_name = ?",
+                [synopsis.name],
+            )[0]
+            if rows > max(retention.LOG, 2 * last):
+                names = [c.name for c in synopsis.columns if c.name not in ("_ts", "_weight")]
+                retention.compact(self.database, synopsis.name, names, query.frontier)
+                self.database.execute(
+                    "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
+                    f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
+                    [synopsis.name],
+                )
+
+    def _record(
+        self, since: int | None, until: int, queries: int, elements: int, seconds: float
+    ) -> None:
+        number = self.ticks + 1
+        self.database.execute(
+            "INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?)",
+            [number, since, until, queries, elements, seconds],
+        )
+        if number % 1000 == 0:
+            self.database.execute(
+                "DELETE FROM cql_state.ticks WHERE number <= ?", [number - KEPT_TICKS]
+            )
+        self.ticks = number
+
+    def _report(self, until: int | None, elements: int, seconds: float) -> None:
+        taken, self._taken = self._taken, 0
+        if until is not None:
+            for listener in self.on_tick:
+                listener(TickReport(until, taken, elements, seconds))
+        with self.changed:
+            self.changed.notify_all()
+
+    def _advance_alone(self, name: str, error: Exception) -> None:
+        """Bring a query to the last instant before the one at which it fails."""
+        query = self.query(name)
+        goal = self._goal(query, None)
+        begins = self._time_begins(query)
+        assert goal is not None
+        low = query.frontier if query.frontier is not None else (begins or 0) - 1
+        low = max(low, (begins or 0) - 1)
+        high = goal
+        while high - low > 1:
+            middle = (low + high) // 2
+            failure = self._try_alone(name, middle)
+            if failure is None:
+                low = middle
+            else:
+                high, error = middle, failure
+        with self.changing():
+            query = self.query(name)
+            query.state, query.error = "failed", f"at {self.shown(high)}: {_first_line(error)}"
+            if query.frontier is None or query.frontier < high - 1:
+                query.frontier = high - 1
+            catalog.save(self.database, [query])
+
+    def _try_alone(self, name: str, until: int) -> Exception | None:
+        try:
+            with self.changing():
+                query = self.query(name)
+                for thing in self._inputs_of(query):
+                    if thing.kind == "relation":
+                        self.raise_heartbeat(thing, until)
+                        relations.close(self.database, thing, until, strict=self.strict)
+                self._run_query(query, until)
+                catalog.save(self.database, list(self.catalogue.inputs.values()))
+                catalog.save(self.database, [query])
+        except duckdb.Error as error:
+            if not _is_the_querys(error):
+                raise _outside(error) from error
+            return error
+        return None
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def accept(self, thing: Input, *, late: str | None = None) -> Taken:
+        """Take the staged rows into an input, inside a change."""
+        done = queues.accept(self.database, self.clock, thing, late=late)
+        self._taken += done.taken
+        catalog.save(self.database, [thing])
+        return done
+
+    def save(self, *things: Input) -> None:
+        """Write what changed of inputs, inside a change."""
+        catalog.save(self.database, list(things))
+
+    def next_instant(self, thing: Input) -> int:
+        """Return the instant that an SQL change gets, as a raw time."""
+        known = [self.clock.granularity * (i + (k == "heartbeat"))
+                 for k, i in (("heartbeat", thing.heartbeat), ("last", thing.last_instant))
+                 if i is not None]  # fmt: skip
+        if known:
+            return max(known)
+        return int(wall.time() * 1_000_000) if self.clock.kind == "wall" else 0
+
+    def shown(self, instant: int | None) -> str:
+        """Return an instant as people write it."""
+        return queues.shown_instant(self.clock, instant)
+
+    def close(self) -> None:
+        """Close the database; further calls are errors."""
+        with self.lock:
+            if not self.closed:
+                self.closed = True
+                self.database.close()
+        with self.changed:
+            self.changed.notify_all()
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def _is_the_querys(error: duckdb.Error) -> bool:
+    """Return whether an error is about the data and the query, not the machine."""
+    return not isinstance(
+        error,
+        (
+            duckdb.IOException,
+            duckdb.OutOfMemoryException,
+            duckdb.FatalException,
+            duckdb.InternalException,
+            duckdb.InterruptException,
+            duckdb.ConnectionException,
+            duckdb.TransactionException,
+        ),
+    )
+
+
+def _outside(error: duckdb.Error) -> Error:
+    hint = None
+    if isinstance(error, duckdb.OutOfMemoryException):
+        hint = "give it more with memory_limit, or take smaller ticks with max_tick"
+    return DatabaseError(f"the tick was undone: {_first_line(error)}", hint=hint)

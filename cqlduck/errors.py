@@ -1,0 +1,141 @@
+"""The errors of cqlduck: one family, so that one `except` catches them all.
+
+    cqlduck.Error
+    ├── ParseError           the text is not CQL, or not SQL that DuckDB reads
+    ├── BindError            a name or a type does not fit
+    ├── NotSupportedError    CQL or SQL that is refused, with what to use instead
+    ├── CatalogError         a stream, relation or query is missing, or is there already
+    ├── DataError            rows that do not fit their stream or relation
+    │   └── LateError        elements at or before the heartbeat of their input
+    ├── DropZoneError        a batch that breaks the format of the drop zone
+    ├── DatabaseError        a database file that cannot be opened or is in use
+    └── QueryError           a continuous query that failed while it ran
+
+Every error says what is wrong, where (line, column and a caret under the place, when it is about a
+text), and what to do. It leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BindError",
+    "CatalogError",
+    "DataError",
+    "DatabaseError",
+    "DropZoneError",
+    "Error",
+    "LateError",
+    "NotSupportedError",
+    "ParseError",
+    "QueryError",
+]
+
+
+class Error(Exception):
+    """The root of the family.
+
+    Args:
+        message: What is wrong, lower case, without a full stop.
+        hint: What to do instead, or None.
+        text: The statement that the error is about, or None.
+        offset: The place in `text`, in characters from 0, or None.
+
+    Attributes:
+        line: Line of the place, from 1, or None.
+        column: Column of the place, from 1, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        text: str | None = None,
+        offset: int | None = None,
+    ) -> None:
+        """Keep the parts; the text of the exception is made by `__str__`."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.text = text
+        self.offset = offset
+
+    @property
+    def line(self) -> int | None:
+        """Line of the place, from 1, or None."""
+        if self.text is None or self.offset is None:
+            return None
+        return self.text.count("\n", 0, self.offset) + 1
+
+    @property
+    def column(self) -> int | None:
+        """Column of the place, from 1, or None."""
+        if self.text is None or self.offset is None:
+            return None
+        return self.offset - (self.text.rfind("\n", 0, self.offset) + 1) + 1
+
+    def at(self, text: str, offset: int | None) -> Error:
+        """Return the same error, placed in `text` unless it has a place already."""
+        if self.text is None:
+            self.text = text
+            self.offset = offset
+        return self
+
+    def __str__(self) -> str:
+        """Return message, place with a caret, and hint, each on lines of its own."""
+        parts = [self.message]
+        if self.text is not None and self.offset is not None:
+            assert self.line is not None
+            assert self.column is not None
+            shown = self.text.splitlines()[self.line - 1] if self.text.splitlines() else ""
+            head = f"LINE {self.line}: "
+            parts.append(f"{head}{shown}")
+            parts.append(" " * (len(head) + self.column - 1) + "^")
+        if self.hint:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class ParseError(Error):
+    """The text is not CQL, or not SQL that DuckDB reads."""
+
+
+class BindError(Error):
+    """A name or a type does not fit."""
+
+
+class NotSupportedError(Error):
+    """A construct that is refused; the hint says what to use instead."""
+
+
+class CatalogError(Error):
+    """A stream, relation or query is missing, or is there already."""
+
+
+class DataError(Error):
+    """Rows that do not fit their stream or relation."""
+
+
+class LateError(DataError):
+    """Elements at or before the heartbeat of their input.
+
+    Attributes:
+        rows: The positions of the late rows in what was passed, from 0.
+    """
+
+    def __init__(self, message: str, *, rows: list[int], hint: str | None = None) -> None:
+        """Keep the positions of the late rows."""
+        super().__init__(message, hint=hint)
+        self.rows = rows
+
+
+class DropZoneError(Error):
+    """A batch that breaks the format of the drop zone."""
+
+
+class DatabaseError(Error):
+    """A database file that cannot be opened or is in use."""
+
+
+class QueryError(Error):
+    """A continuous query that failed while it ran."""

@@ -1,0 +1,1 @@
+"""Where elements come from: the drop zone, a folder of Parquet batches."""

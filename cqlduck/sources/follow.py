@@ -1,0 +1,225 @@
+"""Following the drop zone: from batches in folders to elements in queues.
+
+A batch is taken in the same transaction as the tick that uses it, so it counts once however
+often it is written or the process dies. A batch that is late under REJECT is quarantined whole:
+recorded in `cql.batches`, passed over, and following goes on. A batch that cannot be read holds its
+own input: nothing of it is taken, `waiting_for` in `cql.streams` says why, the other inputs go on,
+and `take` raises the error when they have.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from cqlduck.engine import Engine
+from cqlduck.errors import DataError, DropZoneError, Error, LateError
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.scope import suggestion
+from cqlduck.sources import dropzone
+from cqlduck.sources.dropzone import Batch
+from cqlduck.state import queues
+from cqlduck.state.catalog import Input
+from cqlduck.state.connection import literal, quoted
+
+
+class _Unreadable(Exception):
+    """A batch that cannot be taken: it ends the transaction, and its input waits at it."""
+
+    def __init__(self, name: str, number: int, error: Error) -> None:
+        super().__init__(name, number)
+        self.name, self.number, self.error = name, number, error
+
+
+def take(engine: Engine, root: Path, limit: int | None = None) -> int:
+    """Take what is new in the drop zone, and run ticks; return the number of batches taken.
+
+    Args:
+        engine: The engine.
+        root: The folder that each input's FROM is relative to.
+        limit: How many batches of each input to take at most.
+
+    Raises:
+        DropZoneError: A batch that cannot be read; the other inputs have gone on.
+    """
+    taken = 0
+    held: dict[str, _Unreadable] = {}
+    left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
+    while True:
+        with engine.lock:
+            plan = _plan(engine, root, left, held)
+            if not plan:
+                break
+            try:
+                engine.step(lambda plan=plan: _take_all(engine, plan))  # type: ignore[misc]
+            except _Unreadable as unreadable:
+                held[unreadable.name] = unreadable
+                continue
+            taken += len(plan)
+            for name, _ in plan:
+                count = left[name]
+                left[name] = None if count is None else count - 1
+    with engine.lock:
+        engine.run()
+        _note_waiting(engine, root, held)
+    if held:
+        raise next(iter(held.values())).error
+    return taken
+
+
+def _plan(
+    engine: Engine, root: Path, left: dict[str, int | None], held: dict[str, _Unreadable]
+) -> list[tuple[str, Batch]]:
+    """Return the next batches of each input: about as many rows as a tick takes in."""
+    plan: list[tuple[str, Batch]] = []
+    for thing in engine.catalogue.inputs.values():
+        if thing.source is None:
+            continue
+        rows, count, number = 0, left.get(thing.name), thing.next_batch
+        stop = held[thing.name].number if thing.name in held else None
+        if number == stop:
+            continue
+        try:
+            for batch in dropzone.pending(root / thing.source, thing.next_batch):
+                if batch.number == stop or (count is not None and count <= 0):
+                    break
+                plan.append((thing.name, batch))
+                rows += batch.manifest.rows
+                number = batch.number + 1
+                count = None if count is None else count - 1
+                if rows >= engine.max_tick:
+                    break
+        except DropZoneError as error:
+            held[thing.name] = _Unreadable(thing.name, number, error)
+    return plan
+
+
+def _take_all(engine: Engine, plan: list[tuple[str, Batch]]) -> None:
+    for name, batch in plan:
+        try:
+            _take(engine, engine.input(name), batch)
+        except (DropZoneError, DataError) as error:
+            raise _Unreadable(name, batch.number, error) from error
+
+
+def _take(engine: Engine, thing: Input, batch: Batch) -> None:
+    """Take one batch, or quarantine it if it is late."""
+    manifest = batch.manifest
+    late: str | None = None
+    if manifest.rows:
+        _stage(engine, thing, batch)
+        try:
+            engine.accept(thing)
+        except LateError as error:
+            late = error.message
+    if late is None and manifest.heartbeat is not None:
+        kind = "wall" if manifest.wall_clock else "integer"
+        engine.set_time(kind, f"the heartbeat of batch {batch.number} of {thing.name}")
+        engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
+    thing.next_batch = batch.number + 1
+    thing.waiting_for = None
+    database = engine.database
+    database.execute(
+        "DELETE FROM cql_state.batches WHERE input = ? AND state = 'taken'", [thing.name]
+    )
+    database.execute(
+        "INSERT INTO cql_state.batches VALUES (?, ?, ?, ?, ?)",
+        [thing.name, batch.number, manifest.rows, "taken" if late is None else "quarantined", late],
+    )
+    engine.save(thing)
+
+
+def _stage(engine: Engine, thing: Input, batch: Batch) -> None:
+    """Stage the rows of a batch.
+
+    Raises:
+        DropZoneError: The files cannot be read, or do not hold what the manifest says.
+    """
+    files = ", ".join(literal(str(path)) for path in batch.files)
+    source = f"read_parquet([{files}], hive_partitioning = false)"
+    try:
+        columns = {
+            row[0].lower(): Column(row[0], row[1])
+            for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
+        }
+    except duckdb.Error as error:
+        raise _unreadable(batch, error) from error
+    given = _matched(thing, batch, columns)
+    stamp, operation = _stamp(engine, thing, batch, columns)
+    try:
+        rows = queues.stage(engine.database, thing, source, given, stamp, operation)
+    except DataError as error:
+        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
+    except duckdb.Error as error:
+        raise _unreadable(batch, error) from error
+    if rows != batch.manifest.rows:
+        raise DropZoneError(
+            f"{batch.folder} has {rows} rows, and its manifest says {batch.manifest.rows}",
+            hint="write the batch again under a hidden name and rename it into place",
+        )
+
+
+def _unreadable(batch: Batch, error: duckdb.Error) -> DropZoneError:
+    return DropZoneError(
+        f"the files of {batch.folder} cannot be read: {str(error).splitlines()[0]}",
+        hint="was a file cut off while it was copied? Replace the folder by a whole one",
+    )
+
+
+def _matched(thing: Input, batch: Batch, columns: dict[str, Column]) -> tuple[Column, ...]:
+    extra = {"_ts"} if thing.timestamp_by is None else set()
+    if thing.kind == "relation":
+        extra.add("_op")
+    wanted = {c.name.lower() for c in thing.columns}
+    missing = [c.name for c in thing.columns if c.name.lower() not in columns]
+    missing += sorted(extra - {"_op"} - set(columns))
+    unknown = [c.name for key, c in columns.items() if key not in wanted | {"_ts", "_op"}]
+    if missing or unknown:
+        parts = [f"lacks {', '.join(missing)}"] if missing else []
+        parts += [f"has {', '.join(unknown)} too many"] if unknown else []
+        raise DropZoneError(
+            f"{batch.folder} {' and '.join(parts)}, for {thing.kind} {thing.name}",
+            hint=suggestion(unknown[0], missing, "it lacks")
+            if missing and unknown
+            else f"its columns are {', '.join(c.name for c in thing.columns)}",
+        )
+    return tuple(columns[c.name.lower()] for c in thing.columns)
+
+
+def _stamp(
+    engine: Engine, thing: Input, batch: Batch, columns: dict[str, Column]
+) -> tuple[str, str | None]:
+    if thing.timestamp_by is not None:
+        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+        written = columns[own.name.lower()].name
+        value = f"CAST({quoted(written)} AS {own.type})"
+        stamp = queues.raw_sql(engine.clock, value, own.type)
+    else:
+        known = columns["_ts"]
+        kind = "integer" if "INT" in known.type else "wall"
+        engine.set_time(kind, f"_ts {known.type} in batch {batch.number} of {thing.name}")
+        stamp = queues.raw_sql(engine.clock, quoted(known.name), known.type)
+    operation = quoted(columns["_op"].name) if "_op" in columns else None
+    return stamp, operation
+
+
+def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> None:
+    """Show in the catalogue what each input waits for."""
+    changed = []
+    for thing in engine.catalogue.inputs.values():
+        if thing.source is None:
+            continue
+        reason: str | None = None
+        if thing.name in held:
+            reason = held[thing.name].error.message
+        else:
+            beyond = dropzone.gap(root / thing.source, thing.next_batch)
+            if beyond is not None:
+                reason = f"batch {thing.next_batch} (batch {beyond} is there)"
+        if reason != thing.waiting_for:
+            thing.waiting_for = reason
+            changed.append(thing)
+    if changed:
+        with engine.changing():
+            engine.save(*changed)

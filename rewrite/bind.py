@@ -1,0 +1,834 @@
+"""Syntax to plan: names, types, and what is a stream and what a relation.
+
+The plan of a SELECT is, from below: a scan and perhaps a window for each item of FROM, a join of
+them under the conditions of ON, USING and WHERE, a projection to keys and arguments with the
+aggregates above it and HAVING above these, a projection to the SELECT list, DISTINCT, and the
+relation-to-stream operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlglot import exp
+
+from cqlduck.errors import BindError, CatalogError, NotSupportedError
+from cqlduck.rewrite.aggregates import (
+    BLIND_TO_COUNT,
+    aggregate_calls,
+    aggregate_core,
+    function_of,
+)
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    RelationScan,
+    RowWindow,
+    Source,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    UnionAll,
+    is_monotonic,
+    is_stream,
+    needs_now,
+)
+from cqlduck.rewrite.queries import QuerySyntax, WindowSyntax, place_of, take_operator
+from cqlduck.rewrite.scope import Item, Scope, column, function_name, resolve, suggestion
+from cqlduck.rewrite.time import Clock
+
+Describe = Callable[[str], Sequence[Column]]
+
+
+class Catalog(Protocol):
+    """What the binder asks of the catalogue."""
+
+    clock: Clock
+    half_open: bool
+    aggregates: frozenset[str]
+    volatile: frozenset[str]
+
+    def lookup(self, name: str) -> Source | None:
+        """Return the stream, relation or query of a name, or None."""
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a plain table or view of DuckDB has this name."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all streams, relations and queries."""
+
+    def describe(self, sql: str) -> Sequence[Column]:
+        """Return the columns of a SELECT, without running it."""
+
+
+@dataclass
+class Binder:
+    """Binds one query; `sources` collects what it reads."""
+
+    catalog: Catalog
+    syntax: QuerySyntax
+    sources: dict[str, Source] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
+
+    def bind(self) -> Plan:
+        """Return the plan of the whole query, the default Istream included.
+
+        Raises:
+            BindError: A name or a type that does not fit.
+            NotSupportedError: A construct that no rule covers.
+        """
+        plan = self._query(self.syntax.tree, {})
+        for key, window in self.syntax.windows.items():
+            if key not in self.used:
+                raise BindError(
+                    "this window stands on nothing that could have one",
+                    hint="a window follows the name of a stream in FROM",
+                    offset=window.offset,
+                )
+        if not is_stream(plan) and is_monotonic(plan):
+            plan = self._to_stream(plan, "istream")
+        return plan
+
+    # -- queries ------------------------------------------------------------------------------
+
+    def _query(self, tree: exp.Expr, ctes: dict[str, exp.Expr]) -> Plan:
+        while isinstance(tree, (exp.Subquery, exp.Paren)):
+            tree = tree.this
+        ctes = self._with(tree, ctes)
+        if isinstance(tree, exp.Select):
+            return self._select(tree, ctes)
+        if isinstance(tree, exp.Union):
+            return self._union(tree, ctes)
+        if isinstance(tree, exp.SetOperation):
+            raise NotSupportedError(
+                f"{tree.key.upper()} is not supported yet",
+                hint="UNION and UNION ALL are there",
+                offset=place_of(tree),
+            )
+        raise NotSupportedError(
+            f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
+        )
+
+    def _with(self, tree: exp.Expr, ctes: dict[str, exp.Expr]) -> dict[str, exp.Expr]:
+        clause = tree.args.get("with_")
+        if clause is None:
+            return ctes
+        if clause.args.get("recursive"):
+            raise NotSupportedError(
+                "WITH RECURSIVE is not supported",
+                hint="a query whose depth depends on the data has no delta rule",
+                offset=place_of(clause),
+            )
+        inner = dict(ctes)
+        for cte in clause.expressions:
+            body = cte.this
+            columns = cte.args["alias"].columns
+            if columns:
+                body = exp.Subquery(
+                    this=body.copy(),
+                    alias=exp.TableAlias(this=exp.to_identifier(cte.alias), columns=columns),
+                )
+                body = exp.select("*").from_(body)
+            inner[cte.alias.lower()] = _Cte(body, dict(inner))  # type: ignore[assignment]
+        return inner
+
+    def _union(self, tree: exp.Union, ctes: dict[str, exp.Expr]) -> Plan:
+        if tree.args.get("by_name"):
+            raise NotSupportedError(
+                "UNION BY NAME is not supported yet",
+                hint="put the columns of both sides into the same order",
+                offset=place_of(tree),
+            )
+        for part in ("order", "limit", "offset"):
+            if tree.args.get(part):
+                raise NotSupportedError(
+                    f"{part.upper()} above a UNION is not supported yet", offset=place_of(tree)
+                )
+        sides = [self._query(side, ctes) for side in (tree.this, tree.expression)]
+        if any(is_stream(side) for side in sides):
+            raise BindError(
+                "UNION combines relations, and one side yields a stream",
+                hint="put the relation-to-stream operator around the whole UNION",
+                offset=place_of(tree),
+            )
+        if len(sides[0].columns) != len(sides[1].columns):
+            raise BindError(
+                f"the sides of UNION have {len(sides[0].columns)} and {len(sides[1].columns)} "
+                "columns",
+                hint="select as many on both sides",
+                offset=place_of(tree),
+            )
+        selects = [_typed_nothing(side.columns) for side in sides]
+        types = self.catalog.describe(exp.union(*selects, distinct=False).sql("duckdb"))
+        columns = tuple(
+            Column(mine.name, found.type)
+            for mine, found in zip(sides[0].columns, types, strict=True)
+        )
+        plan: Plan = UnionAll(tuple(_cast(side, columns) for side in sides))
+        return plan if tree.args.get("distinct") is False else Distinct(plan)
+
+    # -- select -------------------------------------------------------------------------------
+
+    def _select(self, tree: exp.Select, ctes: dict[str, exp.Expr]) -> Plan:
+        operator = take_operator(tree)
+        self._refuse_clauses(tree)
+        scope = Scope(volatile=self.catalog.volatile)
+        conditions = self._from(tree, scope, ctes)
+        if not tree.expressions:
+            tree.set("expressions", [exp.Star()])
+        listed, aliases = self._list(tree, scope)
+        where = tree.args.get("where")
+        if where is not None:
+            self._no_aggregate(where.this, "WHERE")
+            conditions += list(_conjuncts(resolve(where.this, scope, aliases)))
+        plan = self._joined(scope, conditions)
+        group, having = tree.args.get("group"), tree.args.get("having")
+        calls = [c for _, e in listed for c in aggregate_calls(e, self.catalog.aggregates)]
+        if having is not None:
+            having = resolve(having.this, scope, aliases)
+        if group is not None or calls or having is not None:
+            plan, listed = self._aggregate(plan, tree, scope, listed, aliases, having)
+        plan = self._project(plan, listed)
+        if tree.args.get("distinct") is not None:
+            plan = Distinct(plan)
+        return plan if operator is None else self._to_stream(plan, operator, tree)
+
+    def _refuse_clauses(self, tree: exp.Select) -> None:
+        distinct = tree.args.get("distinct")
+        if distinct is not None and distinct.args.get("on"):
+            raise NotSupportedError(
+                "DISTINCT ON is not supported yet",
+                hint="use [PARTITION BY key ROWS 1] for the last of each key",
+                offset=place_of(tree),
+            )
+        hints = {
+            "limit": "LIMIT is not supported yet; read the answer with LIMIT instead",
+            "offset": "OFFSET is not supported yet; read the answer with OFFSET instead",
+            "qualify": "QUALIFY is not supported yet",
+            "windows": "the WINDOW clause is not supported yet",
+            "sample": "USING SAMPLE is not supported",
+            "laterals": "LATERAL is not supported yet",
+            "into": "SELECT INTO is not supported",
+            "locks": "locking clauses are not supported",
+            "pivots": "PIVOT is not supported",
+        }
+        for part, message in hints.items():
+            if tree.args.get(part):
+                raise NotSupportedError(message, offset=place_of(tree))
+
+    # -- from ---------------------------------------------------------------------------------
+
+    def _from(self, tree: exp.Select, scope: Scope, ctes: dict[str, exp.Expr]) -> list[exp.Expr]:
+        clause = tree.args.get("from_")
+        if clause is None:
+            raise BindError(
+                "the query reads nothing",
+                hint="a continuous query selects FROM a stream or relation",
+                offset=place_of(tree),
+            )
+        conditions: list[exp.Expr] = []
+        self._item(clause.this, scope, ctes)
+        for join in [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]:
+            self._refuse_join(join)
+            left = len(scope.items)
+            self._item(join.this, scope, ctes)
+            item = scope.items[left]
+            using = [name.name for name in join.args.get("using") or []]
+            if join.args.get("method") == "NATURAL":
+                using = [public for public, _ in item.names if self._on_left(scope, public)]
+                if not using:
+                    raise BindError(
+                        "NATURAL JOIN finds no common column", offset=place_of(join.this)
+                    )
+            for name in using:
+                conditions.append(self._using(scope, item, name, join))
+            if join.args.get("on") is not None:
+                self._no_aggregate(join.args["on"], "ON")
+                conditions += list(_conjuncts(resolve(join.args["on"], scope)))
+        return conditions
+
+    def _refuse_join(self, join: exp.Join) -> None:
+        words = [join.args.get(part) for part in ("method", "side", "kind")]
+        kind = " ".join(str(word).upper() for word in words if word)
+        if kind not in ("", "INNER", "CROSS", "NATURAL", "NATURAL INNER"):
+            raise NotSupportedError(
+                f"{kind} JOIN is not supported yet",
+                hint="inner joins are there: JOIN … ON, JOIN … USING, or a comma and WHERE",
+                offset=place_of(join.this),
+            )
+
+    def _on_left(self, scope: Scope, name: str) -> bool:
+        return any(item.find(name) is not None for item in scope.items[:-1])
+
+    def _using(self, scope: Scope, item: Item, name: str, join: exp.Join) -> exp.Expr:
+        right = item.find(name)
+        lefts = [found for known in scope.items[:-1] if (found := known.find(name)) is not None]
+        if right is None or not lefts:
+            raise BindError(
+                f"USING names {name}, which is no column of both sides", offset=place_of(join)
+            )
+        merged = scope.merged.setdefault(name.lower(), [lefts[0]])
+        merged.append(right)
+        scope.hidden.add(right.name)
+        return exp.EQ(this=column(merged[0].name), expression=column(right.name))
+
+    def _item(self, tree: exp.Expr, scope: Scope, ctes: dict[str, exp.Expr]) -> None:
+        while isinstance(tree, exp.Paren):
+            tree = tree.this
+        if isinstance(tree, exp.Table):
+            self._table(tree, scope, ctes)
+        elif isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Table):
+            inner = tree.this.copy()
+            if tree.args.get("alias"):
+                inner.set("alias", tree.args["alias"].copy())
+            self._table(inner, scope, ctes)
+        elif isinstance(tree, exp.Subquery):
+            alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
+            self._derived(tree, alias, tree.this, scope, ctes)
+        elif isinstance(tree, (exp.Values, exp.Unnest, exp.Lateral)):
+            raise NotSupportedError(
+                f"{tree.key.upper()} in FROM is not supported yet",
+                hint="put constant rows into a relation with CREATE RELATION",
+                offset=place_of(tree),
+            )
+        else:
+            raise NotSupportedError(
+                f"{tree.key.upper()} in FROM is not supported", offset=place_of(tree)
+            )
+
+    def _table(self, tree: exp.Table, scope: Scope, ctes: dict[str, exp.Expr]) -> None:
+        place = tree.this.meta.get("start") if isinstance(tree.this, exp.Identifier) else None
+        if not isinstance(tree.this, exp.Identifier):
+            raise NotSupportedError(
+                f"the table function {tree.this.sql('duckdb')} cannot stand in a continuous query",
+                hint="load it into a relation: CREATE RELATION … FROM",
+                offset=place_of(tree),
+            )
+        if tree.args.get("sample") or tree.args.get("pivots"):
+            raise NotSupportedError("SAMPLE and PIVOT are not supported", offset=place)
+        name = tree.name
+        if not tree.args.get("db") and name.lower() in ctes:
+            cte = ctes[name.lower()]
+            assert isinstance(cte, _Cte)
+            self._derived(tree, tree.alias or name, cte.tree.copy(), scope, cte.ctes)
+            return
+        source = None if tree.args.get("db") else self.catalog.lookup(name)
+        if source is None:
+            self._unknown(tree, place)
+            raise AssertionError
+        self.sources[source.name.lower()] = source
+        alias = tree.alias or name
+        window = self._window_of(tree)
+        renamed = self._renames(tree, alias, source.columns)
+        names = tuple(f"{alias}.{public}" for public in renamed)
+        pairs = tuple(
+            (public, Column(inner, known.type))
+            for public, inner, known in zip(renamed, names, source.columns, strict=True)
+        )
+        plan: Plan
+        if source.kind == "relation":
+            if window is not None:
+                raise BindError(
+                    f"{source.name} is a relation, and a window stands on a stream",
+                    hint="leave the window out: a relation is as it is at each instant",
+                    offset=window.offset,
+                )
+            plan = RelationScan(source, names)
+        else:
+            instant = None
+            if self.syntax.mentions_ts:
+                instant = f"{alias}._ts"
+                pairs = (*pairs, ("_ts", Column(instant, "BIGINT")))
+            scan = StreamScan(source, names, instant)
+            plan = self._window(scan, window, alias, pairs)
+            if instant is not None:
+                plan, pairs = self._public_instant(plan, instant, pairs)
+        scope.add(Item(alias, plan, pairs), place)
+
+    def _public_instant(
+        self, plan: Plan, instant: str, pairs: tuple[tuple[str, Column], ...]
+    ) -> tuple[Plan, tuple[tuple[str, Column], ...]]:
+        """Show `_ts` in the type in which people see instants."""
+        clock = self.catalog.clock
+        if clock.kind == "integer":
+            return plan, pairs
+        shown = Column(instant, clock.public_type)
+        listed: list[exp.Expr] = [column(c.name) for c in plan.columns if c.name != instant]
+        micros = exp.Mul(this=column(instant), expression=exp.Literal.number(clock.granularity))
+        listed.append(exp.Anonymous(this="make_timestamp", expressions=[micros]))
+        columns = (*(c for c in plan.columns if c.name != instant), shown)
+        return Project(plan, tuple(listed), columns), (*pairs[:-1], ("_ts", shown))
+
+    def _unknown(self, tree: exp.Table, place: int | None) -> None:
+        name = tree.sql("duckdb").split(" AS ")[0]
+        if self.catalog.is_table(name):
+            raise NotSupportedError(
+                f"{name} is a plain table or view, which has no history",
+                hint=f"make it a relation: CREATE RELATION {tree.name}_r (…) FROM … and query that",
+                offset=place,
+            )
+        raise CatalogError(
+            f"there is no stream, relation or query {name}",
+            hint=suggestion(tree.name, self.catalog.names(), "there are"),
+            offset=place,
+        )
+
+    def _renames(self, tree: exp.Expr, alias: str, columns: tuple[Column, ...]) -> list[str]:
+        names = [c.name for c in columns]
+        clause = tree.args.get("alias")
+        given = [part.name for part in clause.columns] if clause is not None else []
+        if len(given) > len(names):
+            raise BindError(
+                f"{alias} has {len(names)} columns, and {len(given)} names are given",
+                offset=place_of(tree),
+            )
+        return given + names[len(given) :]
+
+    def _derived(
+        self,
+        tree: exp.Expr,
+        alias: str,
+        body: exp.Expr,
+        scope: Scope,
+        ctes: dict[str, exp.Expr],
+    ) -> None:
+        inner = self._query(body, ctes)
+        window = self._window_of(tree)
+        renamed = self._renames(tree, alias, inner.columns)
+        columns = tuple(
+            Column(f"{alias}.{public}", known.type)
+            for public, known in zip(renamed, inner.columns, strict=True)
+        )
+        pairs = tuple(zip(renamed, columns, strict=True))
+        if window is not None and not is_stream(inner):
+            inner = self._to_stream(inner, "istream")
+        plan: Plan
+        if is_stream(inner):
+            assert isinstance(inner, ToStream)
+            shown = ToStream(_rename(inner.input, columns), inner.kind)
+            plan = self._window(shown, window, alias, pairs)
+        else:
+            plan = _rename(inner, columns)
+        scope.add(Item(alias, plan, pairs), place_of(tree))
+
+    # -- windows ------------------------------------------------------------------------------
+
+    def _window_of(self, tree: exp.Expr) -> WindowSyntax | None:
+        places = []
+        clause = tree.args.get("alias")
+        if clause is not None and isinstance(clause.this, exp.Identifier):
+            places.append(clause.this.meta.get("start"))
+        if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
+            places.append(tree.this.meta.get("start"))
+        found = [p for p in places if p is not None and p in self.syntax.windows]
+        if len(found) > 1:
+            raise BindError(
+                "a second window on the same stream", offset=self.syntax.windows[found[0]].offset
+            )
+        if not found:
+            return None
+        self.used.add(found[0])
+        return self.syntax.windows[found[0]]
+
+    def _window(
+        self,
+        stream: StreamScan | ToStream,
+        window: WindowSyntax | None,
+        alias: str,
+        pairs: tuple[tuple[str, Column], ...],
+    ) -> Plan:
+        if window is None:
+            return TimeWindow(stream, None)
+        try:
+            return self._windowed(stream, window, alias, pairs)
+        except (BindError, NotSupportedError) as error:
+            error.offset = window.offset if error.offset is None else error.offset
+            raise
+
+    def _windowed(
+        self,
+        stream: StreamScan | ToStream,
+        window: WindowSyntax,
+        alias: str,
+        pairs: tuple[tuple[str, Column], ...],
+    ) -> Plan:
+        clock, half_open = self.catalog.clock, self.catalog.half_open
+        only = Scope(volatile=self.catalog.volatile)
+        only.items.append(Item(alias, stream, pairs))
+        inner: StreamScan | ToStream | Filter = stream
+        if window.where is not None:
+            self._no_aggregate(window.where, "WHERE")
+            inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
+        if window.slide_rows is not None:
+            raise NotSupportedError(
+                "SLIDE on a ROWS window is not supported yet",
+                hint="leave SLIDE out, or use a RANGE window",
+            )
+        width = None if window.range is None else clock.instants(window.range)
+        slide = None if window.slide is None else clock.instants(window.slide)
+        if slide is not None and slide < 1:
+            raise BindError("a window slides by at least one instant")
+        if window.rows is not None:
+            keys = tuple(self._partition(name, place, only) for name, place in window.partition_by)
+            return RowWindow(inner, window.rows, keys, width, half_open and width is not None)
+        if window.now:
+            return TimeWindow(inner, 0)
+        if window.unbounded:
+            return TimeWindow(inner, None, slide)
+        return TimeWindow(inner, width, slide, window.hop, half_open and not window.hop)
+
+    def _unqualified(self, tree: exp.Expr, stream: StreamScan | ToStream) -> exp.Expr:
+        """Let the condition in a window name the stream itself, besides its alias."""
+        if not isinstance(stream, StreamScan):
+            return tree
+        copy = tree.copy()
+        for node in copy.find_all(exp.Column):
+            if node.table.lower() == stream.source.name.lower():
+                node.set("table", None)
+        return copy
+
+    def _partition(self, name: str, place: int, scope: Scope) -> str:
+        parts = name.split(".")
+        found = scope.items[0].find(parts[-1])
+        if found is None:
+            raise BindError(
+                f"PARTITION BY names {name}, which is no column of {scope.items[0].alias}",
+                hint=suggestion(parts[-1], [p for p, _ in scope.items[0].names], "columns"),
+                offset=place,
+            )
+        return found.name
+
+    def _to_stream(self, plan: Plan, kind: str, tree: exp.Expr | None = None) -> ToStream:
+        if is_stream(plan):
+            raise BindError(
+                "a relation-to-stream operator stands on a relation, and this yields a stream",
+                hint="use one operator only, or a window between the two",
+                offset=None if tree is None else place_of(tree),
+            )
+        clock = self.catalog.clock
+        if (
+            kind == "rstream"
+            and clock.kind == "wall"
+            and clock.granularity == 1
+            and not needs_now(plan)
+        ):
+            raise NotSupportedError(
+                "this Rstream would repeat a standing relation at every microsecond",
+                hint="join with a [NOW] window, or connect with a granularity such as '1 second'",
+                offset=None if tree is None else place_of(tree),
+            )
+        return ToStream(plan, kind)  # type: ignore[arg-type]  # one of the three words
+
+    # -- the SELECT list ----------------------------------------------------------------------
+
+    def _list(
+        self, tree: exp.Select, scope: Scope
+    ) -> tuple[list[tuple[str | None, exp.Expr]], dict[str, exp.Expr]]:
+        """Return (public name or None, resolved expression) in order, and the aliases."""
+        listed: list[tuple[str | None, exp.Expr]] = []
+        aliases: dict[str, exp.Expr] = {}
+        for written in tree.expressions:
+            if isinstance(written, exp.Star) or (
+                isinstance(written, exp.Column) and isinstance(written.this, exp.Star)
+            ):
+                listed += self._star(written, scope, aliases)
+                continue
+            name = written.alias or None
+            bare = written.this if isinstance(written, exp.Alias) else written
+            resolved = resolve(bare, scope, aliases)
+            if name is None and isinstance(bare, (exp.Column, exp.Dot)):
+                name = bare.name or None
+            listed.append((name, resolved))
+            if name is not None:
+                aliases.setdefault(name.lower(), resolved)
+        return listed, aliases
+
+    def _star(
+        self, written: exp.Expr, scope: Scope, aliases: dict[str, exp.Expr]
+    ) -> list[tuple[str | None, exp.Expr]]:
+        star = written.this if isinstance(written, exp.Column) else written
+        alias = written.table or None if isinstance(written, exp.Column) else None
+        if alias is not None and scope.item(alias) is None:
+            raise BindError(
+                f"there is no table or alias {alias} here",
+                hint=suggestion(alias, [item.alias for item in scope.items], "there are"),
+                offset=place_of(written),
+            )
+        except_ = {node.name.lower() for node in star.args.get("except_") or []}
+        replaced = {node.alias.lower(): node.this for node in star.args.get("replace") or []}
+        renamed = {node.this.name.lower(): node.alias for node in star.args.get("rename") or []}
+        pairs = scope.star(alias)
+        known = {public.lower() for public, _ in pairs}
+        for name in (*except_, *replaced, *renamed):
+            if name not in known:
+                raise BindError(
+                    f"* has no column {name}",
+                    hint=suggestion(name, [public for public, _ in pairs], "columns"),
+                    offset=place_of(written),
+                )
+        return [
+            (
+                renamed.get(public.lower(), public),
+                resolve(replaced[public.lower()], scope, aliases)
+                if public.lower() in replaced
+                else column(found.name),
+            )
+            for public, found in pairs
+            if public.lower() not in except_
+        ]
+
+    def _no_aggregate(self, tree: exp.Expr, clause: str) -> None:
+        for call in aggregate_calls(tree, self.catalog.aggregates):
+            raise BindError(
+                f"{clause} cannot contain an aggregate",
+                hint="put the condition into HAVING",
+                offset=place_of(call),
+            )
+
+    def _joined(self, scope: Scope, conditions: list[exp.Expr]) -> Plan:
+        plans = [item.plan for item in scope.items]
+        if len(plans) > 1:
+            return Join(tuple(plans), tuple(conditions))
+        return Filter(plans[0], exp.and_(*conditions)) if conditions else plans[0]
+
+    def _project(self, plan: Plan, listed: list[tuple[str | None, exp.Expr]]) -> Plan:
+        named = [
+            expression if name is None else exp.alias_(expression, name, quoted=True)
+            for name, expression in listed
+        ]
+        inner = exp.select(*named).from_(_typed_nothing(plan.columns).subquery("input"))
+        outer = exp.select("*").from_(inner.subquery("named"))
+        columns = tuple(self.catalog.describe(outer.sql("duckdb")))
+        return Project(plan, tuple(expression for _, expression in listed), columns)
+
+    # -- aggregates ---------------------------------------------------------------------------
+
+    def _aggregate(
+        self,
+        plan: Plan,
+        tree: exp.Select,
+        scope: Scope,
+        listed: list[tuple[str | None, exp.Expr]],
+        aliases: dict[str, exp.Expr],
+        having: exp.Expr | None,
+    ) -> tuple[Plan, list[tuple[str | None, exp.Expr]]]:
+        keys = self._keys(tree, scope, listed, aliases)
+        work = _Grouping(self, plan, keys)
+        listed = [(name, work.rewritten(expression)) for name, expression in listed]
+        condition = None if having is None else work.rewritten(having)
+        grouped: Plan = work.finish()
+        if condition is not None:
+            grouped = Filter(grouped, condition)
+        return grouped, listed
+
+    def _keys(
+        self,
+        tree: exp.Select,
+        scope: Scope,
+        listed: list[tuple[str | None, exp.Expr]],
+        aliases: dict[str, exp.Expr],
+    ) -> list[exp.Expr]:
+        group = tree.args.get("group")
+        if group is None:
+            return []
+        if group.args.get("all"):
+            return [
+                expression
+                for _, expression in listed
+                if not any(True for _ in aggregate_calls(expression, self.catalog.aggregates))
+                and any(True for _ in expression.find_all(exp.Column))
+            ]
+        keys: list[exp.Expr] = []
+        for written in group.expressions:
+            if isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets)):
+                raise NotSupportedError(
+                    f"{written.key.upper()} is not supported yet",
+                    hint="UNION ALL one GROUP BY for each set",
+                    offset=place_of(tree),
+                )
+            if isinstance(written, exp.Tuple) and not written.expressions:
+                continue
+            if isinstance(written, exp.Literal) and not written.is_string:
+                place = int(written.name)
+                if not 1 <= place <= len(listed):
+                    raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
+                keys.append(listed[place - 1][1])
+            else:
+                self._no_aggregate(written, "GROUP BY")
+                keys.append(resolve(written, scope, aliases))
+        return [_unwrapped(key) for key in keys]
+
+
+@dataclass(frozen=True)
+class _Cte:
+    """A common table expression and the ones that it sees."""
+
+    tree: exp.Expr
+    ctes: dict[str, exp.Expr]
+
+
+class _Grouping:
+    """Builds an `Aggregate`: keys and arguments below it, references to its columns above."""
+
+    def __init__(self, binder: Binder, plan: Plan, keys: list[exp.Expr]) -> None:
+        self.binder = binder
+        self.plan = plan
+        self.types = {c.name: c.type for c in plan.columns}
+        self.below: list[tuple[str, exp.Expr]] = []
+        self.keys: list[tuple[str, exp.Expr]] = []
+        self.calls: list[tuple[str, exp.Expr]] = []
+        for key in keys:
+            if all(key != known for _, known in self.keys):
+                self.keys.append((self._below(key, f"key{len(self.keys)}"), key))
+
+    def _below(self, expression: exp.Expr, name: str) -> str:
+        if isinstance(expression, exp.Column):
+            name = expression.name
+        for known, same in self.below:
+            if same == expression:
+                return known
+        self.below.append((name, expression.copy()))
+        return name
+
+    def rewritten(self, tree: exp.Expr) -> exp.Expr:
+        """Return an expression over the aggregate's columns."""
+        tree = exp.paren(tree.copy())
+        self._visit(tree)
+        inner = tree.this
+        for node in inner.find_all(exp.Column):
+            if node.name not in {n for n, _ in self.keys} | {n for n, _ in self.calls}:
+                public = node.name.split(".", 1)[-1]
+                raise BindError(
+                    f"{public} is neither a key of GROUP BY nor inside an aggregate",
+                    hint=f"add {public} to GROUP BY, or write GROUP BY ALL",
+                )
+        return inner  # type: ignore[no-any-return]  # sqlglot's args are untyped
+
+    def _visit(self, node: exp.Expr) -> None:
+        for child in list(node.iter_expressions()):
+            replacement = self._replacement(child)
+            if replacement is None:
+                self._visit(child)
+            else:
+                child.replace(replacement)
+
+    def _replacement(self, node: exp.Expr) -> exp.Expr | None:
+        for name, key in self.keys:
+            if _unwrapped(node) == key:
+                return column(name)
+        if next(iter(aggregate_calls(node, self.binder.catalog.aggregates)), None) is node:
+            inner = aggregate_core(node)
+            for child in inner.iter_expressions():
+                self.binder._no_aggregate(child, "an aggregate")
+            for name, known in self.calls:
+                if known == node:
+                    return column(name)
+            name = f"{function_name(inner)}{len(self.calls)}"  # type: ignore[arg-type]
+            self.calls.append((name, node.copy()))
+            return column(name)
+        return None
+
+    def finish(self) -> Aggregate:
+        """Return the aggregate over the projection to keys and arguments."""
+        prepared = [(name, *self._prepared(call)) for name, call in self.calls]
+        calls = []
+        shown = [(n, e) for n, e in self.below]
+        if not shown:
+            shown = [("one", exp.Literal.number(1))]
+        typed = self.binder._project(self.plan, [(n, e) for n, e in shown])
+        types = {c.name: c.type for c in typed.columns}
+        for name, function, call, argument in prepared:
+            inner = exp.select(exp.alias_(call, "value", quoted=True)).from_(
+                _typed_nothing(typed.columns).subquery("input")
+            )
+            (found,) = self.binder.catalog.describe(inner.sql("duckdb"))
+            calls.append(
+                AggregateCall(
+                    name,
+                    function,  # type: ignore[arg-type]  # one of the words of the node
+                    call,
+                    argument,
+                    found.type,
+                    None if argument is None else types[argument],
+                    _is_blind(call),
+                )
+            )
+        keys = tuple(name for name, _ in self.keys)
+        return Aggregate(typed, keys, tuple(calls), everything=not keys)
+
+    def _prepared(self, call: exp.Expr) -> tuple[str, exp.Expr, str | None]:
+        """Return the rule, the call over the columns below, and its argument's column."""
+        function = function_of(call)
+        core = aggregate_core(call)
+        condition = call.expression.this if isinstance(call, exp.Filter) else None
+        if function == "other":
+            copy = call.copy()
+            for node in list(copy.find_all(exp.Column)):
+                self._below(column(node.name), node.name)
+            return function, copy, None
+        argument = core.this
+        if argument is None or isinstance(argument, exp.Star):
+            if condition is None:
+                return "count", exp.Count(this=exp.Star()), None
+            argument = exp.Literal.number(1)
+        if isinstance(argument, exp.Distinct):
+            (argument,) = argument.expressions
+        if condition is not None:
+            argument = exp.Case().when(condition.copy(), argument.copy())
+        name = self._below(argument, f"argument{len(self.below)}")
+        made = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}
+        return function, made[function](this=column(name)), name
+
+
+def _is_blind(call: exp.Expr) -> bool:
+    core = aggregate_core(call)
+    return isinstance(core.this, exp.Distinct) or (
+        isinstance(core, exp.Func) and function_name(core) in BLIND_TO_COUNT
+    )
+
+
+def _unwrapped(tree: exp.Expr) -> exp.Expr:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tree
+
+
+def _conjuncts(tree: exp.Expr) -> list[exp.Expr]:
+    tree = _unwrapped(tree)
+    if isinstance(tree, exp.And):
+        return [*_conjuncts(tree.this), *_conjuncts(tree.expression)]
+    return [tree]
+
+
+def _typed_nothing(columns: Sequence[Column]) -> exp.Select:
+    """Return a SELECT of no rows with these columns."""
+    listed = [
+        exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.name, quoted=True)
+        for c in columns
+    ]
+    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(exp.false())
+
+
+def _rename(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+    if plan.columns == columns:
+        return plan
+    return Project(plan, tuple(column(c.name) for c in plan.columns), columns)
+
+
+def _cast(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+    expressions: list[exp.Expr] = []
+    for mine, wanted in zip(plan.columns, columns, strict=True):
+        same = mine.type == wanted.type
+        read = column(mine.name)
+        expressions.append(read if same else exp.cast(read, wanted.type, dialect="duckdb"))
+    if plan.columns == columns:
+        return plan
+    return Project(plan, tuple(expressions), columns)

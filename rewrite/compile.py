@@ -1,0 +1,212 @@
+"""A query's text to all that is needed to run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.errors import Error
+from cqlduck.rewrite import explain
+from cqlduck.rewrite.bind import Binder, Catalog
+from cqlduck.rewrite.delta import Rules, Statement, Synopsis
+from cqlduck.rewrite.plan import (
+    Column,
+    Plan,
+    Source,
+    ToStream,
+    children,
+    is_instantaneous,
+    is_stream,
+    only_inserts,
+    walk,
+)
+from cqlduck.rewrite.queries import parse_query
+from cqlduck.rewrite.rules import optimize
+from cqlduck.rewrite.syntax import RESERVED
+from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_table
+
+
+@dataclass(frozen=True)
+class Step:
+    """A statement of a tick as text, with the parameters that it takes."""
+
+    operator: int
+    purpose: str
+    sql: str
+    parameters: frozenset[str]
+
+
+@dataclass(frozen=True)
+class OperatorRow:
+    """An operator for people to look at: a row of `cql.operators`."""
+
+    number: int
+    parent: int | None
+    kind: str
+    description: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A query, ready to run.
+
+    Args:
+        kind: 'stream' or 'relation': what the query yields.
+        columns: Its columns, without `_ts` and `_weight`.
+        plan: The plan that runs.
+        sources: What it reads, by lower-case name.
+        steps: The statements of a tick, in order; the last ones update synopses.
+        synopses: The tables that it keeps between ticks.
+        spans: For each stream, how many instants before the frontier its elements are still
+            needed; None is all of them.
+        order: ORDER BY of the outermost SELECT as text, or None: how `table()` shows the answer.
+        operators: The plan for people to look at.
+        repeats: Whether it may repeat a relation at every instant (an Rstream of what stands).
+        counts_instants: Whether a window counts bare instants, which only integer time allows.
+    """
+
+    kind: str
+    columns: tuple[Column, ...]
+    plan: Plan
+    sources: dict[str, Source]
+    steps: tuple[Step, ...]
+    synopses: tuple[Synopsis, ...]
+    spans: dict[str, int | None]
+    order: str | None
+    operators: tuple[OperatorRow, ...]
+    repeats: bool = False
+    counts_instants: bool = False
+
+    def explain(self) -> str:
+        """Return the plan as text, and under each operator's number its statements."""
+        lines, _ = explain.tree(self.plan)
+        parts = ["\n".join(lines)]
+        for step in self.steps:
+            parts.append(f"-- operator {step.operator}: {step.purpose}\n{step.sql};")
+        return "\n\n".join(parts)
+
+
+def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
+    """Compile the body of a continuous query.
+
+    Args:
+        name: The query's public name; its synopses are called after it.
+        body: The SELECT, in CQL.
+        catalog: Streams, relations, queries, and the types of expressions.
+
+    Raises:
+        Error: Of the family, with a place in `body`.
+    """
+    try:
+        syntax = parse_query(body)
+        order = _take_order(syntax.tree)
+        binder = Binder(catalog, syntax)
+        plan = binder.bind()
+        _check_columns(plan)
+        order_sql = None if order is None else _order(order, plan, catalog)
+        plan = optimize(plan)
+    except Error as error:
+        raise error.at(body, error.offset if error.offset is not None else 0) from error
+    except RecursionError as error:
+        raise Error("the query is nested too deeply", text=body, offset=0) from error
+    rules = Rules(name, plan)
+    output = rules.elements(plan)
+    if not only_inserts(plan) and not isinstance(plan, ToStream):
+        output = consolidate(output, plan.columns)
+    listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
+    rows = exp.select(*listed).from_(output.subquery("output"))
+    changes = exp.insert(rows, state_table(f"changes_{name}"))
+    statements = [
+        *rules.statements,
+        Statement(0, "write the elements of the answer", changes),
+        *rules.updates,
+    ]
+    steps = tuple(_step(statement) for statement in statements)
+    return Compiled(
+        "stream" if is_stream(plan) else "relation",
+        plan.columns,
+        plan,
+        binder.sources,
+        steps,
+        tuple(rules.synopses),
+        dict(rules.spans),
+        order_sql,
+        tuple(_operators(plan, rules, steps)),
+        any(
+            isinstance(n, ToStream) and n.kind == "rstream" and not is_instantaneous(n.input)
+            for n in walk(plan)
+        ),
+        any(
+            d is not None and d.instants is not None
+            for window in syntax.windows.values()
+            for d in (window.range, window.slide)
+        ),
+    )
+
+
+def _step(statement: Statement) -> Step:
+    names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
+    return Step(
+        statement.operator, statement.purpose, statement.tree.sql("duckdb", pretty=True), names
+    )
+
+
+def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:
+    parents: dict[int, int] = {}
+    for node in walk(plan):
+        for child in children(node):
+            parents.setdefault(rules.number(child), rules.number(node))
+    rows = []
+    for node in walk(plan):
+        number = rules.number(node)
+        sql = ";\n\n".join(step.sql for step in steps if step.operator == number)
+        rows.append(
+            OperatorRow(
+                number, parents.get(number), explain.kind_of(node), explain.describe(node), sql
+            )
+        )
+    return rows
+
+
+def _check_columns(plan: Plan) -> None:
+    from cqlduck.errors import BindError
+
+    for known in plan.columns:
+        if known.name.lower() in RESERVED:
+            raise BindError(
+                f"{known.name} is a reserved name", hint=f"write {known.name} AS something else"
+            )
+
+
+def _take_order(tree: exp.Query) -> exp.Order | None:
+    """Remove and return the ORDER BY of the outermost SELECT."""
+    if not isinstance(tree, exp.Select) or tree.args.get("limit") or tree.args.get("offset"):
+        return None
+    order = tree.args.get("order")
+    tree.set("order", None)
+    return order
+
+
+def _order(order: exp.Order, plan: Plan, catalog: Catalog) -> str:
+    """Return ORDER BY over the answer's columns.
+
+    Raises:
+        NotSupportedError: It names what the answer does not have.
+    """
+    from cqlduck.errors import NotSupportedError
+    from cqlduck.rewrite.queries import place_of
+
+    known = {c.name.lower() for c in plan.columns}
+    del catalog
+    copy = order.copy()
+    for node in copy.find_all(exp.Column):
+        if node.name.lower() not in known:
+            raise NotSupportedError(
+                f"ORDER BY {node.sql('duckdb')}, which is no column of the answer",
+                hint="ORDER BY orders what table() shows; select the column too",
+                offset=place_of(node),
+            )
+        node.set("table", None)
+    return copy.sql("duckdb").strip()

@@ -1,0 +1,108 @@
+"""The join: multilinear, one term for each input.
+
+    Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ ⋈ … ⋈ Rᵢ₋₁  ⋈  ΔRᵢ  ⋈  (Rᵢ₊₁ + ΔRᵢ₊₁) ⋈ … ⋈ (Rₙ + ΔRₙ)
+
+Left of i stands what neither begins nor ends in the tick, at i what does, right of it both; so each
+combination with at least one change is in exactly one term. A combination lives while all its
+tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the product of the
+weights. Pairs that never overlap are cut by a condition, rather than sent on as
+elements that cancel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    RelationScan,
+    TimeWindow,
+    Trace,
+    UnionAll,
+)
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    lifetimes_to_elements,
+    named,
+    qualified,
+    references,
+    union_all,
+)
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.rules import Rules
+
+
+def elements(rules: Rules, node: Join) -> exp.Query:
+    """Return the changes of the join in the tick."""
+    if is_endless(node):
+        return exp.select(
+            *references(node.columns), named(column(ENTER), TS), column(WEIGHT)
+        ).from_(lives(rules, node).subquery("joined"))
+    return lifetimes_to_elements(lives(rules, node), node.columns)
+
+
+def lives(rules: Rules, node: Join) -> exp.Query:
+    """Return the combinations that begin or end in the tick."""
+    return union_all([_term(rules, node, place) for place in range(len(node.inputs))])
+
+
+def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
+    names = [f"i{place}" for place in range(len(node.inputs))]
+    parts: list[exp.Query] = []
+    for place, plan in enumerate(node.inputs):
+        if place < changed:
+            parts.append(rules.standing(plan))
+        elif place == changed:
+            parts.append(rules.lives(plan))
+        else:
+            parts.append(rules.alive(plan))
+    enter = _most(exp.Greatest, [qualified(name, ENTER) for name in names])
+    leave = _most(exp.Least, [qualified(name, LEAVE) for name in names])
+    weight: exp.Expr = qualified(names[0], WEIGHT)
+    for name in names[1:]:
+        weight = exp.Mul(this=weight, expression=qualified(name, WEIGHT))
+    listed = [
+        qualified(name, known.name)
+        for name, plan in zip(names, node.inputs, strict=True)
+        for known in plan.columns
+    ]
+    query = exp.select(*listed, named(enter, ENTER), named(leave, LEAVE), named(weight, WEIGHT))
+    query = query.from_(parts[0].subquery(names[0]))
+    for part, name in zip(parts[1:], names[1:], strict=True):
+        query = query.join(part.subquery(name), join_type="cross")
+    conditions = [predicate.copy() for predicate in node.predicates]
+    if not is_endless(node):
+        conditions.append(exp.LT(this=enter.copy(), expression=leave.copy()))
+    return query.where(*conditions) if conditions else query
+
+
+def _most(function: type[exp.Greatest | exp.Least], parts: list[exp.Column]) -> exp.Expr:
+    first, *others = parts
+    return function(this=first, expressions=list(others))
+
+
+def is_endless(node: Plan) -> bool:
+    """Return whether no lifetime of a node has an end."""
+    match node:
+        case RelationScan() | Aggregate() | Distinct() | Trace():
+            return True
+        case TimeWindow():
+            return node.width is None
+        case Filter() | Project():
+            return is_endless(node.input)
+        case Join() | UnionAll():
+            return all(is_endless(inner) for inner in node.inputs)
+        case _:
+            return False

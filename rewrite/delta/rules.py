@@ -1,0 +1,343 @@
+"""The dispatch: which function answers for which node, and what the answers leave behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cqlduck.rewrite.delta import aggregate, join, streams, windows
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Column,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    RelationScan,
+    RowWindow,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    is_stream,
+    walk,
+)
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    elements_to_lifetimes,
+    forever,
+    lifetimes_to_elements,
+    named,
+    parameter,
+    references,
+    state_table,
+    temp_table,
+    union_all,
+    until,
+)
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """A table in `cql_state` that an operator keeps between ticks.
+
+    Args:
+        name: The table.
+        operator: The number of the operator in its plan.
+        kind: 'groups', 'outliers', 'rows' or 'trace'.
+        columns: Its columns.
+        reach: For the trace of a stream, how many instants an element is needed after its own, or
+            None for ever.
+        is_log: Whether it is a log of a relation's elements, which may be compacted.
+    """
+
+    name: str
+    operator: int
+    kind: str
+    columns: tuple[Column, ...]
+    reach: int | None = None
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a tick: the tree and what it is for."""
+
+    operator: int
+    purpose: str
+    tree: exp.Expr
+
+
+@dataclass
+class Rules:
+    """Writes the statements of one plan.
+
+    `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
+    each stream that is read how many instants before $t0 its elements are still needed (None: all).
+    """
+
+    query: str
+    plan: Plan
+    numbers: dict[int, int] = field(default_factory=dict)
+    deltas: dict[int, str] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+    updates: list[Statement] = field(default_factory=list)
+    synopses: list[Synopsis] = field(default_factory=list)
+    spans: dict[str, int | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Number the operators from the top, and write the deltas that are kept for a tick."""
+        nodes = list(walk(self.plan))
+        for position, node in enumerate(nodes):
+            self.numbers.setdefault(id(node), position)
+        for node in reversed(nodes):
+            if id(node) not in self.deltas:
+                self._keep_delta(node)
+
+    # -- what a node keeps -----------------------------------------------------------------------
+
+    def _keep_delta(self, node: Plan) -> None:
+        match node:
+            case Aggregate():
+                aggregate.keep(self, node, node)
+            case Distinct():
+                keys = tuple(c.name for c in node.columns)
+                aggregate.keep(self, node, Aggregate(node.input, keys, ()))
+            case RowWindow():
+                windows.keep_rows(self, node)
+            case Trace():
+                streams.keep_trace(self, node)
+            case _:
+                pass
+
+    def number(self, node: Plan) -> int:
+        """Return the number of an operator."""
+        return self.numbers[id(node)]
+
+    def synopsis(
+        self,
+        node: Plan,
+        kind: str,
+        columns: tuple[Column, ...],
+        *,
+        reach: int | None = None,
+        is_log: bool = False,
+    ) -> str:
+        """Ask for a synopsis; return its table."""
+        name = f"{self.query}_{self.number(node)}_{kind}"
+        self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
+        return name
+
+    def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
+        """Keep the result of a query for the tick; return its temporary table."""
+        name = f"delta_{self.query}_{self.number(node)}"
+        self.deltas[id(node)] = name
+        tree = exp.Create(
+            this=temp_table(name),
+            kind="TABLE",
+            expression=query,
+            replace=True,
+            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        )
+        self.statements.append(Statement(self.number(node), purpose, tree))
+        return name
+
+    def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
+        """Add a statement that brings a synopsis up to date."""
+        self.updates.append(Statement(self.number(node), purpose, tree))
+
+    # -- what is asked of a node -----------------------------------------------------------------
+
+    def elements(self, node: Plan) -> exp.Query:
+        """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
+        match node:
+            case StreamScan():
+                return self.rows(node, parameter("t0"), parameter("t1"))
+            case RelationScan():
+                return self._relation_elements(node)
+            case Filter() | Project() | UnionAll():
+                return self._linear(node, "elements", (TS, WEIGHT))
+            case TimeWindow():
+                return windows.time_elements(self, node)
+            case RowWindow():
+                return lifetimes_to_elements(self.lives(node), node.columns)
+            case Join():
+                return join.elements(self, node)
+            case Aggregate() | Distinct():
+                return aggregate.elements(self, node)
+            case ToStream():
+                return streams.elements(self, node)
+            case Trace():
+                return streams.trace_elements(self, node)
+
+    def lives(self, node: Plan) -> exp.Query:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
+        match node:
+            case Filter() | Project() | UnionAll():
+                return self._linear(node, "lives", (ENTER, LEAVE, WEIGHT))
+            case TimeWindow():
+                return windows.time_lives(self, node)
+            case RowWindow():
+                return windows.row_lives(self, node)
+            case Join():
+                return join.lives(self, node)
+            case _:
+                return elements_to_lifetimes(self.elements(node), node.columns)
+
+    def standing(self, node: Plan) -> exp.Query:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
+        match node:
+            case RelationScan():
+                return self._relation_rows(node, until(column(TS), parameter("low")))
+            case Filter() | Project() | UnionAll():
+                return self._linear(node, "standing", (ENTER, LEAVE, WEIGHT))
+            case TimeWindow():
+                return windows.time_standing(self, node)
+            case RowWindow():
+                return windows.row_standing(self, node)
+            case Trace():
+                return streams.trace_standing(self, node)
+            case _:
+                raise AssertionError(f"{type(node).__name__} keeps no state of its own")
+
+    def alive(self, node: Plan) -> exp.Query:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
+        match node:
+            case RelationScan():
+                return self._relation_rows(node, until(column(TS), parameter("t1")))
+            case Filter() | Project() | UnionAll():
+                return self._linear(node, "alive", (ENTER, LEAVE, WEIGHT))
+            case TimeWindow():
+                return windows.time_alive(self, node)
+            case _:
+                return union_all([self.standing(node), self.lives(node)])
+
+    # -- leaves and linear operators -------------------------------------------------------------
+
+    def rows(
+        self,
+        node: Plan,
+        low: exp.Expr | None,
+        high: exp.Expr,
+        *,
+        span: int | None = 0,
+        extra: tuple[str, ...] = (),
+    ) -> exp.Select:
+        """Return the elements of a stream with `low` < `_ts` ≤ `high`.
+
+        `span` is how many instants before $t0 that can reach (None: without bound).
+        """
+        match node:
+            case StreamScan():
+                return self._stored(node, low, high, span, extra)
+            case Filter():
+                inner = self.rows(node.input, low, high, span=span, extra=extra)
+                return (
+                    exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
+                    .from_(inner.subquery("stream"))
+                    .where(node.predicate.copy())
+                )
+            case Trace():
+                return streams.trace_rows(self, node, low, high)
+            case _:
+                raise AssertionError(f"{type(node).__name__} keeps no elements")
+
+    def _stored(
+        self,
+        node: StreamScan,
+        low: exp.Expr | None,
+        high: exp.Expr,
+        span: int | None,
+        extra: tuple[str, ...],
+    ) -> exp.Select:
+        known = self.spans.get(node.source.name, 0)
+        self.spans[node.source.name] = None if known is None or span is None else max(known, span)
+        listed = self._scanned(node)
+        if node.instant is not None:
+            listed.append(named(column(TS), node.instant))
+        weight = (
+            column(WEIGHT) if node.source.is_query else named(exp.cast(_one(), "BIGINT"), WEIGHT)
+        )
+        query = (
+            exp.select(*listed, column(TS), weight, *map(column, extra))
+            .from_(state_table(node.source.table))
+            .where(after(column(TS), parameter("since")))
+            .where(until(column(TS), high))
+        )
+        return query if low is None else query.where(after(column(TS), low))
+
+    def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:
+        return [
+            named(column(known.name), name)
+            for known, name in zip(node.source.columns, node.names, strict=True)
+            if name is not None
+        ]
+
+    def _relation_elements(self, node: RelationScan) -> exp.Select:
+        instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
+        return (
+            exp.select(*self._scanned(node), named(instant, TS), column(WEIGHT))
+            .from_(state_table(node.source.table))
+            .where(after(column(TS), parameter("low")))
+            .where(until(column(TS), parameter("t1")))
+        )
+
+    def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> exp.Select:
+        instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
+        return (
+            exp.select(
+                *self._scanned(node), named(instant, ENTER), named(forever(), LEAVE), column(WEIGHT)
+            )
+            .from_(state_table(node.source.table))
+            .where(condition)
+        )
+
+    def _linear(
+        self, node: Filter | Project | UnionAll, ask: str, time: tuple[str, ...]
+    ) -> exp.Query:
+        answer = getattr(self, ask)
+        match node:
+            case UnionAll():
+                return union_all([answer(inner) for inner in node.inputs])
+            case Filter():
+                return (
+                    exp.select(*references(node.columns), *map(column, time))
+                    .from_(answer(node.input).subquery("input"))
+                    .where(node.predicate.copy())
+                )
+            case Project():
+                listed = [
+                    named(expression.copy(), known.name)
+                    for expression, known in zip(node.expressions, node.columns, strict=True)
+                ]
+                return exp.select(*listed, *map(column, time)).from_(
+                    answer(node.input).subquery("input")
+                )
+
+
+def is_positive(node: Plan) -> bool:
+    """Return whether each lifetime of a node is one tuple, of weight 1."""
+    match node:
+        case TimeWindow() | RowWindow():
+            inner = node.input
+            while isinstance(inner, Filter):
+                inner = inner.input  # type: ignore[assignment]  # a filter on a stream
+            return isinstance(inner, StreamScan) and not inner.source.is_query
+        case Filter() | Project():
+            return not is_stream(node) and is_positive(node.input)
+        case UnionAll():
+            return all(is_positive(inner) for inner in node.inputs)
+        case _:
+            return False
+
+
+def _one() -> exp.Expr:
+    return exp.Literal.number(1)

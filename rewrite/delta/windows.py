@@ -1,0 +1,286 @@
+"""Stream to relation: when a tuple enters a window and when it leaves.
+
+A `TimeWindow` gives each tuple a lifetime that depends on its timestamp t alone, so it needs no
+synopsis: what enters and what leaves in a tick are two ranges of the stream's store, its stub.
+
+    RANGE w              [t, t+w+1)
+    half-open            [t, t+w)
+    RANGE w SLIDE s      [⌈t/s⌉·s, (⌊(t+w)/s⌋+1)·s)
+    HOP w EVERY s        [(⌊t/s⌋+1)·s, (⌊(t+w)/s⌋+1)·s)
+
+A `RowWindow` gives the tuple at position p of its partition the lifetime [t, u) where u is the
+timestamp at position p+n. Its synopsis holds the tuples that are in the window; the tuples of the
+partitions that get new ones are read from it, and the n-th successor is a LEAD.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Column, Filter, RowWindow, StreamScan, TimeWindow
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    SEQ,
+    TS,
+    WEIGHT,
+    add,
+    after,
+    ceil_to,
+    floor_to,
+    forever,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    same,
+    state_table,
+    temp_table,
+    union_all,
+    until,
+)
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.rules import Rules
+
+
+def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
+    """Return when a tuple enters and when it leaves, as expressions over `_ts`."""
+    instant, width, slide = column(TS), node.width, node.slide
+    enter: exp.Expr = instant
+    if slide is not None:
+        enter = add(floor_to(instant, slide), slide) if node.hop else ceil_to(instant, slide)
+    if width is None:
+        return enter, forever()
+    if slide is None:
+        return enter, add(instant, width if node.half_open else width + 1)
+    if node.half_open:
+        return enter, ceil_to(add(instant, width), slide)
+    return enter, add(floor_to(add(instant, width), slide), slide)
+
+
+def time_elements(rules: Rules, node: TimeWindow) -> exp.Query:
+    """Return what enters and what leaves in the tick."""
+    enter, leave = lifetime(node)
+    slide = node.slide or 0
+    low: exp.Expr = add(parameter("t0"), -slide)
+    high: exp.Expr = parameter("t1")
+    entering = rules.rows(node.input, low, high, span=slide)
+    parts = [_stamped(node, entering, enter, column(WEIGHT), enter, leave)]
+    if node.width is not None:
+        assert node.reach is not None
+        low = add(parameter("t0"), -node.reach)
+        high = add(parameter("t1"), -node.width)
+        leaving = rules.rows(node.input, low, high, span=node.reach)
+        parts.append(_stamped(node, leaving, leave, exp.Neg(this=column(WEIGHT)), enter, leave))
+    return union_all(parts)
+
+
+def _stamped(
+    node: TimeWindow,
+    rows: exp.Select,
+    instant: exp.Expr,
+    weight: exp.Expr,
+    enter: exp.Expr,
+    leave: exp.Expr,
+) -> exp.Select:
+    query = (
+        exp.select(*references(node.columns), named(instant.copy(), TS), named(weight, WEIGHT))
+        .from_(rows.subquery("stream"))
+        .where(after(instant.copy(), parameter("t0")))
+        .where(until(instant.copy(), parameter("t1")))
+    )
+    return query.where(_lives(enter, leave)) if _may_be_empty(node) else query
+
+
+def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
+    """Return the lifetimes that begin in the tick, and the older ones that end in it."""
+    enter, leave = lifetime(node)
+    slide = node.slide or 0
+    fresh = rules.rows(node.input, add(parameter("t0"), -slide), parameter("t1"), span=slide)
+    parts = [
+        _living(node, fresh)
+        .where(after(enter.copy(), parameter("t0")))
+        .where(until(enter.copy(), parameter("t1")))
+    ]
+    if node.width is not None:
+        assert node.reach is not None
+        low, high = add(parameter("t0"), -node.reach), parameter("t0")
+        old = rules.rows(node.input, low, high, span=node.reach)
+        parts.append(
+            _living(node, old)
+            .where(until(enter.copy(), parameter("t0")))
+            .where(after(leave.copy(), parameter("t0")))
+            .where(until(leave.copy(), parameter("t1")))
+        )
+    return union_all(parts)
+
+
+def time_standing(rules: Rules, node: TimeWindow) -> exp.Query:
+    """Return the lifetimes that cover the whole tick."""
+    enter, leave = lifetime(node)
+    low = None if node.reach is None else add(parameter("t1"), -node.reach)
+    rows = rules.rows(node.input, low, parameter("t0"), span=node.reach)
+    query = _living(node, rows).where(until(enter, parameter("t0")))
+    return query if node.width is None else query.where(after(leave, parameter("t1")))
+
+
+def time_alive(rules: Rules, node: TimeWindow) -> exp.Query:
+    """Return the lifetimes that touch the tick."""
+    enter, leave = lifetime(node)
+    low = None if node.reach is None else add(parameter("t0"), -node.reach)
+    rows = rules.rows(node.input, low, parameter("t1"), span=node.reach)
+    query = _living(node, rows).where(until(enter, parameter("t1")))
+    return query if node.width is None else query.where(after(leave, parameter("t0")))
+
+
+def _living(node: TimeWindow, rows: exp.Select) -> exp.Select:
+    enter, leave = lifetime(node)
+    query = exp.select(
+        *references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)
+    ).from_(rows.subquery("stream"))
+    return query.where(_lives(enter, leave)) if _may_be_empty(node) else query
+
+
+def _may_be_empty(node: TimeWindow) -> bool:
+    """Whether a tuple can fall between two positions of the window."""
+    return node.slide is not None or (node.half_open and node.width == 0)
+
+
+def _lives(enter: exp.Expr, leave: exp.Expr) -> exp.Expr:
+    return exp.LT(this=enter.copy(), expression=leave.copy())
+
+
+# -- row windows ------------------------------------------------------------------------------
+
+
+def keep_rows(rules: Rules, node: RowWindow) -> None:
+    """Keep the rows of the tick with their lifetimes, and the window's content."""
+    columns = (*node.columns, Column(TS, "BIGINT"), Column(SEQ, "BIGINT"))
+    table = rules.synopsis(node, "rows", columns)
+    fresh = _arrivals(rules, node, table)
+    rules.delta(node, _numbered(node, table, fresh), "the rows that come, and whom they push out")
+    delta = temp_table(rules.deltas[id(node)])
+    gone = exp.select(column(SEQ)).from_(delta.copy()).where(until(column(LEAVE), parameter("t1")))
+    rules.update(
+        node,
+        "forget the rows that left",
+        exp.delete(state_table(table)).where(exp.In(this=column(SEQ), query=gone.subquery())),
+    )
+    stay = (
+        exp.select(*references(node.columns), named(column(ENTER), TS), column(SEQ))
+        .from_(delta.copy())
+        .where(after(column(ENTER), parameter("t0")))
+        .where(after(column(LEAVE), parameter("t1")))
+    )
+    rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
+
+
+def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
+    """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
+
+    A base stream numbers its elements. Those of a derived stream are ordered by timestamp and all
+    columns, NULLs last; a weight of k is k tuples.
+    """
+    low, high = parameter("t0"), parameter("t1")
+    stream = node.input
+    while isinstance(stream, Filter):
+        stream = stream.input  # type: ignore[assignment]  # a filter on a stream
+    if isinstance(stream, StreamScan) and not stream.source.is_query:
+        rows = rules.rows(node.input, low, high, extra=(SEQ,))
+        return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
+            rows.subquery("stream")
+        )
+    rows = rules.rows(node.input, low, high)
+    copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
+    order = [exp.Ordered(this=key, nulls_first=False) for key in _order(node)]
+    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    last = (
+        exp.select(exp.Coalesce(this=exp.Max(this=column(SEQ)), expressions=[number(0)]))
+        .from_(state_table(table))
+        .subquery()
+    )
+    repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
+        rows.subquery("stream")
+    )
+    return exp.select(
+        *references(node.columns), column(TS), named(exp.Add(this=rank, expression=last), SEQ)
+    ).from_(repeated.subquery("repeated"))
+
+
+def _order(node: RowWindow) -> list[exp.Expr]:
+    return [column(TS), *references(node.columns)]
+
+
+def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
+    """Return the rows of the touched partitions with `_cql_enter` and `_cql_leave`."""
+    keys = [column(name) for name in node.partition_by]
+    listed = [*references(node.columns), column(TS), column(SEQ)]
+    arrivals = exp.Table(this=exp.to_identifier("arrivals"))
+    kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"))
+    if keys and node.width is None:
+        touched = (
+            exp.select("1")
+            .from_(arrivals.copy())
+            .where(
+                same(
+                    [qualified("arrivals", name) for name in node.partition_by],
+                    [qualified("kept", name) for name in node.partition_by],
+                )
+            )
+        )
+        kept = kept.where(exp.Exists(this=touched))
+    both = union_all([kept, exp.select(*[x.copy() for x in listed]).from_(arrivals.copy())])
+    successor = exp.Window(
+        this=exp.Lead(this=column(TS), offset=number(node.rows)),
+        partition_by=keys,
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
+    )
+    leave: exp.Expr = exp.Coalesce(this=successor, expressions=[forever()])
+    if node.width is not None:
+        expiry = add(column(TS), node.width if node.half_open else node.width + 1)
+        leave = exp.Least(this=leave, expressions=[expiry])
+    query = exp.select(
+        *references(node.columns), named(column(TS), ENTER), named(leave, LEAVE), column(SEQ)
+    ).from_(both.subquery("rows"))
+    return query.with_("arrivals", as_=fresh)
+
+
+def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
+    """Return the lifetimes that begin or end in the tick."""
+    return (
+        exp.select(
+            *references(node.columns),
+            column(ENTER),
+            column(LEAVE),
+            named(exp.cast(number(1), "BIGINT"), WEIGHT),
+        )
+        .from_(temp_table(rules.deltas[id(node)]))
+        .where(exp.LT(this=column(ENTER), expression=column(LEAVE)))
+        .where(
+            exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
+        )
+    )
+
+
+def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
+    """Return the content of the window but for what the tick pushes out."""
+    gone = (
+        exp.select(column(SEQ))
+        .from_(temp_table(rules.deltas[id(node)]))
+        .where(until(column(LEAVE), parameter("t1")))
+    )
+    return (
+        exp.select(
+            *references(node.columns),
+            named(column(TS), ENTER),
+            named(forever(), LEAVE),
+            named(exp.cast(number(1), "BIGINT"), WEIGHT),
+        )
+        .from_(state_table(f"{rules.query}_{rules.number(node)}_rows"))
+        .where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery())))
+    )

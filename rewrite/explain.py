@@ -1,0 +1,108 @@
+"""Plans as text, and as rows for `cql.operators`, in the paper's words (chapter, Table 1)."""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    RelationScan,
+    RowWindow,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    children,
+)
+
+
+def kind_of(plan: Plan) -> str:
+    """Return the paper's name of an operator."""
+    match plan:
+        case StreamScan():
+            return "stream"
+        case RelationScan():
+            return "relation"
+        case TimeWindow() | RowWindow():
+            return "seq-window"
+        case Filter():
+            return "select"
+        case Project():
+            return "project"
+        case Join():
+            return "binary-join" if len(plan.inputs) == 2 else "mjoin"
+        case Aggregate():
+            return "aggregate"
+        case Distinct():
+            return "duplicate-eliminate"
+        case UnionAll():
+            return "union"
+        case ToStream():
+            return {"istream": "i-stream", "dstream": "d-stream", "rstream": "r-stream"}[plan.kind]
+        case Trace():
+            return "materialize"
+
+
+def describe(plan: Plan) -> str:
+    """Return what an operator does, in a line, without numbers that change."""
+    match plan:
+        case StreamScan() | RelationScan():
+            return plan.source.name
+        case TimeWindow():
+            return _time_window(plan)
+        case RowWindow():
+            words = []
+            if plan.partition_by:
+                words.append(f"PARTITION BY {', '.join(map(_public, plan.partition_by))}")
+            words.append(f"ROWS {plan.rows}")
+            if plan.width is not None:
+                words.append(f"RANGE {plan.width}")
+            return f"[{' '.join(words)}]"
+        case Filter():
+            return plan.predicate.sql("duckdb")
+        case Project():
+            return ", ".join(
+                e.sql("duckdb") if e.name == c.name else f"{e.sql('duckdb')} AS {c.name}"
+                for e, c in zip(plan.expressions, plan.columns, strict=True)
+            )
+        case Join():
+            return " AND ".join(p.sql("duckdb") for p in plan.predicates) or "all combinations"
+        case Aggregate():
+            calls = ", ".join(call.call.sql("duckdb") for call in plan.calls) or "no aggregate"
+            return f"{calls} BY {', '.join(plan.keys)}" if plan.keys else calls
+        case Distinct() | UnionAll():
+            return ", ".join(c.name for c in plan.columns)
+        case ToStream():
+            return plan.kind.capitalize()
+        case Trace():
+            return "the log of its elements"
+
+
+def _time_window(plan: TimeWindow) -> str:
+    if plan.width is None:
+        return "[RANGE UNBOUNDED]"
+    if plan.hop:
+        return f"[HOP {plan.width} EVERY {plan.slide}]"
+    if plan.width == 0 and plan.slide is None and not plan.half_open:
+        return "[NOW]"
+    edge = ", half-open" if plan.half_open else ""
+    slide = f" SLIDE {plan.slide}" if plan.slide is not None else ""
+    return f"[RANGE {plan.width}{slide}{edge}]"
+
+
+def _public(name: str) -> str:
+    return name.split(".", 1)[-1]
+
+
+def tree(plan: Plan, number: int = 0) -> tuple[list[str], int]:
+    """Return the plan as indented lines, each with the operator's number, and the next number."""
+    lines = [f"{number} {kind_of(plan)}: {describe(plan)}"]
+    following = number + 1
+    for child in children(plan):
+        inner, following = tree(child, following)
+        lines += [f"  {line}" for line in inner]
+    return lines, following

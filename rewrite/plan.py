@@ -1,0 +1,440 @@
+"""The nodes of a plan: the paper's operators as immutable values.
+
+A plan is a tree. Its leaves are streams and relations, its inner nodes the operators of Table 1 of
+the STREAM chapter. A node says what it means as a bag at an instant τ; how its change is worked out
+stands in `delta/`. Names of columns are unique inside a node (without regard to case), so an
+expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
+
+Stream → relation: `TimeWindow`, `RowWindow`.
+Relation → relation: `Filter`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`.
+Relation → stream: `ToStream` (Istream, Dstream, Rstream).
+Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlglot import exp
+
+FOREVER = 9223372036854775807
+"""The instant that never comes: the end of a lifetime that is not known yet."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name as people wrote it, and its DuckDB type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a leaf reads: a stream, a relation or a continuous query, as the catalogue has it.
+
+    Args:
+        name: Its public name.
+        kind: 'stream' or 'relation'.
+        columns: Its columns.
+        table: The table of its elements, inside schema `cql_state`.
+        is_query: Whether it is a continuous query.
+        timestamp: The column that carries the timestamps of a stream, or None.
+    """
+
+    name: str
+    kind: Literal["stream", "relation"]
+    columns: tuple[Column, ...]
+    table: str
+    is_query: bool = False
+    timestamp: str | None = None
+
+
+@dataclass(frozen=True)
+class StreamScan:
+    """The stream `source`, its columns renamed to `names`; `None` leaves a column out.
+
+    With `instant`, the timestamp stands in a last column of that name.
+    """
+
+    source: Source
+    names: tuple[str | None, ...]
+    instant: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a name for each column that there is not."""
+        if len(self.names) != len(self.source.columns):
+            raise ValueError("a scan has one name for each column of its source")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read."""
+        kept = tuple(
+            Column(name, column.type)
+            for name, column in zip(self.names, self.source.columns, strict=True)
+            if name is not None
+        )
+        return (*kept, Column(self.instant, "BIGINT")) if self.instant else kept
+
+
+@dataclass(frozen=True)
+class RelationScan:
+    """The relation `source`, its columns renamed to `names`; `None` leaves a column out."""
+
+    source: Source
+    names: tuple[str | None, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a name for each column that there is not."""
+        if len(self.names) != len(self.source.columns):
+            raise ValueError("a scan has one name for each column of its source")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read."""
+        return tuple(
+            Column(name, column.type)
+            for name, column in zip(self.names, self.source.columns, strict=True)
+            if name is not None
+        )
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """The tuples whose lifetime, a function of their timestamp t alone, covers τ.
+
+    RANGE w: [t, t+w+1). With SLIDE s both ends move to the multiples of s: what was in the range at
+    ⌊τ/s⌋·s. HOP w EVERY s: the tuples of [B−w, B) with B = ⌊τ/s⌋·s. `width` None is UNBOUNDED.
+
+    Args:
+        input: A stream.
+        width: w, in instants, or None.
+        slide: s, in instants, or None.
+        hop: Whether the content is half-open and begins at the next boundary.
+        half_open: Whether the range is (τ−w, τ] (setting `window_edge`).
+    """
+
+    input: Stream
+    width: int | None
+    slide: int | None = None
+    hop: bool = False
+    half_open: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no window."""
+        if self.width is not None and self.width < 0:
+            raise ValueError("a window's range is not negative")
+        if self.slide is not None and self.slide < 1:
+            raise ValueError("a window slides by at least one instant")
+        if self.hop and (self.slide is None or self.width is None):
+            raise ValueError("HOP has a width and a slide")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the stream."""
+        return self.input.columns
+
+    @property
+    def reach(self) -> int | None:
+        """How many instants after its timestamp a tuple can matter at most; None is for ever."""
+        if self.width is None:
+            return None
+        return self.width + 1 + (self.slide or 0)
+
+
+@dataclass(frozen=True)
+class RowWindow:
+    """The last `rows` tuples by timestamp (ties by arrival), of each partition if there are keys.
+
+    With `width`, those of them whose timestamp is in [τ−width, τ] too.
+    """
+
+    input: Stream
+    rows: int
+    partition_by: tuple[str, ...] = ()
+    width: int | None = None
+    half_open: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no window."""
+        if self.rows < 1:
+            raise ValueError("a window has at least one row")
+        missing = set(self.partition_by) - {c.name for c in self.input.columns}
+        if missing:
+            raise ValueError(f"PARTITION BY names {missing}, which the stream lacks")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the stream."""
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The tuples of `input` for which `predicate` is true; of a relation or of a stream."""
+
+    input: Plan
+    predicate: exp.Expr
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Project:
+    """One tuple (expressions) for each tuple of `input`; duplicates stay."""
+
+    input: Plan
+    expressions: tuple[exp.Expr, ...]
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse columns that do not fit the expressions."""
+        if len(self.expressions) != len(self.columns):
+            raise ValueError("a projection has one column for each expression")
+        _unique(self.columns)
+
+
+@dataclass(frozen=True)
+class Join:
+    """The combinations of one tuple of each input for which all `predicates` are true (mjoin)."""
+
+    inputs: tuple[Plan, ...]
+    predicates: tuple[exp.Expr, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse fewer than two inputs and columns that clash."""
+        if len(self.inputs) < 2:
+            raise ValueError("a join has at least two inputs")
+        _unique(self.columns)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of all inputs, in order."""
+        return tuple(column for plan in self.inputs for column in plan.columns)
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """One aggregate of an `Aggregate`.
+
+    Args:
+        name: Its column.
+        function: 'count', 'sum', 'avg', 'min', 'max', or 'other'.
+        call: The call as an expression over the input's columns.
+        argument: The input's column that count(x), sum, avg, min and max work on, or None.
+        type: The type of the result.
+        argument_type: The type of the argument, or None.
+        distinct: Whether it ignores how often a tuple is there.
+    """
+
+    name: str
+    function: Literal["count", "sum", "avg", "min", "max", "other"]
+    call: exp.Expr
+    argument: str | None
+    type: str
+    argument_type: str | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One tuple (keys, aggregates) for each group; without keys, one tuple also over nothing."""
+
+    input: Plan
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    everything: bool = False
+    """Whether this is a global aggregate, which has a row over nothing."""
+
+    def __post_init__(self) -> None:
+        """Refuse keys that the input lacks."""
+        missing = set(self.keys) - {c.name for c in self.input.columns}
+        if missing:
+            raise ValueError(f"keys {missing} are no columns of the input")
+        if self.everything and self.keys:
+            raise ValueError("a global aggregate has no keys")
+        _unique(self.columns)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The keys, then the aggregates."""
+        types = {c.name: c.type for c in self.input.columns}
+        keys = tuple(Column(key, types[key]) for key in self.keys)
+        return keys + tuple(Column(call.name, call.type) for call in self.calls)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Each tuple of `input` once."""
+
+    input: Plan
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """The tuples of all inputs; their columns are the first one's, in name and type."""
+
+    inputs: tuple[Plan, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse inputs that differ in their columns."""
+        if len(self.inputs) < 2:
+            raise ValueError("a union has at least two inputs")
+        if any(plan.columns != self.columns for plan in self.inputs):
+            raise ValueError("the inputs of a union have the same columns")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the first input."""
+        return self.inputs[0].columns
+
+
+@dataclass(frozen=True)
+class ToStream:
+    """Istream R(τ)−R(τ−1), Dstream R(τ−1)−R(τ), or Rstream R(τ) at every instant."""
+
+    input: Plan
+    kind: Literal["istream", "dstream", "rstream"]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+@dataclass(frozen=True)
+class Trace:
+    """`input`, materialized in a synopsis `name`: the log of its elements."""
+
+    input: Plan
+    name: str
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+Stream = StreamScan | Filter | ToStream | Trace
+Plan = (
+    StreamScan
+    | RelationScan
+    | TimeWindow
+    | RowWindow
+    | Filter
+    | Project
+    | Join
+    | Aggregate
+    | Distinct
+    | UnionAll
+    | ToStream
+    | Trace
+)
+
+
+def children(plan: Plan) -> tuple[Plan, ...]:
+    """Return the inputs of a node, in order."""
+    match plan:
+        case StreamScan() | RelationScan():
+            return ()
+        case Join(inputs=inputs) | UnionAll(inputs=inputs):
+            return inputs
+        case _:
+            return (plan.input,)
+
+
+def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
+    """Return the node with other inputs."""
+    match plan:
+        case StreamScan() | RelationScan():
+            return plan
+        case Join() | UnionAll():
+            return replace(plan, inputs=inputs)
+        case _:
+            (only,) = inputs
+            return replace(plan, input=only)  # type: ignore[arg-type]  # the caller keeps streams
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    """Yield the node and all below it, from the top, left to right."""
+    yield plan
+    for child in children(plan):
+        yield from walk(child)
+
+
+def is_stream(plan: Plan) -> bool:
+    """Return whether the node yields a stream."""
+    match plan:
+        case StreamScan() | ToStream():
+            return True
+        case Filter(input=inner) | Trace(input=inner):
+            return is_stream(inner)
+        case _:
+            return False
+
+
+def is_monotonic(plan: Plan) -> bool:
+    """Return whether a relation can only grow, as far as its form tells.
+
+    Only streams under unbounded windows, combined by projection, WHERE, inner joins, DISTINCT and
+    UNION. Such a query yields its Istream unless it says otherwise (chapter, section 2.2).
+    """
+    match plan:
+        case TimeWindow(width=None):
+            return True
+        case Filter() | Project() | Join() | Distinct() | UnionAll() | Trace():
+            return all(is_monotonic(child) for child in children(plan))
+        case _:
+            return False
+
+
+def only_inserts(plan: Plan) -> bool:
+    """Return whether no element of the node has a negative weight."""
+    return is_stream(plan) or is_monotonic(plan)
+
+
+def is_instantaneous(plan: Plan) -> bool:
+    """Return whether every tuple lives for one instant, because it needs one of a `[NOW]`."""
+    match plan:
+        case TimeWindow(width=0, slide=None, hop=False, half_open=False):
+            return True
+        case Filter() | Project() | Trace():
+            return not is_stream(plan) and is_instantaneous(plan.input)
+        case UnionAll():
+            return all(is_instantaneous(child) for child in plan.inputs)
+        case Join():
+            return any(is_instantaneous(child) for child in plan.inputs)
+        case _:
+            return False
+
+
+def needs_now(plan: Plan) -> bool:
+    """Return whether each row of the relation needs a `[NOW]` tuple of the same instant."""
+    match plan:
+        case Aggregate():
+            return not plan.everything and needs_now(plan.input)
+        case Distinct() | Filter() | Project() | Trace():
+            return not is_stream(plan) and needs_now(plan.input)
+        case UnionAll():
+            return all(needs_now(child) for child in plan.inputs)
+        case Join():
+            return any(needs_now(child) for child in plan.inputs)
+        case _:
+            return is_instantaneous(plan)
+
+
+def _unique(columns: tuple[Column, ...]) -> None:
+    names = [column.name.lower() for column in columns]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"columns {sorted(twice)} are there twice")

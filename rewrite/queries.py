@@ -1,0 +1,471 @@
+"""The text of a query to a DuckDB syntax tree with CQL's parts hung on it.
+
+The text is tokenized with sqlglot's stock DuckDB tokenizer. Windows and relation-to-stream
+operators are cut out of the list of tokens, which keep their places, so errors point into the text
+as it was written. What is left is plain DuckDB SQL and is parsed as such. A window is found again
+by the place of the name that it follows (`windows`); a relation-to-stream operator leaves a marker
+as the first expression of its SELECT, which `take_operator` removes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError as SqlglotParseError
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from cqlduck.errors import Error, NotSupportedError, ParseError
+from cqlduck.rewrite.syntax import Reader, tokenize
+from cqlduck.rewrite.time import Duration
+
+OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
+WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
+_MARK = "\x00cql:"
+_EXPRESSION_CLAUSES = {
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.ORDER_BY,
+    TokenType.LIMIT,
+    TokenType.QUALIFY,
+    TokenType.WINDOW,
+}
+
+
+@dataclass(frozen=True)
+class WindowSyntax:
+    """A window as it was written; `unbounded` for RANGE and ROWS UNBOUNDED alike."""
+
+    offset: int
+    range: Duration | None = None
+    rows: int | None = None
+    now: bool = False
+    unbounded: bool = False
+    hop: bool = False
+    slide: Duration | None = None
+    slide_rows: int | None = None
+    partition_by: tuple[tuple[str, int], ...] = ()
+    where: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class QuerySyntax:
+    """A query: its syntax tree, its windows by the place of the name they follow.
+
+    `plain` is the text with the parts that are CQL's blanked out, so DuckDB can read it and its
+    errors point to the right places.
+    """
+
+    text: str
+    tree: exp.Query
+    windows: dict[int, WindowSyntax]
+    plain: str
+    mentions_ts: bool
+
+
+@dataclass
+class _Level:
+    """What is known between two parentheses."""
+
+    clause: str = ""
+    selects: bool = False
+    first: bool = True
+
+
+@dataclass
+class _Scan:
+    """The pass over the tokens: what is kept, and what was cut out."""
+
+    text: str
+    tokens: Sequence[Token]
+    kept: list[Token] = field(default_factory=list)
+    windows: dict[int, WindowSyntax] = field(default_factory=dict)
+    blanks: list[tuple[int, int]] = field(default_factory=list)
+    inserts: dict[int, list[Token]] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+
+
+def parse_query(text: str) -> QuerySyntax:
+    """Read a query.
+
+    >>> parse_query("SELECT a FROM s [ROWS 5] x").windows
+    {14: WindowSyntax(offset=16, range=None, rows=5, now=False, unbounded=False, hop=False, \
+slide=None, slide_rows=None, partition_by=(), where=None)}
+
+    Raises:
+        ParseError: With line, column and a caret.
+    """
+    tokens = tokenize(text)
+    scan = _Scan(text, tokens)
+    try:
+        _operators(scan)
+        _windows(scan)
+    except Error as error:
+        raise error.at(text, tokens[0].start if tokens else 0) from error
+    plain = list(text)
+    for start, end in scan.blanks:
+        for place in range(start, end):
+            if plain[place] != "\n":
+                plain[place] = " "
+    mentions = any(t.text.lower() == "_ts" for t in tokens if t.token_type != TokenType.STRING)
+    tree = _parse(text, scan.kept)
+    return QuerySyntax(text, tree, scan.windows, "".join(plain), mentions)
+
+
+def take_operator(select: exp.Select) -> str | None:
+    """Remove the marker of a relation-to-stream operator; return 'istream', … or None."""
+    if select.expressions:
+        first = select.expressions[0]
+        if isinstance(first, exp.Literal) and first.is_string and first.name.startswith(_MARK):
+            select.set("expressions", select.expressions[1:])
+            return first.name.removeprefix(_MARK)
+    return None
+
+
+def place_of(node: exp.Expr) -> int | None:
+    """Return the place of the first name in a tree, in characters from 0, or None."""
+    places = [part.meta["start"] for part in node.find_all(exp.Identifier) if "start" in part.meta]
+    return min(places) if places else None
+
+
+def _parse(text: str, tokens: list[Token]) -> exp.Query:
+    if not tokens:
+        raise ParseError("the query is empty", text=text, offset=0)
+    try:
+        trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
+    except SqlglotParseError as error:
+        first = error.errors[0] if error.errors else {}
+        line, column = first.get("line"), first.get("col")
+        offset = None
+        if line is not None and column is not None:
+            starts = [0]
+            for shown in text.splitlines(keepends=True):
+                starts.append(starts[-1] + len(shown))
+            highlight = first.get("highlight") or ""
+            offset = max(starts[min(line, len(starts)) - 1] + column - max(len(highlight), 1), 0)
+        message = str(first.get("description") or error).rstrip(".")
+        raise ParseError(
+            message[:1].lower() + message[1:], text=text, offset=offset or 0
+        ) from error
+    except SqlglotError as error:
+        raise ParseError(str(error).splitlines()[0], text=text, offset=0) from error
+    except RecursionError as error:
+        raise ParseError("the query is nested too deeply", text=text, offset=0) from error
+    tree = trees[0] if len(trees) == 1 else None
+    while isinstance(tree, exp.Subquery) and not tree.alias:
+        tree = tree.this
+    if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
+        raise ParseError(
+            "a continuous query is a SELECT",
+            hint="write SELECT … FROM a stream or relation",
+            text=text,
+            offset=tokens[0].start,
+        )
+    return tree
+
+
+def _token(kind: TokenType, text: str, like: Token) -> Token:
+    return Token(kind, text, like.line, like.col, like.start, like.start)
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    """Return the place of the parenthesis or bracket that closes the one at `opening`."""
+    depth = 0
+    for place in range(opening, len(tokens)):
+        kind = tokens[place].token_type
+        if kind in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+            depth += 1
+        elif kind in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
+            depth -= 1
+            if depth == 0:
+                return place
+    raise ParseError("this is never closed").at("", None)
+
+
+def _operators(scan: _Scan) -> None:
+    """Cut relation-to-stream operators out; leave a marker in their SELECT."""
+    tokens = scan.tokens
+    for place, token in enumerate(tokens):
+        word = token.text.upper()
+        if (
+            word not in OPERATORS
+            or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+            or place + 1 >= len(tokens)
+            or tokens[place + 1].token_type != TokenType.L_PAREN
+        ):
+            continue
+        try:
+            closing = _closing(tokens, place + 1)
+        except ParseError as error:
+            raise ParseError(
+                f"the parenthesis after {token.text} is never closed",
+                text=scan.text,
+                offset=tokens[place + 1].start,
+            ) from error
+        mark = [
+            _token(TokenType.STRING, _MARK + word.lower(), token),
+            _token(TokenType.COMMA, ",", token),
+        ]
+        inner = tokens[place + 2].token_type if place + 2 < len(tokens) else None
+        before = tokens[place - 1].token_type if place else None
+        if inner in (TokenType.SELECT, TokenType.FROM, TokenType.WITH, TokenType.L_PAREN) and (
+            before != TokenType.SELECT
+        ):
+            _around_query(scan, place, closing, mark)
+        elif before == TokenType.SELECT:
+            _in_select(scan, place, closing, mark)
+        else:
+            raise ParseError(
+                f"{token.text} stands around a whole SELECT list or a whole SELECT",
+                hint=f"write SELECT {token.text}(…) FROM … or {token.text}(SELECT …)",
+                text=scan.text,
+                offset=token.start,
+            )
+
+
+def _around_query(scan: _Scan, place: int, closing: int, mark: list[Token]) -> None:
+    """`Istream(Q)` becomes `(SELECT <mark>, * FROM (Q))`."""
+    token = scan.tokens[place]
+    scan.blanks.append((token.start, token.end + 1))
+    scan.dropped.add(place)
+    scan.inserts.setdefault(place + 1, []).extend(
+        [
+            _token(TokenType.L_PAREN, "(", token),
+            _token(TokenType.SELECT, "SELECT", token),
+            *mark,
+            _token(TokenType.STAR, "*", token),
+            _token(TokenType.FROM, "FROM", token),
+        ]
+    )
+    scan.inserts.setdefault(closing + 1, []).append(
+        _token(TokenType.R_PAREN, ")", scan.tokens[closing])
+    )
+
+
+def _in_select(scan: _Scan, place: int, closing: int, mark: list[Token]) -> None:
+    """`SELECT Istream(a, b)` becomes `SELECT <mark>, a, b`."""
+    tokens = scan.tokens
+    opening, end = tokens[place + 1], tokens[closing]
+    scan.blanks += [(tokens[place].start, opening.end + 1), (end.start, end.end + 1)]
+    scan.dropped |= {place, place + 1, closing}
+    after = tokens[closing + 1].token_type if closing + 1 < len(tokens) else None
+    if after not in (
+        None,
+        TokenType.FROM,
+        TokenType.WHERE,
+        TokenType.R_PAREN,
+        TokenType.UNION,
+        TokenType.EXCEPT,
+        TokenType.INTERSECT,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.ORDER_BY,
+        TokenType.LIMIT,
+    ):
+        raise ParseError(
+            f"{tokens[place].text} stands around the whole SELECT list",
+            hint="put the closing parenthesis at the end of the list",
+            text=scan.text,
+            offset=tokens[closing + 1].start,
+        )
+    first = place + 2
+    if first < len(tokens) and tokens[first].token_type == TokenType.DISTINCT:
+        first += 1
+        if tokens[first].token_type == TokenType.ON:
+            first = _closing(tokens, first + 1) + 1
+    scan.inserts.setdefault(first, []).extend(mark)
+
+
+def _windows(scan: _Scan) -> None:
+    """Copy the tokens, but for windows after the items of FROM clauses."""
+    tokens = scan.tokens
+    levels = [_Level()]
+    place = 0
+    while place < len(tokens):
+        scan.kept.extend(scan.inserts.get(place, ()))
+        token = tokens[place]
+        kind = token.token_type
+        level = levels[-1]
+        if place in scan.dropped:
+            place += 1
+            continue
+        if kind == TokenType.L_BRACKET and level.clause == "from" and _opens_window(tokens, place):
+            place = _cut_window(scan, place)
+            continue
+        _sampling(scan, level, place)
+        if kind == TokenType.L_PAREN:
+            called = place > 0 and tokens[place - 1].token_type in (
+                TokenType.VAR,
+                TokenType.IDENTIFIER,
+                TokenType.UNNEST,
+            )
+            levels.append(_Level("from" if level.clause == "from" and not called else ""))
+        elif kind == TokenType.R_PAREN:
+            if len(levels) > 1:
+                levels.pop()
+        elif kind == TokenType.SELECT:
+            level.clause, level.selects = "select", True
+        elif kind == TokenType.FROM and (level.selects or level.first):
+            level.clause, level.selects = "from", True
+        elif kind == TokenType.JOIN or (kind == TokenType.COMMA and level.clause == "on"):
+            level.clause = "from"
+        elif kind in (TokenType.ON, TokenType.USING) and level.clause == "from":
+            level.clause = "on"
+        elif kind in _EXPRESSION_CLAUSES:
+            level.clause = "expression"
+        elif kind in (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT):
+            level.clause = ""
+        level.first = False
+        scan.kept.append(token)
+        place += 1
+    scan.kept.extend(scan.inserts.get(len(tokens), ()))
+
+
+def _sampling(scan: _Scan, level: _Level, place: int) -> None:
+    tokens = scan.tokens
+    if (
+        level.clause == "from"
+        and tokens[place].token_type == TokenType.NUMBER
+        and place + 2 < len(tokens)
+        and tokens[place + 1].token_type == TokenType.MOD
+        and tokens[place + 2].text.upper() == "SAMPLE"
+    ):
+        raise NotSupportedError(
+            "SAMPLE is not supported yet",
+            hint="filter with a condition on a column instead",
+            text=scan.text,
+            offset=tokens[place].start,
+        )
+
+
+def _opens_window(tokens: Sequence[Token], place: int) -> bool:
+    return (
+        place + 1 < len(tokens)
+        and tokens[place + 1].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
+        and tokens[place + 1].text.upper() in WINDOW_WORDS
+    )
+
+
+def _cut_window(scan: _Scan, opening: int) -> int:
+    """Read the window that opens here; return the place after it."""
+    tokens = scan.tokens
+    try:
+        closing = _closing(tokens, opening)
+    except ParseError as error:
+        raise ParseError(
+            "the window is never closed", text=scan.text, offset=tokens[opening].start
+        ) from error
+    scan.blanks.append((tokens[opening].start, tokens[closing].end + 1))
+    window = _read_window(scan.text, tokens[opening + 1 : closing], tokens[opening].start)
+    before = tokens[opening - 1]
+    key = before.start
+    if before.token_type == TokenType.R_PAREN:
+        after = closing + 1
+        if after < len(tokens) and tokens[after].token_type == TokenType.ALIAS:
+            after += 1
+        if after < len(tokens) and tokens[after].token_type in (
+            TokenType.VAR,
+            TokenType.IDENTIFIER,
+        ):
+            key = tokens[after].start
+        else:
+            alias = _token(TokenType.VAR, f"_window_{tokens[opening].start}", tokens[opening])
+            scan.kept.append(alias)
+            key = alias.start
+    if key in scan.windows:
+        raise ParseError(
+            "a second window on the same stream", text=scan.text, offset=tokens[opening].start
+        )
+    scan.windows[key] = window
+    return closing + 1
+
+
+def _read_window(text: str, tokens: Sequence[Token], offset: int) -> WindowSyntax:
+    reader = Reader(text, tokens)
+    try:
+        return _window(reader, offset)
+    except Error as error:
+        raise error.at(text, offset) from error
+
+
+_STOPS = ("PRECEDING", "SLIDE", "WHERE", "EVERY", "ROWS", "RANGE")
+
+
+def _window(reader: Reader, offset: int) -> WindowSyntax:
+    parts: dict[str, object] = {}
+    if reader.accept("NOW"):
+        parts["now"] = True
+    elif reader.accept("UNBOUNDED"):
+        parts["unbounded"] = True
+    elif reader.accept("HOP"):
+        parts |= {"hop": True, "range": reader.duration(_STOPS)}
+        reader.expect("EVERY")
+        parts["slide"] = reader.duration(_STOPS)
+    elif reader.accept("TUMBLE"):
+        width = reader.duration(_STOPS)
+        parts |= {"hop": True, "range": width, "slide": width}
+    else:
+        if reader.accept("PARTITION", "BY"):
+            parts["partition_by"] = _partition(reader)
+        while not reader.done:
+            if reader.accept("ROWS"):
+                if reader.accept("UNBOUNDED"):
+                    parts["unbounded"] = True
+                else:
+                    parts["rows"] = _count(reader, "ROWS")
+            elif reader.accept("RANGE"):
+                if reader.accept("UNBOUNDED"):
+                    parts["unbounded"] = True
+                else:
+                    parts["range"] = reader.duration(_STOPS)
+            else:
+                break
+            reader.accept("PRECEDING")
+    reader.accept("PRECEDING")
+    if reader.accept("SLIDE"):
+        if "rows" in parts:
+            parts["slide_rows"] = _count(reader, "SLIDE")
+        else:
+            parts["slide"] = reader.duration(_STOPS)
+    if reader.accept("WHERE"):
+        parts["where"] = _condition(reader)
+    reader.end()
+    if "partition_by" in parts and "rows" not in parts:
+        reader.fail("PARTITION BY needs ROWS", "as in [PARTITION BY a ROWS 10]")
+    if "rows" in parts and "range" in parts and "partition_by" not in parts:
+        reader.fail("ROWS and RANGE together need PARTITION BY")
+    return WindowSyntax(offset, **parts)  # type: ignore[arg-type]  # keys are the fields' names
+
+
+def _count(reader: Reader, word: str) -> int:
+    at = reader.offset
+    number = reader.word()
+    if not number.isdigit() or int(number) < 1:
+        raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
+            reader.text, at
+        )
+    return int(number)
+
+
+def _partition(reader: Reader) -> tuple[tuple[str, int], ...]:
+    names = []
+    while True:
+        at = reader.offset
+        names.append((reader.dotted_name(), at))
+        if not reader.accept(","):
+            return tuple(names)
+
+
+def _condition(reader: Reader) -> exp.Expr:
+    rest = reader.tokens[reader.position :]
+    if not rest:
+        reader.fail("the condition after WHERE is missing")
+    select = _token(TokenType.SELECT, "SELECT", rest[0])
+    tree = _parse(reader.text, [select, *rest])
+    reader.position = len(reader.tokens)
+    (condition,) = tree.expressions
+    return condition  # type: ignore[no-any-return]  # sqlglot's lists are untyped

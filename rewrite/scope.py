@@ -1,0 +1,246 @@
+"""Names: which column an expression means.
+
+A `Scope` is the FROM clause of one SELECT: its items in order, each with an alias and columns. The
+combined relation calls the column `c` of item `f` "f.c", which is unique, so a resolved expression
+has no qualifiers and can be moved about. Resolution follows DuckDB: columns come before aliases of
+the SELECT list, names are compared without regard to case, `a.b` may be a field of a struct.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cqlduck.errors import BindError, NotSupportedError
+from cqlduck.rewrite.plan import Column, Plan
+from cqlduck.rewrite.queries import place_of
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item of a FROM clause: `names` maps its public columns to those of `plan`."""
+
+    alias: str
+    plan: Plan
+    names: tuple[tuple[str, Column], ...]
+
+    def find(self, name: str) -> Column | None:
+        """Return the column of this public name, or None."""
+        for public, column in self.names:
+            if public.lower() == name.lower():
+                return column
+        return None
+
+
+@dataclass
+class Scope:
+    """The items of a FROM clause, and the columns that USING merged."""
+
+    items: list[Item] = field(default_factory=list)
+    merged: dict[str, list[Column]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
+    volatile: frozenset[str] = frozenset()
+
+    def add(self, item: Item, place: int | None) -> None:
+        """Add an item; an alias stands once in a FROM clause."""
+        if any(known.alias.lower() == item.alias.lower() for known in self.items):
+            raise BindError(
+                f"the name {item.alias} is there twice in this FROM clause",
+                hint="give one of them an alias, as in: s [ROWS 10] AS x",
+                offset=place,
+            )
+        self.items.append(item)
+
+    def find(self, name: str) -> Column | None:
+        """Return the column of an unqualified name, or None.
+
+        Raises:
+            BindError: Several items have it.
+        """
+        if name.lower() in self.merged:
+            return self.merged[name.lower()][0]
+        found = [(item, column) for item in self.items if (column := item.find(name)) is not None]
+        if len(found) > 1:
+            choices = " or ".join(f"{item.alias}.{name}" for item, _ in found)
+            raise BindError(f"the column name {name} is ambiguous", hint=f"write {choices}")
+        return found[0][1] if found else None
+
+    def star(self, alias: str | None = None) -> list[tuple[str, Column]]:
+        """Return what `*` or `alias.*` stands for: public names and columns, in order."""
+        columns: list[tuple[str, Column]] = []
+        for item in self.items:
+            if alias is not None and item.alias.lower() != alias.lower():
+                continue
+            for public, column in item.names:
+                if public == "_ts" or (alias is None and column.name in self.hidden):
+                    continue
+                columns.append((public, column))
+        return columns
+
+    def item(self, alias: str) -> Item | None:
+        """Return the item of this alias, or None."""
+        for item in self.items:
+            if item.alias.lower() == alias.lower():
+                return item
+        return None
+
+    def candidates(self) -> list[str]:
+        """Return all names that could have been meant."""
+        return [
+            name
+            for item in self.items
+            for public, _ in item.names
+            for name in (public, f"{item.alias}.{public}")
+        ]
+
+
+def column(name: str) -> exp.Column:
+    """Return a reference to a column of a node."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def suggestion(name: str, candidates: Iterable[str], listed: str) -> str:
+    """Return `did you mean …?`, or what there is."""
+    known = list(dict.fromkeys(candidates))
+    close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
+    if close:
+        (meant,) = [c for c in known if c.lower() == close[0]][:1]
+        return f"did you mean {meant}?"
+    return f"{listed}: {', '.join(known) or 'none'}"
+
+
+def resolve(
+    tree: exp.Expr,
+    scope: Scope,
+    aliases: Mapping[str, exp.Expr] | None = None,
+) -> exp.Expr:
+    """Return a copy of an expression over the columns of the combined relation.
+
+    Args:
+        tree: The expression as it was parsed.
+        scope: The FROM clause.
+        aliases: Resolved expressions of the SELECT list by lower-case alias.
+
+    Raises:
+        BindError: A column that is not there, or is ambiguous.
+        NotSupportedError: A subquery, an OVER clause, or a function that is not deterministic.
+    """
+    refuse(tree, scope.volatile)
+    aliases = aliases or {}
+
+    def visit(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and not _is_local(node):
+            return _resolved(node, scope, aliases)
+        return node
+
+    return _transform(tree.copy(), visit)
+
+
+def _transform(tree: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    for node in list(tree.find_all(exp.Column)):
+        changed = visit(node)
+        if changed is node:
+            continue
+        if node is tree:
+            return changed
+        node.replace(changed)
+    return tree
+
+
+def _is_local(node: exp.Column) -> bool:
+    """Whether a name is bound by a list comprehension around it."""
+    above = node.find_ancestor(exp.Comprehension)
+    while above is not None:
+        if above.expression.name.lower() == node.parts[0].name.lower():
+            return True
+        above = above.find_ancestor(exp.Comprehension)
+    return False
+
+
+def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
+    parts = node.parts
+    if isinstance(node.this, exp.Star):
+        raise BindError("* is no value here", offset=place_of(node))
+    place = parts[0].meta.get("start")
+    names = [part.name for part in parts]
+    fields: list[exp.Expr] = []
+    found: exp.Expr | None = None
+    item = scope.item(names[0]) if len(names) > 1 else None
+    if item is not None:
+        inner = item.find(names[1])
+        if inner is None:
+            raise BindError(
+                f"{item.alias} has no column {names[1]}",
+                hint=suggestion(names[1], [public for public, _ in item.names], "it has"),
+                offset=parts[1].meta.get("start"),
+            )
+        found, fields = column(inner.name), list(parts[2:])
+    else:
+        try:
+            outer = scope.find(names[0])
+        except BindError as error:
+            error.offset = place
+            raise
+        if outer is not None:
+            found, fields = column(outer.name), list(parts[1:])
+        elif names[0].lower() in aliases:
+            found = exp.paren(aliases[names[0].lower()].copy())
+            fields = list(parts[1:])
+    if found is None:
+        kind = "table or alias" if len(names) > 1 else "column"
+        raise BindError(
+            f"there is no {kind} {names[0]} here",
+            hint=suggestion(".".join(names), [*scope.candidates(), *aliases], "columns"),
+            offset=place,
+        )
+    for part in fields:
+        found = exp.Dot(this=found, expression=part.copy())
+    return found
+
+
+def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
+    """Refuse what no rule covers yet, and what is not deterministic."""
+    for node in tree.walk():
+        if isinstance(node, exp.Query):
+            raise NotSupportedError(
+                "a subquery in an expression is not supported yet",
+                hint="put it into FROM and join with it",
+                offset=place_of(node),
+            )
+        if isinstance(node, exp.Window):
+            raise NotSupportedError(
+                f"the window function {node.this.sql('duckdb')} OVER (…) is not supported yet",
+                hint="use a window of CQL on the stream, such as [PARTITION BY a ROWS 1]",
+                offset=place_of(node),
+            )
+        if isinstance(node, exp.Columns):
+            raise NotSupportedError(
+                "COLUMNS(…) is not supported yet", hint="name the columns", offset=place_of(node)
+            )
+        if isinstance(node, (exp.Placeholder, exp.Parameter)):
+            raise NotSupportedError(
+                "a continuous query has no parameters", hint="write the value into the query"
+            )
+        if isinstance(node, exp.Func):
+            name = function_name(node)
+            if name in volatile:
+                raise NotSupportedError(
+                    f"{name} is not deterministic, or means the wall clock",
+                    hint="an answer depends on the instant and the data alone",
+                    offset=place_of(node),
+                )
+
+
+def function_name(node: exp.Func) -> str:
+    """Return the name of a function as DuckDB calls it, in lower case.
+
+    >>> from sqlglot import parse_one
+    >>> function_name(parse_one("Median(x)", read="duckdb"))
+    'median'
+    """
+    if isinstance(node, exp.Anonymous):
+        return str(node.name).lower()
+    return node.sql("duckdb").split("(")[0].strip().lower()

@@ -1,0 +1,503 @@
+"""CQL scripts to statements.
+
+A script is cut into statements at the tokens of sqlglot's DuckDB tokenizer. A statement that begins
+as one of ours does (CREATE STREAM, …) becomes a dataclass of this module; INSERT, UPDATE and DELETE
+become `Dml`, because their target may be a stream or relation; everything else is DuckDB's (`Sql`).
+
+Nothing of sqlglot's is subclassed: its compiled build forbids that. Windows and relation-to-stream
+operators are cut out of the token list by `queries.parse_query`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from cqlduck.errors import Error, ParseError
+from cqlduck.rewrite.time import Duration, parse_duration
+
+LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
+RESERVED = ("_ts", "_weight", "_op")
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """`CREATE STREAM name (columns) [TIMESTAMP BY …] [OUT OF ORDER WITHIN …] [LATE …] [FROM …]`."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    timestamp_by: str | None = None
+    bound: Duration | None = None
+    late: str = "REJECT"
+    source: str | None = None
+    if_not_exists: bool = False
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class CreateRelation:
+    """`CREATE RELATION name (columns) [PRIMARY KEY (…)] [FROM …]`."""
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    primary_key: tuple[str, ...] = ()
+    source: str | None = None
+    if_not_exists: bool = False
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class CreateQuery:
+    """`CREATE [OR REPLACE] CONTINUOUS QUERY name [WITH (…)] AS body`."""
+
+    name: str
+    body: str
+    options: tuple[tuple[str, str], ...] = ()
+    or_replace: bool = False
+    offset: int = 0
+    body_offset: int = 0
+
+
+@dataclass(frozen=True)
+class Drop:
+    """`DROP STREAM|RELATION|CONTINUOUS QUERY [IF EXISTS] name`."""
+
+    kind: str
+    name: str
+    if_exists: bool = False
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class AlterQuery:
+    """`ALTER CONTINUOUS QUERY name ACTIVATE|DEACTIVATE|SET (…)`."""
+
+    name: str
+    action: str
+    options: tuple[tuple[str, str], ...] = ()
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Show:
+    """`SHOW STREAMS|RELATIONS|CONTINUOUS QUERIES`."""
+
+    kind: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Explain:
+    """`EXPLAIN CONTINUOUS QUERY name`."""
+
+    name: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Dml:
+    """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement."""
+
+    kind: str
+    name: str
+    text: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Sql:
+    """A statement of DuckDB's own."""
+
+    text: str
+    offset: int = 0
+
+
+Statement = (
+    CreateStream | CreateRelation | CreateQuery | Drop | AlterQuery | Show | Explain | Dml | Sql
+)
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of a text.
+
+    Raises:
+        ParseError: An unterminated string or comment.
+    """
+    try:
+        return Dialect.get_or_raise("duckdb").tokenize(text)
+    except SqlglotError as error:
+        raise ParseError(
+            "the text cannot be cut into words",
+            hint=f"a quote or comment may be left open ({str(error).splitlines()[0]})",
+            text=text,
+            offset=max(len(text) - 1, 0),
+        ) from error
+
+
+def parse_script(text: str) -> list[Statement]:
+    """Cut a script into statements.
+
+    >>> [type(s).__name__ for s in parse_script("CREATE STREAM s (a INT); SELECT 1;")]
+    ['CreateStream', 'Sql']
+
+    Raises:
+        ParseError: With line, column and a caret.
+    """
+    statements: list[Statement] = []
+    current: list[Token] = []
+    for token in [*tokenize(text), None]:
+        if token is not None and token.token_type != TokenType.SEMICOLON:
+            current.append(token)
+        elif current:
+            statements.append(_statement(text, current))
+            current = []
+    return statements
+
+
+def _statement(text: str, tokens: list[Token]) -> Statement:
+    reader = Reader(text, tokens)
+    try:
+        return _read(reader)
+    except Error as error:
+        raise error.at(text, reader.offset) from error
+
+
+def _read(reader: Reader) -> Statement:
+    offset = reader.offset
+    if reader.accept("CREATE"):
+        or_replace = reader.accept("OR", "REPLACE")
+        if reader.accept("STREAM"):
+            return _create_stream(reader, offset)
+        if reader.accept("RELATION"):
+            return _create_relation(reader, offset)
+        if reader.accept("CONTINUOUS"):
+            reader.expect("QUERY")
+            return _create_query(reader, offset, or_replace)
+    elif reader.accept("DROP"):
+        for kind in ("STREAM", "RELATION", "CONTINUOUS"):
+            if reader.accept(kind):
+                if kind == "CONTINUOUS":
+                    reader.expect("QUERY")
+                if_exists = reader.accept("IF", "EXISTS")
+                at = reader.offset
+                name = reader.name()
+                reader.end()
+                return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
+    elif reader.accept("ALTER", "CONTINUOUS", "QUERY"):
+        return _alter_query(reader)
+    elif reader.accept("SHOW"):
+        for words in (("STREAMS",), ("RELATIONS",), ("CONTINUOUS", "QUERIES")):
+            if reader.accept(*words):
+                reader.end()
+                return Show(words[-1], offset)
+    elif reader.accept("EXPLAIN"):
+        # the tokenizer keeps what follows EXPLAIN as one string
+        inner = Reader(reader.text, _shifted(reader.text, reader.offset))
+        if inner.accept("CONTINUOUS", "QUERY"):
+            at = inner.offset
+            name = inner.name()
+            inner.end()
+            return Explain(name, at)
+    else:
+        for words in (("INSERT", "INTO"), ("DELETE", "FROM"), ("UPDATE",)):
+            if reader.accept(*words):
+                at = reader.offset
+                if reader.peek_name():
+                    return Dml(words[0], reader.dotted_name(), reader.whole(), at)
+    return Sql(reader.whole(), offset)
+
+
+def _shifted(text: str, offset: int) -> list[Token]:
+    """Tokenize the rest of one statement, with places in the whole text."""
+    tokens = tokenize(" " * offset + text[offset:])
+    ends = [i for i, t in enumerate(tokens) if t.token_type == TokenType.SEMICOLON]
+    return tokens[: ends[0]] if ends else tokens
+
+
+def _create_stream(reader: Reader, offset: int) -> CreateStream:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    at = reader.offset
+    name = reader.name()
+    columns, _ = _columns(reader)
+    timestamp_by: str | None = None
+    bound: Duration | None = None
+    late, source = "REJECT", None
+    while not reader.done:
+        if reader.accept("TIMESTAMP", "BY"):
+            place = reader.offset
+            written = reader.name()
+            known = {column.lower(): column for column, _ in columns}
+            if written.lower() not in known:
+                raise ParseError(
+                    f"TIMESTAMP BY names {written}, which is no column of {name}",
+                    hint=f"columns: {', '.join(c for c, _ in columns)}",
+                ).at(reader.text, place)
+            timestamp_by = known[written.lower()]
+        elif reader.accept("OUT", "OF", "ORDER", "WITHIN"):
+            bound = reader.duration(("TIMESTAMP", "LATE", "FROM", "OUT"))
+        elif reader.accept("LATE"):
+            place = reader.offset
+            late = reader.word().upper()
+            if late not in LATE_POLICIES:
+                raise ParseError(f"LATE is one of {', '.join(LATE_POLICIES)}, not {late}").at(
+                    reader.text, place
+                )
+        elif reader.accept("FROM"):
+            source = reader.string()
+        else:
+            reader.fail(
+                "this is no clause of CREATE STREAM",
+                "the clauses are TIMESTAMP BY, OUT OF ORDER WITHIN, LATE and FROM 'folder'",
+            )
+    del offset
+    return CreateStream(name, columns, timestamp_by, bound, late, source, if_not_exists, at)
+
+
+def _create_relation(reader: Reader, offset: int) -> CreateRelation:
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    at = reader.offset
+    name = reader.name()
+    columns, key = _columns(reader)
+    source = None
+    while not reader.done:
+        if reader.accept("PRIMARY", "KEY"):
+            key = _names(reader)
+        elif reader.accept("FROM"):
+            source = reader.string()
+        else:
+            reader.fail(
+                "this is no clause of CREATE RELATION",
+                "the clauses are PRIMARY KEY (columns) and FROM 'folder'",
+            )
+    known = {column.lower(): column for column, _ in columns}
+    for part in key:
+        if part.lower() not in known:
+            raise ParseError(
+                f"PRIMARY KEY names {part}, which is no column of {name}",
+                hint=f"columns: {', '.join(c for c, _ in columns)}",
+            ).at(reader.text, at)
+    del offset
+    key = tuple(known[part.lower()] for part in key)
+    return CreateRelation(name, columns, key, source, if_not_exists, at)
+
+
+def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
+    at = reader.offset
+    name = reader.name()
+    options: tuple[tuple[str, str], ...] = ()
+    if reader.accept("WITH"):
+        options = _options(reader)
+    reader.expect("AS")
+    if reader.done:
+        reader.fail("the query is missing after AS", "write SELECT … FROM a stream or relation")
+    del offset
+    return CreateQuery(name, reader.rest(), options, or_replace, at, reader.offset)
+
+
+def _alter_query(reader: Reader) -> AlterQuery:
+    at = reader.offset
+    name = reader.name()
+    for action in ("ACTIVATE", "DEACTIVATE"):
+        if reader.accept(action):
+            reader.end()
+            return AlterQuery(name, action, (), at)
+    if reader.accept("SET"):
+        options = _options(reader)
+        reader.end()
+        return AlterQuery(name, "SET", options, at)
+    reader.fail("ALTER CONTINUOUS QUERY needs an action", "write ACTIVATE, DEACTIVATE or SET (…)")
+    raise AssertionError
+
+
+def _options(reader: Reader) -> tuple[tuple[str, str], ...]:
+    reader.expect("(")
+    options = []
+    while True:
+        key = reader.word().lower()
+        reader.accept("=")
+        options.append((key, reader.value()))
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    return tuple(options)
+
+
+def _names(reader: Reader) -> tuple[str, ...]:
+    reader.expect("(")
+    names = [reader.name()]
+    while reader.accept(","):
+        names.append(reader.name())
+    reader.expect(")")
+    return tuple(names)
+
+
+def _columns(reader: Reader) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Read `(name TYPE, …)`; a trailing `PRIMARY KEY (…)` inside the parentheses is read too."""
+    if not reader.accept("("):
+        reader.fail("the columns are missing", "write them as (name TYPE, …)")
+    columns: list[tuple[str, str]] = []
+    key: tuple[str, ...] = ()
+    while True:
+        if reader.accept("PRIMARY", "KEY"):
+            key = _names(reader)
+        else:
+            at = reader.offset
+            name = reader.name()
+            if name.lower() in RESERVED:
+                raise ParseError(
+                    f"{name} is a reserved name", hint="call the column something else"
+                ).at(reader.text, at)
+            if name.lower() in (known.lower() for known, _ in columns):
+                raise ParseError(f"column {name} is declared twice").at(reader.text, at)
+            kind = reader.until_comma()
+            if kind.upper().endswith(" PRIMARY KEY"):
+                kind, key = kind[: -len(" PRIMARY KEY")], (name,)
+            if not kind:
+                reader.fail(f"the type of column {name} is missing", "as in: price DOUBLE")
+            columns.append((name, kind))
+        if not reader.accept(","):
+            break
+    reader.expect(")")
+    if not columns:
+        reader.fail("there are no columns", "write them as (name TYPE, …)")
+    return tuple(columns), key
+
+
+class Reader:
+    """A cursor over the tokens of one statement; every failure has a place."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        """Begin at the first token."""
+        self.text = text
+        self.tokens = tokens
+        self.position = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all tokens are read."""
+        return self.position >= len(self.tokens)
+
+    @property
+    def offset(self) -> int:
+        """The place of the next token, or the end of the last one."""
+        if not self.tokens:
+            return 0
+        return self.tokens[-1].end if self.done else self.tokens[self.position].start
+
+    def _upper(self, ahead: int = 0) -> list[str]:
+        """The words of the token `ahead` of the next one; `PARTITION BY` is one token."""
+        place = self.position + ahead
+        if place >= len(self.tokens):
+            return []
+        token = self.tokens[place]
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            return []
+        return token.text.upper().split()
+
+    def accept(self, *words: str) -> bool:
+        """Step over these words if they are next."""
+        ahead, left = 0, list(words)
+        while left:
+            found = self._upper(ahead)
+            if not found or left[: len(found)] != found:
+                return False
+            left = left[len(found) :]
+            ahead += 1
+        self.position += ahead
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Step over these words, or fail."""
+        if not self.accept(*words):
+            self.fail(f"expected {' '.join(words)} here")
+
+    def fail(self, message: str, hint: str | None = None) -> None:
+        """Raise a `ParseError` at the next token."""
+        found = "" if self.done else f", found {self.tokens[self.position].text!r}"
+        raise ParseError(f"{message}{found}", hint=hint, text=self.text, offset=self.offset)
+
+    def word(self) -> str:
+        """Read any one token as text."""
+        if self.done:
+            self.fail("the statement ends too early")
+        self.position += 1
+        return self.tokens[self.position - 1].text
+
+    def peek_name(self) -> bool:
+        """Whether a name is next."""
+        if self.done:
+            return False
+        token = self.tokens[self.position]
+        if token.token_type == TokenType.IDENTIFIER:
+            return True
+        plain = token.text.replace("_", "a")
+        return token.token_type != TokenType.STRING and plain.isalnum() and not plain[0].isdigit()
+
+    def name(self) -> str:
+        """Read a name, quoted or not."""
+        if not self.peek_name():
+            self.fail("expected a name here")
+        return self.word()
+
+    def dotted_name(self) -> str:
+        """Read `a.b.c`, joined by dots."""
+        parts = [self.name()]
+        while self.accept("."):
+            parts.append(self.name())
+        return ".".join(parts)
+
+    def string(self) -> str:
+        """Read a string literal."""
+        if self.done or self.tokens[self.position].token_type != TokenType.STRING:
+            self.fail("expected a string in single quotes here", "as in FROM 'flights'")
+        return self.word()
+
+    def value(self) -> str:
+        """Read an option's value: the text up to the next comma or closing parenthesis."""
+        return self.until_comma().strip("'")
+
+    def until_comma(self) -> str:
+        """Read the text up to the comma or the parenthesis that ends this item."""
+        depth, first = 0, self.position
+        while not self.done:
+            found = self.tokens[self.position].token_type
+            if depth == 0 and found in (TokenType.COMMA, TokenType.R_PAREN):
+                break
+            if found in (TokenType.L_PAREN, TokenType.L_BRACKET):
+                depth += 1
+            elif found in (TokenType.R_PAREN, TokenType.R_BRACKET):
+                depth -= 1
+            self.position += 1
+        if self.position == first:
+            return ""
+        return self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
+
+    def duration(self, stops: tuple[str, ...]) -> Duration:
+        """Read a duration up to the end or one of the words in `stops`."""
+        at, first = self.offset, self.position
+        while not self.done and not set(self._upper()) & set(stops):
+            self.position += 1
+        if self.position == first:
+            self.fail("a duration is missing", "as in 5 MINUTES")
+        body = self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
+        try:
+            return parse_duration(body, at)
+        except ParseError as error:
+            raise error.at(self.text, at) from error
+
+    def rest(self) -> str:
+        """Return the text from the next token to the end of the statement."""
+        return self.text[self.offset : self.tokens[-1].end + 1]
+
+    def whole(self) -> str:
+        """Return the text of the whole statement."""
+        return self.text[self.tokens[0].start : self.tokens[-1].end + 1]
+
+    def end(self) -> None:
+        """Fail if anything is left."""
+        if not self.done:
+            self.fail("the statement should end here")

@@ -1,0 +1,159 @@
+"""The few builders for queries over weighted, timestamped tuples.
+
+Two shapes of rows are passed between the delta rules, always after a node's own columns:
+
+* elements, (`_ts`, `_weight`): at instant `_ts` the tuple's multiplicity changes by `_weight`;
+* lifetimes, (`_cql_enter`, `_cql_leave`, `_weight`): the tuple counts `_weight` at each τ with
+  `_cql_enter` ≤ τ < `_cql_leave`. An element is a lifetime that ends `FOREVER`.
+
+Names of ours begin with `_cql_`, so that they are no column of anybody's.
+
+Both are signed and linear: filters, projections and unions pass them on, and the product of two
+lifetimes is their overlap with the product of the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import FOREVER, Column
+from cqlduck.rewrite.scope import column
+
+TS, WEIGHT = "_ts", "_weight"
+ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
+
+
+def parameter(name: str) -> exp.Placeholder:
+    """Return `$name`: a value that is known when the statement runs."""
+    return exp.Placeholder(this=name)
+
+
+def number(value: int) -> exp.Expr:
+    """Return an integer literal."""
+    return exp.Literal.number(value)
+
+
+def forever() -> exp.Expr:
+    """Return the end of a lifetime that is not known."""
+    return exp.Literal.number(FOREVER)
+
+
+def qualified(table: str, name: str) -> exp.Column:
+    """Return `table.name`, the name quoted."""
+    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table))
+
+
+def state_table(name: str) -> exp.Table:
+    """Return a table of schema `cql_state`."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier("cql_state"))
+
+
+def temp_table(name: str) -> exp.Table:
+    """Return a temporary table, which lives for one tick."""
+    return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier("temp"))
+
+
+def named(expression: exp.Expr, name: str) -> exp.Expr:
+    """Return `expression AS name`, or the column itself where that says nothing."""
+    if isinstance(expression, exp.Column) and expression.name == name and not expression.table:
+        return expression
+    return exp.alias_(expression, name, quoted=True)
+
+
+def references(columns: Iterable[Column]) -> list[exp.Expr]:
+    """Return references to these columns."""
+    return [column(c.name) for c in columns]
+
+
+def add(expression: exp.Expr, value: int) -> exp.Expr:
+    """Return `expression + value`."""
+    if value == 0:
+        return expression
+    if value < 0:
+        return exp.Sub(this=expression, expression=number(-value))
+    return exp.Add(this=expression, expression=number(value))
+
+
+def after(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
+    """Return `expression > bound`."""
+    return exp.GT(this=expression, expression=bound)
+
+
+def until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
+    """Return `expression <= bound`."""
+    return exp.LTE(this=expression, expression=bound)
+
+
+def floor_to(expression: exp.Expr, step: int) -> exp.Expr:
+    """Return the last multiple of `step` at or before an instant, negative ones included."""
+    once = exp.Mod(this=exp.paren(expression.copy()), expression=number(step))
+    twice = exp.Mod(this=exp.paren(add(exp.paren(once), step)), expression=number(step))
+    return exp.paren(exp.Sub(this=exp.paren(expression.copy()), expression=exp.paren(twice)))
+
+
+def ceil_to(expression: exp.Expr, step: int) -> exp.Expr:
+    """Return the first multiple of `step` at or after an instant."""
+    return floor_to(add(expression, step - 1), step)
+
+
+def same(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
+    """Return whether tuples are equal, NULL being equal to NULL; of nothing, true."""
+    parts = [
+        exp.NullSafeEQ(this=mine, expression=theirs)
+        for mine, theirs in zip(left, right, strict=True)
+    ]
+    return exp.and_(*parts) if parts else exp.true()
+
+
+def count(expression: exp.Expr | None = None) -> exp.Expr:
+    """Return `sum(expression)` as a BIGINT; without one, of the weights."""
+    return exp.cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
+
+
+def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:
+    """Return the net elements: one row for each tuple and instant whose weights do not cancel."""
+    keys = [*references(columns), column(TS)]
+    return (
+        exp.select(*keys, named(count(), WEIGHT))
+        .from_(query.subquery("elements"))
+        .group_by(*[key.copy() for key in keys])
+        .having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)))
+    )
+
+
+def union_all(queries: Sequence[exp.Query]) -> exp.Query:
+    """Return the UNION ALL of one or more queries."""
+    first, *others = queries
+    for other in others:
+        first = exp.union(first, other, distinct=False, copy=False)
+    return first
+
+
+def lifetimes_to_elements(lives: exp.Query, columns: Sequence[Column]) -> exp.Query:
+    """Return the changes in ($t0, $t1] that lifetimes stand for."""
+    source = exp.to_identifier("lives")
+    enters = (
+        exp.select(*references(columns), named(column(ENTER), TS), column(WEIGHT))
+        .from_(exp.Table(this=source.copy()))
+        .where(after(column(ENTER), parameter("t0")))
+    )
+    leaves = (
+        exp.select(
+            *references(columns),
+            named(column(LEAVE), TS),
+            named(exp.Neg(this=column(WEIGHT)), WEIGHT),
+        )
+        .from_(exp.Table(this=source.copy()))
+        .where(until(column(LEAVE), parameter("t1")))
+    )
+    both = exp.select("*").from_(union_all([enters, leaves]).subquery("elements"))
+    return both.with_("lives", as_=lives)
+
+
+def elements_to_lifetimes(elements: exp.Query, columns: Sequence[Column]) -> exp.Select:
+    """Return elements as lifetimes without an end."""
+    return exp.select(
+        *references(columns), named(column(TS), ENTER), named(forever(), LEAVE), column(WEIGHT)
+    ).from_(elements.subquery("elements"))

@@ -1,0 +1,13 @@
+-- Shows an instant, which is a number inside, as people write it.
+
+CREATE OR REPLACE MACRO cql_state.shown(instant) AS (
+    SELECT CASE
+        WHEN instant IS NULL THEN NULL
+        WHEN any_value(value) FILTER (WHERE name = 'time') = 'wall'
+            THEN CAST(make_timestamp(
+                instant * CAST(any_value(value) FILTER (WHERE name = 'granularity') AS BIGINT)
+            ) AS VARCHAR)
+        ELSE CAST(instant AS VARCHAR)
+    END
+    FROM cql_state.settings
+);

@@ -1,0 +1,102 @@
+-- What every cqlduck database has, before any stream, relation or query is registered.
+-- Schema cql_state holds the data; schema cql (views.sql) is for people to look at.
+
+CREATE SCHEMA IF NOT EXISTS cql;
+CREATE SCHEMA IF NOT EXISTS cql_state;
+
+CREATE TABLE IF NOT EXISTS cql_state.settings (
+    name VARCHAR NOT NULL,
+    value VARCHAR NOT NULL
+);
+COMMENT ON TABLE cql_state.settings IS 'What was chosen when the database was made: the kind of time, its granularity, window_edge.';
+
+CREATE TABLE IF NOT EXISTS cql_state.inputs (
+    position BIGINT NOT NULL,
+    name VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    column_names VARCHAR[] NOT NULL,
+    column_types VARCHAR[] NOT NULL,
+    timestamp_by VARCHAR,
+    bound BIGINT NOT NULL,
+    bound_text VARCHAR,
+    late VARCHAR NOT NULL,
+    primary_key VARCHAR[] NOT NULL,
+    source VARCHAR,
+    heartbeat BIGINT,
+    first_instant BIGINT,
+    last_raw BIGINT,
+    last_instant BIGINT,
+    forgotten BIGINT,
+    next_seq BIGINT NOT NULL,
+    next_batch BIGINT NOT NULL,
+    waiting_for VARCHAR
+);
+COMMENT ON TABLE cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
+
+CREATE TABLE IF NOT EXISTS cql_state.queries (
+    position BIGINT NOT NULL,
+    name VARCHAR NOT NULL,
+    body VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,
+    column_names VARCHAR[] NOT NULL,
+    column_types VARCHAR[] NOT NULL,
+    inputs VARCHAR[] NOT NULL,
+    order_by VARCHAR,
+    state VARCHAR NOT NULL,
+    error VARCHAR,
+    since BIGINT,
+    begin_instant BIGINT,
+    frontier BIGINT,
+    answer_instant BIGINT,
+    history_from BIGINT
+);
+COMMENT ON TABLE cql_state.queries IS 'Continuous queries; begin_instant is NULL until time begins for the query.';
+
+CREATE TABLE IF NOT EXISTS cql_state.operators (
+    query VARCHAR NOT NULL,
+    number INTEGER NOT NULL,
+    parent INTEGER,
+    kind VARCHAR NOT NULL,
+    description VARCHAR NOT NULL,
+    sql VARCHAR NOT NULL
+);
+COMMENT ON TABLE cql_state.operators IS 'The operators of each plan and the statements that a tick runs for them.';
+
+CREATE TABLE IF NOT EXISTS cql_state.synopses (
+    query VARCHAR NOT NULL,
+    operator INTEGER NOT NULL,
+    kind VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    reach BIGINT,
+    is_log BOOLEAN NOT NULL,
+    compacted_rows BIGINT NOT NULL
+);
+COMMENT ON TABLE cql_state.synopses IS 'The tables that operators keep between ticks.';
+
+CREATE TABLE IF NOT EXISTS cql_state.batches (
+    input VARCHAR NOT NULL,
+    batch BIGINT NOT NULL,
+    row_count BIGINT NOT NULL,
+    state VARCHAR NOT NULL,
+    reason VARCHAR
+);
+COMMENT ON TABLE cql_state.batches IS 'The batches of the drop zone that were quarantined, and the last one that was taken of each input.';
+
+CREATE TABLE IF NOT EXISTS cql_state.late (
+    input VARCHAR NOT NULL,
+    instant BIGINT,
+    reason VARCHAR NOT NULL,
+    occurrences BIGINT NOT NULL,
+    element VARCHAR
+);
+COMMENT ON TABLE cql_state.late IS 'Elements that were late, or that retracted what was not there.';
+
+CREATE TABLE IF NOT EXISTS cql_state.ticks (
+    number BIGINT NOT NULL,
+    from_instant BIGINT,
+    to_instant BIGINT NOT NULL,
+    queries INTEGER NOT NULL,
+    elements BIGINT NOT NULL,
+    seconds DOUBLE NOT NULL
+);
+COMMENT ON TABLE cql_state.ticks IS 'The last ticks: what they covered and what they cost.';

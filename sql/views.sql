@@ -1,0 +1,149 @@
+-- What people look at. Instants are text, because a database has one kind of time or the other.
+
+CREATE OR REPLACE VIEW cql.streams AS
+SELECT
+    i.name,
+    i.column_names AS columns,
+    i.column_types AS types,
+    i.timestamp_by,
+    i.bound_text AS out_of_order_within,
+    i.late,
+    i.source AS folder,
+    cql_state.shown(i.heartbeat) AS heartbeat,
+    cql_state.shown(i.first_instant) AS first_element,
+    cql_state.shown(i.last_instant) AS last_element,
+    i.next_seq AS elements,
+    i.next_batch,
+    i.waiting_for
+FROM cql_state.inputs AS i
+WHERE i.kind = 'stream'
+ORDER BY i.position;
+COMMENT ON VIEW cql.streams IS 'One row a stream: its columns, its heartbeat, and how many elements came. waiting_for says why following its folder stands still.';
+
+CREATE OR REPLACE VIEW cql.relations AS
+SELECT
+    i.name,
+    i.column_names AS columns,
+    i.column_types AS types,
+    i.primary_key,
+    i.source AS folder,
+    cql_state.shown(i.heartbeat) AS heartbeat,
+    cql_state.shown(i.first_instant) AS first_element,
+    cql_state.shown(i.last_instant) AS last_element,
+    i.next_seq AS elements,
+    i.next_batch,
+    i.waiting_for
+FROM cql_state.inputs AS i
+WHERE i.kind = 'relation'
+ORDER BY i.position;
+COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came.';
+
+CREATE OR REPLACE VIEW cql.queries AS
+SELECT
+    q.name,
+    q.kind,
+    q.state,
+    cql_state.shown(q.begin_instant) AS began,
+    cql_state.shown(q.frontier) AS frontier,
+    q.inputs,
+    q.column_names AS columns,
+    q.column_types AS types,
+    q.error,
+    q.body AS query
+FROM cql_state.queries AS q
+ORDER BY q.position;
+COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final.';
+
+CREATE OR REPLACE VIEW cql.operators AS
+SELECT
+    o.query,
+    o.number,
+    o.parent,
+    o.kind,
+    o.description,
+    o.sql
+FROM cql_state.operators AS o
+JOIN cql_state.queries AS q ON q.name = o.query
+ORDER BY q.position, o.number;
+COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it.';
+
+CREATE OR REPLACE VIEW cql.synopses AS
+SELECT
+    s.query,
+    s.operator,
+    s.kind,
+    'cql_state.' || '"' || s.table_name || '"' AS table_name,
+    t.estimated_size AS row_count
+FROM cql_state.synopses AS s
+LEFT JOIN duckdb_tables() AS t
+    ON t.schema_name = 'cql_state' AND t.table_name = s.table_name
+    AND t.database_name = current_database()
+ORDER BY s.query, s.operator, s.kind;
+COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are added up anew; rows: the content of a ROWS window; trace: the log of a materialized input.';
+
+CREATE OR REPLACE VIEW cql.stores AS
+SELECT
+    i.name,
+    i.kind,
+    'cql_state.' || '"' || t.table_name || '"' AS table_name,
+    t.estimated_size AS row_count,
+    cql_state.shown(i.forgotten) AS forgotten_until
+FROM cql_state.inputs AS i
+JOIN duckdb_tables() AS t
+    ON t.schema_name = 'cql_state' AND t.table_name = i.kind || '_' || i.name
+    AND t.database_name = current_database()
+ORDER BY i.position;
+COMMENT ON VIEW cql.stores IS 'One row a store: where the elements of a stream or relation are kept once, for all queries. Windows are positions in it.';
+
+CREATE OR REPLACE VIEW cql.queues AS
+SELECT
+    i.name AS input,
+    q.name AS query,
+    cql_state.shown(q.frontier) AS read_until,
+    cql_state.shown(i.heartbeat) AS complete_until,
+    cql_state.shown(i.last_instant) AS last_element
+FROM cql_state.queries AS q
+JOIN cql_state.inputs AS i ON list_contains(q.inputs, i.name)
+ORDER BY q.position, i.position;
+COMMENT ON VIEW cql.queues IS 'One row for each input of each query: how far the query has read it, and how far it is complete.';
+
+CREATE OR REPLACE VIEW cql.caches AS
+SELECT
+    CAST(NULL AS VARCHAR) AS query,
+    CAST(NULL AS INTEGER) AS operator,
+    CAST(NULL AS VARCHAR) AS table_name
+WHERE false;
+COMMENT ON VIEW cql.caches IS 'One row a cache of a join. This version places none, so there are no rows.';
+
+CREATE OR REPLACE VIEW cql.late AS
+SELECT
+    l.input,
+    cql_state.shown(l.instant) AS instant,
+    l.reason,
+    l.occurrences,
+    l.element
+FROM cql_state.late AS l;
+COMMENT ON VIEW cql.late IS 'Elements that were late, or that retracted what was not there, with the reason and how often.';
+
+CREATE OR REPLACE VIEW cql.batches AS
+SELECT
+    b.input,
+    b.batch,
+    b.row_count,
+    b.state,
+    b.reason
+FROM cql_state.batches AS b
+ORDER BY b.input, b.batch;
+COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and all that were quarantined, with the reason.';
+
+CREATE OR REPLACE VIEW cql.ticks AS
+SELECT
+    t.number,
+    cql_state.shown(t.from_instant) AS after,
+    cql_state.shown(t.to_instant) AS until,
+    t.queries,
+    t.elements,
+    t.seconds
+FROM cql_state.ticks AS t
+ORDER BY t.number;
+COMMENT ON VIEW cql.ticks IS 'The last ticks: the instants that each covered, the elements that it wrote, and its seconds.';

@@ -1,0 +1,1 @@
+"""What is in DuckDB: catalogue, queues, stores, synopses, answers, the tick."""

@@ -1,0 +1,132 @@
+"""Answers: the log of a query's elements, its answer at the frontier, and how both are kept small.
+
+Every query has the log `changes_<name>` of its elements. A query that yields a relation also has
+`answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier is that and
+the elements since. It is written anew when the elements since outweigh it, so its upkeep costs a
+constant factor. The view under the query's own name shows the answer as people expect it.
+"""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.time import Clock
+from cqlduck.state.catalog import Query, typed, weighted_rows
+from cqlduck.state.connection import Database, quoted
+
+TAIL = 50_000
+"""How many elements may follow the kept answer at least."""
+
+
+def create(database: Database, clock: Clock, query: Query) -> None:
+    """Make the tables and the view of a query's answer."""
+    changes = f"cql_state.{quoted(query.changes)}"
+    database.execute(f"CREATE TABLE {changes} ({typed(query.columns)}, _ts BIGINT, _weight BIGINT)")
+    database.execute(
+        f"COMMENT ON TABLE {changes} IS 'The elements of a query: its answer''s changes.'"
+    )
+    if query.kind == "relation":
+        answer = f"cql_state.{quoted(query.answer)}"
+        database.execute(f"CREATE TABLE {answer} ({typed(query.columns)}, _weight BIGINT)")
+        database.execute(f"COMMENT ON TABLE {answer} IS 'A query''s answer at an earlier instant.'")
+    view(database, clock, query)
+
+
+def drop(database: Database, query: Query) -> None:
+    """Remove the tables and the view of a query's answer."""
+    database.execute(f"DROP VIEW IF EXISTS {quoted(query.name)}")
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.changes)}")
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.answer)}")
+
+
+def shown(clock: Clock, column: str = "_ts") -> str:
+    """Return a column of instants in the type in which people see them, as SQL."""
+    if clock.kind == "integer":
+        return column
+    return f"make_timestamp({column} * {clock.granularity})"
+
+
+def view(database: Database, clock: Clock, query: Query) -> None:
+    """Make the view under the query's own name."""
+    database.execute(f"CREATE OR REPLACE VIEW {quoted(query.name)} AS {answer_sql(clock, query)}")
+
+
+def answer_sql(clock: Clock, query: Query, until: int | None = None) -> str:
+    """Return the SELECT of the answer at an instant, or at the frontier."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    changes = f"cql_state.{quoted(query.changes)}"
+    bound = "" if until is None else f" AND _ts <= {until}"
+    if query.kind == "stream":
+        order = f" {query.order_by}" if query.order_by else ""
+        return (
+            f"SELECT {listed}, {shown(clock)} AS _ts FROM (SELECT {listed}, _ts, "
+            f"unnest(range(_weight)) AS _cql_copy FROM {changes} WHERE true{bound}) AS copies"
+            f"{order}"
+        )
+    order = f" {query.order_by}" if query.order_by else ""
+    if query.answer_instant is None or (until is not None and until < query.answer_instant):
+        source = f"SELECT {listed}, _weight FROM {changes} WHERE true{bound}"
+    else:
+        source = (
+            f"SELECT {listed}, _weight FROM cql_state.{quoted(query.answer)} UNION ALL "
+            f"SELECT {listed}, _weight FROM {changes} WHERE _ts > {query.answer_instant}{bound}"
+        )
+    return weighted_rows(query.columns, source) + order
+
+
+def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
+    """Return the SELECT of the net elements with since < `_ts` ≤ until."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    low = "" if since is None else f" AND _ts > {since}"
+    high = "" if until is None else f" AND _ts <= {until}"
+    return (
+        f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "
+        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM cql_state.{quoted(query.changes)} "
+        f"WHERE true{low}{high} GROUP BY {listed}, _ts HAVING sum(_weight) <> 0) AS net "
+        "ORDER BY _ts"
+    )
+
+
+def settle(database: Database, clock: Clock, query: Query, tail: int) -> bool:
+    """Write the kept answer anew if `tail`, the elements since, outweighs it; return whether."""
+    if query.kind != "relation" or query.frontier is None or tail <= TAIL:
+        return False
+    kept = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.answer)}")
+    if tail <= 2 * kept:
+        return False
+    _keep_answer(database, clock, query)
+    return True
+
+
+def _keep_answer(database: Database, clock: Clock, query: Query) -> None:
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    answer = f"cql_state.{quoted(query.answer)}"
+    changes = f"cql_state.{quoted(query.changes)}"
+    since = "" if query.answer_instant is None else f" WHERE _ts > {query.answer_instant}"
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE net_answer AS SELECT {listed}, "
+        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM (SELECT {listed}, _weight FROM {answer} "
+        f"UNION ALL SELECT {listed}, _weight FROM {changes}{since}) AS elements "
+        f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+    )
+    database.execute(f"DELETE FROM {answer}")
+    database.execute(f"INSERT INTO {answer} SELECT * FROM temp.net_answer")
+    query.answer_instant = query.frontier
+    view(database, clock, query)
+
+
+def forget_history(database: Database, clock: Clock, query: Query, until: int) -> None:
+    """Drop what history holds up to an instant; the answer at that instant stays as its start."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    changes = f"cql_state.{quoted(query.changes)}"
+    if query.kind == "relation":
+        if query.answer_instant is None or query.answer_instant < until:
+            _keep_answer(database, clock, query)
+        database.execute(
+            f"CREATE OR REPLACE TEMP TABLE net_answer AS SELECT {listed}, {until}::BIGINT AS _ts, "
+            f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {changes} WHERE _ts <= {until} "
+            f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+        )
+        database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
+        database.execute(f"INSERT INTO {changes} SELECT * FROM temp.net_answer")
+    else:
+        database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
+    query.history_from = until

@@ -1,0 +1,241 @@
+"""The catalogue: streams, relations and queries as rows, and their tables.
+
+`Input` and `Query` are what the engine works with; the rows in `cql_state.inputs` and
+`cql_state.queries` are the same for the next start. Whoever changes one in memory saves it in the
+same transaction; after a rollback the engine loads all again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.time import Clock
+from cqlduck.state.connection import Database, quoted
+
+
+@dataclass
+class Input:
+    """A stream or a relation.
+
+    Instants are numbers (see `rewrite.time`); raw times are microseconds on wall-clock time and
+    instants on integer time. `bound` is raw.
+    """
+
+    position: int
+    name: str
+    kind: str
+    columns: tuple[Column, ...]
+    timestamp_by: str | None = None
+    bound: int = 0
+    bound_text: str | None = None
+    late: str = "REJECT"
+    primary_key: tuple[str, ...] = ()
+    source: str | None = None
+    heartbeat: int | None = None
+    first_instant: int | None = None
+    last_raw: int | None = None
+    last_instant: int | None = None
+    forgotten: int | None = None
+    next_seq: int = 0
+    next_batch: int = 0
+    waiting_for: str | None = None
+
+    @property
+    def table(self) -> str:
+        """The name of its store inside `cql_state`."""
+        return f"{self.kind}_{self.name}"
+
+    @property
+    def pending(self) -> str:
+        """The name of a relation's queue inside `cql_state`."""
+        return f"pending_{self.name}"
+
+
+@dataclass
+class Query:
+    """A continuous query as the catalogue has it."""
+
+    position: int
+    name: str
+    body: str
+    kind: str
+    columns: tuple[Column, ...]
+    inputs: tuple[str, ...]
+    order_by: str | None = None
+    state: str = "active"
+    error: str | None = None
+    since: int | None = None
+    begin_instant: int | None = None
+    frontier: int | None = None
+    answer_instant: int | None = None
+    history_from: int | None = None
+
+    @property
+    def changes(self) -> str:
+        """The name of the log of its elements inside `cql_state`."""
+        return f"changes_{self.name}"
+
+    @property
+    def answer(self) -> str:
+        """The name of the kept answer inside `cql_state`."""
+        return f"answer_{self.name}"
+
+
+@dataclass
+class Catalogue:
+    """All that is registered, by lower-case name, in the order of registration."""
+
+    settings: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    queries: dict[str, Query] = field(default_factory=dict)
+
+    @property
+    def clock(self) -> Clock | None:
+        """The clock, or None while the kind of time is not known."""
+        kind = self.settings.get("time")
+        return None if kind is None else self.clock_of(kind)
+
+    def clock_of(self, kind: str) -> Clock:
+        """Return what the clock is if time is of this kind."""
+        return Clock(kind, int(self.settings["granularity"]), int(self.settings["instant"]))
+
+    @property
+    def half_open(self) -> bool:
+        """Whether `window_edge` is half_open."""
+        return self.settings.get("window_edge") == "half_open"
+
+
+def load(database: Database) -> Catalogue:
+    """Read the catalogue."""
+    catalogue = Catalogue()
+    catalogue.settings = {n: v for n, v in database.rows("SELECT * FROM cql_state.settings")}
+    for kind in ("inputs", "queries"):
+        made = Input if kind == "inputs" else Query
+        names = [f.name for f in fields(made) if f.name != "columns"]
+        listed = ", ".join([*names, "column_names", "column_types"])
+        for row in database.rows(f"SELECT {listed} FROM cql_state.{kind} ORDER BY position"):
+            values = dict(zip(names, row[: len(names)], strict=True))
+            for key in ("primary_key", "inputs"):
+                if key in values:
+                    values[key] = tuple(values[key])
+            columns = tuple(Column(n, t) for n, t in zip(row[-2], row[-1], strict=True))
+            if kind == "inputs":
+                catalogue.inputs[values["name"].lower()] = Input(columns=columns, **values)
+            else:
+                catalogue.queries[values["name"].lower()] = Query(columns=columns, **values)
+    return catalogue
+
+
+def save_setting(database: Database, catalogue: Catalogue, name: str, value: str) -> None:
+    """Write a setting."""
+    database.execute("DELETE FROM cql_state.settings WHERE name = ?", [name])
+    database.execute("INSERT INTO cql_state.settings VALUES (?, ?)", [name, value])
+    catalogue.settings[name] = value
+
+
+def insert(database: Database, thing: Input | Query) -> None:
+    """Write the row of something new."""
+    table = "inputs" if isinstance(thing, Input) else "queries"
+    names = [f.name for f in fields(thing) if f.name != "columns"]
+    values = [_plain(getattr(thing, name)) for name in names]
+    values += [[c.name for c in thing.columns], [c.type for c in thing.columns]]
+    listed = ", ".join([*names, "column_names", "column_types"])
+    marks = ", ".join("?" for _ in values)
+    database.execute(f"INSERT INTO cql_state.{table} ({listed}) VALUES ({marks})", values)
+
+
+def save(database: Database, things: list[Input] | list[Query]) -> None:
+    """Write what may have changed of several inputs, or of several queries, in one statement."""
+    if not things:
+        return
+    if isinstance(things[0], Input):
+        table = "inputs"
+        kept = {
+            "heartbeat": "BIGINT", "first_instant": "BIGINT", "last_raw": "BIGINT",
+            "last_instant": "BIGINT", "forgotten": "BIGINT", "next_seq": "BIGINT",
+            "next_batch": "BIGINT", "waiting_for": "VARCHAR", "bound": "BIGINT",
+        }  # fmt: skip
+    else:
+        table = "queries"
+        kept = {
+            "state": "VARCHAR", "error": "VARCHAR", "since": "BIGINT", "begin_instant": "BIGINT",
+            "frontier": "BIGINT", "answer_instant": "BIGINT", "history_from": "BIGINT",
+        }  # fmt: skip
+    marks = ", ".join(["?::VARCHAR", *[f"?::{kind}" for kind in kept.values()]])
+    rows = ", ".join(f"({marks})" for _ in things)
+    values = [v for thing in things for v in (thing.name, *[getattr(thing, k) for k in kept])]
+    sets = ", ".join(f"{name} = new.{name}" for name in kept)
+    database.execute(
+        f"UPDATE cql_state.{table} AS old SET {sets} "
+        f"FROM (VALUES {rows}) AS new(name, {', '.join(kept)}) WHERE old.name = new.name",
+        values,
+    )
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def typed(columns: tuple[Column, ...]) -> str:
+    """Return columns as in CREATE TABLE."""
+    return ", ".join(f"{quoted(c.name)} {c.type}" for c in columns)
+
+
+def create_input(database: Database, thing: Input) -> None:
+    """Make the store of a stream, or the store and queue of a relation, and its view."""
+    store = f"cql_state.{quoted(thing.table)}"
+    if thing.kind == "stream":
+        database.execute(
+            f"CREATE TABLE {store} ({typed(thing.columns)}, _ts BIGINT, _cql_seq BIGINT)"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {store} IS 'The store of a stream: its elements by arrival.'"
+        )
+    else:
+        database.execute(
+            f"CREATE TABLE {store} ({typed(thing.columns)}, _ts BIGINT, _weight BIGINT)"
+        )
+        queue = f"cql_state.{quoted(thing.pending)}"
+        database.execute(
+            f"CREATE TABLE {queue} ({typed(thing.columns)}, "
+            "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {store} IS 'The store of a relation: the log of its elements.'"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
+        )
+    insert(database, thing)
+    create_input_view(database, thing)
+
+
+def create_input_view(database: Database, thing: Input) -> None:
+    """Make the view under the input's own name: a stream's kept elements, a relation's content."""
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    store = f"cql_state.{quoted(thing.table)}"
+    body = f"SELECT {listed} FROM {store}"
+    if thing.kind == "relation":
+        body = weighted_rows(thing.columns, f"SELECT {listed}, _weight FROM {store}")
+    database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {body}")
+
+
+def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
+    """Return the SELECT of a bag: each tuple as often as its weights in `source` sum up to."""
+    listed = ", ".join(quoted(c.name) for c in columns)
+    return (
+        f"SELECT {listed} FROM (SELECT {listed}, unnest(range(_weight)) AS _cql_copy FROM "
+        f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
+        f"GROUP BY {listed} HAVING sum(_weight) > 0) AS net) AS copies"
+    )
+
+
+def drop_input(database: Database, thing: Input) -> None:
+    """Remove an input and its tables."""
+    database.execute(f"DROP VIEW IF EXISTS {quoted(thing.name)}")
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
+    if thing.kind == "relation":
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
+    for table, column in (("inputs", "name"), ("batches", "input"), ("late", "input")):
+        database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

@@ -1,0 +1,194 @@
+"""The database: one DuckDB instance, one file, one function through which all SQL runs.
+
+This module guarantees that every statement passes `Database.execute` (so a trace hook sees all),
+that what happens between `begin` and `commit` is one DuckDB transaction, and that the file is
+attached under the alias `cqlduck` whatever it is called, in the storage format of DuckDB 1.5.
+It relies on being the only writer: a second process is refused by DuckDB's lock on the file, a
+second connection of this process by `_OPEN`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck import sql as texts
+from cqlduck.errors import DatabaseError
+
+ALIAS = "cqlduck"
+STORAGE_VERSION = "v1.5.0"
+Trace = Callable[[str, Any], None]
+
+_OPEN: set[str] = set()
+_OPEN_LOCK = threading.Lock()
+
+
+def quoted(name: str) -> str:
+    """Return a name as an SQL identifier.
+
+    >>> quoted('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class Database:
+    """A DuckDB instance with the file attached; not for several threads at once."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        """Open or make a database.
+
+        Raises:
+            DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
+        """
+        self.trace = trace
+        self.path = os.fspath(path)
+        self._key: str | None = None
+        self.depth = 0
+        in_memory = self.path == ":memory:"
+        if not in_memory:
+            self._claim()
+        try:
+            self.connection = duckdb.connect(":memory:")
+            if memory_limit is not None:
+                self.execute(f"SET memory_limit = {literal(memory_limit)}")
+            if threads is not None:
+                self.execute(f"SET threads = {int(threads)}")
+            self._attach(in_memory)
+            self.session(self.connection)
+            self._migrate()
+        except BaseException:
+            self._release()
+            raise
+
+    def _claim(self) -> None:
+        key = os.path.realpath(self.path)
+        parent = Path(key).parent
+        if not parent.is_dir():
+            raise DatabaseError(
+                f"the folder {parent} of the database does not exist", hint="make it first"
+            )
+        with _OPEN_LOCK:
+            if key in _OPEN:
+                raise DatabaseError(
+                    f"the database {self.path} is open in this process already",
+                    hint="use that connection, or close it first",
+                )
+            _OPEN.add(key)
+        self._key = key
+
+    def _release(self) -> None:
+        if self._key is not None:
+            with _OPEN_LOCK:
+                _OPEN.discard(self._key)
+            self._key = None
+
+    def _attach(self, in_memory: bool) -> None:
+        options = "" if in_memory else f" (STORAGE_VERSION '{STORAGE_VERSION}')"
+        try:
+            self.execute(f"ATTACH {literal(self.path)} AS {ALIAS}{options}")
+        except duckdb.IOException as error:
+            text = str(error)
+            if "lock" in text.lower():
+                raise DatabaseError(
+                    f"the database {self.path} is in use by another process",
+                    hint="stop that process, or look at a snapshot: cqlduck snapshot",
+                ) from error
+            raise DatabaseError(
+                f"the database {self.path} cannot be opened: {text.splitlines()[0]}",
+                hint="is it a DuckDB file, and may you write it?",
+            ) from error
+        except duckdb.Error as error:
+            raise DatabaseError(
+                f"the database {self.path} cannot be opened: {str(error).splitlines()[0]}"
+            ) from error
+
+    def session(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+        """Make a connection see the file as its default, in UTC; return it."""
+        connection.execute(f"USE {ALIAS}")
+        connection.execute("SET TimeZone = 'UTC'")
+        return connection
+
+    def _migrate(self) -> None:
+        with self.transaction():
+            for name in ("schema", "macros", "views"):
+                for statement in duckdb.extract_statements(texts.read(name)):
+                    self.execute(statement.query)
+
+    # -- running SQL ------------------------------------------------------------------------------
+
+    def execute(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        """Run a statement; the one place where SQL runs."""
+        if self.trace is not None:
+            self.trace(sql, parameters)
+        return self.connection.execute(sql, parameters)
+
+    def rows(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Run a query and return its rows."""
+        return self.execute(sql, parameters).fetchall()
+
+    def value(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
+        """Run a query and return the first value of its first row, or None."""
+        rows = self.rows(sql, parameters)
+        return rows[0][0] if rows else None
+
+    def arrow(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> pa.Table:
+        """Run a query and return its rows as an Arrow table."""
+        return self.execute(sql, parameters).to_arrow_table()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what the block did, or nothing of it; a block inside a block is part of it."""
+        if self.depth:
+            yield
+            return
+        self.execute("BEGIN TRANSACTION")
+        self.depth = 1
+        try:
+            yield
+        except BaseException:
+            self.depth = 0
+            with contextlib.suppress(duckdb.Error):
+                self.execute("ROLLBACK")
+            raise
+        self.depth = 0
+        self.execute("COMMIT")
+
+    def reader(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own that sees what is committed."""
+        return self.session(self.connection.cursor())
+
+    def close(self) -> None:
+        """Write everything into the file and let go of it."""
+        try:
+            with contextlib.suppress(duckdb.Error):
+                self.execute("USE memory")
+                self.execute(f"DETACH {ALIAS}")
+            self.connection.close()
+        finally:
+            self._release()

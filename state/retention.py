@@ -1,0 +1,60 @@
+"""Forgetting: what no query can need any more leaves the stores and logs.
+
+A stream's store is cut at the earliest position of its stubs: for each query that reads it, the
+frontier less the span of its windows. Nothing after the earliest heartbeat of all inputs is cut,
+because a query registered next begins there. Logs of relations and traces are replaced by their net
+content when they have grown to twice what they were after the last time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cqlduck.rewrite.compile import Compiled
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import Database, quoted
+
+LOG = 100_000
+"""How many elements a log may have before it is first made net."""
+
+
+def forget(
+    database: Database,
+    thing: Input,
+    readers: Iterable[tuple[Query, Compiled]],
+    earliest: int,
+) -> bool:
+    """Cut a stream's store; return whether anything was cut.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The stream.
+        readers: The queries that read it.
+        earliest: The least heartbeat of all inputs.
+    """
+    until = earliest
+    for query, compiled in readers:
+        span = compiled.spans.get(thing.name, 0)
+        if span is None or query.frontier is None:
+            return False
+        until = min(until, query.frontier - span - 1)
+    if thing.first_instant is None or until < thing.first_instant:
+        return False
+    if thing.forgotten is not None and until <= thing.forgotten:
+        return False
+    database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _ts <= {until}")
+    thing.forgotten = until
+    return True
+
+
+def compact(database: Database, table: str, columns: list[str], until: int) -> None:
+    """Replace the elements of a log up to an instant by their net content, dated at it."""
+    listed = ", ".join(quoted(name) for name in columns)
+    name = f"cql_state.{quoted(table)}"
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE net_log AS SELECT {listed}, {until}::BIGINT AS _ts, "
+        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {name} WHERE _ts <= {until} "
+        f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+    )
+    database.execute(f"DELETE FROM {name} WHERE _ts <= {until}")
+    database.execute(f"INSERT INTO {name} SELECT * FROM temp.net_log")

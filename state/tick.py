@@ -1,0 +1,56 @@
+"""A tick of one query: the statements of its plan over (t₀, t₁], inside the caller's transaction.
+
+Reads only what is at or before t₁ and writes only what is after t₀, so how time is cut into ticks
+does not show in what is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cqlduck.rewrite.compile import Compiled
+from cqlduck.state.catalog import Query
+from cqlduck.state.connection import Database
+
+NEVER = -9223372036854775808
+"""Before all instants."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a tick of a query did: how many rows of elements it wrote."""
+
+    elements: int
+
+
+def run(database: Database, query: Query, compiled: Compiled, until: int, begin: int) -> Ran:
+    """Bring a query's answer from its frontier to an instant.
+
+    Args:
+        database: The database, inside a transaction.
+        query: The query; its frontier and its first instant move.
+        compiled: Its statements.
+        until: t₁.
+        begin: The first instant of the query, if it has not begun.
+    """
+    first = query.begin_instant is None
+    if first:
+        query.begin_instant = begin
+        before = begin - 1
+    else:
+        assert query.frontier is not None
+        before = query.frontier
+    values = {
+        "t0": before,
+        "t1": until,
+        "low": NEVER if first else before,
+        "begin": query.begin_instant,
+        "since": NEVER if query.since is None else query.since,
+    }
+    elements = 0
+    for step in compiled.steps:
+        result = database.execute(step.sql, {name: values[name] for name in step.parameters})
+        if step.operator == 0 and step.sql.startswith("INSERT"):
+            elements += sum(int(row[0]) for row in result.fetchall())
+    query.frontier = until
+    return Ran(elements)

@@ -1,0 +1,25 @@
+"""What all tests share: hypothesis's profiles, `--update-golden`, a connection."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+import cqlduck
+
+settings.register_profile("default", max_examples=100, deadline=None)
+settings.register_profile("ci", max_examples=500, deadline=None)
+settings.register_profile("long", max_examples=20_000, deadline=None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew; read the diff"
+    )
+
+
+@pytest.fixture
+def con() -> Iterator[cqlduck.Connection]:
+    """A new database in memory."""
+    with cqlduck.connect() as connection:
+        yield connection

@@ -1,0 +1,98 @@
+"""The engine against the reference evaluator: random streams, relations, queries and tick cuts.
+
+`differences` compares the net elements of every instant, so this is invariants 1 (instant
+exactness), 2 (batch invariance) and 4 (restarts) at once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+import reference
+import strategies
+from hypothesis import HealthCheck, given, settings
+
+import cqlduck
+
+
+def play(case: strategies.Case, database: str, **options) -> dict[str, list[tuple]]:
+    """Run a case's script on the engine; return the changes of each query."""
+    con = cqlduck.connect(database, **options)
+    try:
+        for declaration in case.declarations:
+            con.execute(declaration)
+        for step in case.script:
+            match step:
+                case strategies.Register(query):
+                    con.execute(strategies.registration(query))
+                case strategies.Append(thing, elements):
+                    append(con, thing, elements)
+                case strategies.Advance(to):
+                    con.advance(to)
+                case strategies.Restart():
+                    if database != ":memory:":
+                        con.close()
+                        con = cqlduck.connect(database, **options)
+        return {query.name: con.changes(query.name).fetchall() for query in case.queries}
+    finally:
+        con.close()
+
+
+def append(con, thing, elements) -> None:
+    """Append elements in arrival order; runs of insertions and deletions of a relation apart."""
+    if isinstance(thing, reference.Stream):
+        at = None if thing.timestamp_by else [ts for ts, _ in elements]
+        con.append(thing.name, [row for _, row in elements], at=at)
+        return
+    for ts, sign, row in elements:
+        change = con.append if sign > 0 else con.retract
+        change(thing.name, [row], at=ts)
+
+
+def check(case: strategies.Case, database: str = ":memory:", **options) -> None:
+    """Compare all elements of all queries with the reference evaluator's."""
+    actual = play(case, database, **options)
+    for result in case.expected():
+        found = reference.from_changes(actual[result.query.name])
+        problems = reference.differences(result, found)
+        assert not problems, f"{result.query.name}: {problems[:5]}\n{case}"
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+@given(case=strategies.cases(restarts=False))
+@settings(suppress_health_check=QUIET, deadline=None)
+def test_every_instant_equals_the_reference(case):
+    check(case)
+
+
+@given(case=strategies.cases(wide=True, restarts=False, disorder=True))
+@settings(suppress_health_check=QUIET, deadline=None)
+def test_wide_windows_and_disorder_equal_the_reference(case):
+    check(case)
+
+
+@given(case=strategies.cases(extremes=True, restarts=False))
+@settings(suppress_health_check=QUIET, deadline=None)
+def test_extremes_leave_no_scar(case):
+    check(case)
+
+
+@given(case=strategies.cases(timestamp_by=True, disorder=True))
+@settings(suppress_health_check=QUIET, deadline=None)
+def test_a_restart_in_the_middle_changes_nothing(case):
+    with tempfile.TemporaryDirectory() as folder:
+        check(case, str(Path(folder) / "case.duckdb"))
+
+
+@pytest.mark.parametrize("max_tick", [1, 2, 3])
+def test_bounded_ticks_change_nothing(max_tick):
+    @given(case=strategies.cases(restarts=False))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=20)
+    def run(case):
+        check(case, max_tick=max_tick)
+
+    run()

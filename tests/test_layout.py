@@ -1,0 +1,63 @@
+"""The rooms lie side by side in the repository and are one package when installed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cqlduck
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("cqlduck", "rewrite", "state", "sql")
+
+
+def load_pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def package_name(folder: Path) -> str:
+    """The package that a folder is when installed, such as cqlduck.rewrite.rules."""
+    parts = folder.relative_to(ROOT).parts
+    return ".".join(parts if parts[0] == "cqlduck" else ("cqlduck", *parts))
+
+
+def test_packages_listed_are_the_folders_with_init() -> None:
+    listed = load_pyproject()["tool"]["setuptools"]["packages"]
+    found = [
+        package_name(init.parent) for room in ROOMS for init in (ROOT / room).rglob("__init__.py")
+    ]
+    assert sorted(found) == sorted(listed)
+
+
+def test_every_folder_with_modules_has_init() -> None:
+    folders = {module.parent for room in ROOMS for module in (ROOT / room).rglob("*.py")}
+    assert [] == sorted(str(f) for f in folders if not (f / "__init__.py").exists())
+
+
+def test_each_room_is_mapped() -> None:
+    mapped = load_pyproject()["tool"]["setuptools"]["package-dir"]
+    assert {package_name(ROOT / room): room for room in ROOMS} == mapped
+
+
+def test_version_is_the_one_in_pyproject() -> None:
+    version = load_pyproject()["project"]["version"]
+    assert version == cqlduck.__version__
+    assert version == importlib.metadata.version("cqlduck"), "install again: pip install -e ."
+
+
+def test_only_cqlduck_lands_top_level() -> None:
+    top_level = importlib.metadata.distribution("cqlduck").read_text("top_level.txt")
+    assert top_level is not None
+    assert ["cqlduck"] == top_level.split()
+
+
+@pytest.mark.parametrize("room", ["rewrite", "state", "sql"])
+def test_room_is_no_module_of_its_own(room: str, tmp_path: Path) -> None:
+    code = f"import importlib.util; assert importlib.util.find_spec({room!r}) is None"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
