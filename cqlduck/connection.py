@@ -433,10 +433,9 @@ class Connection:
         if _is_select(query):
             reader.execute(f"CREATE TEMP TABLE result AS {query.strip().rstrip(';')}", parameters)
         else:
-            rows = reader.execute(query, parameters).to_arrow_table()
-            reader.register("rows_of_result", rows)
-            reader.execute("CREATE TEMP TABLE result AS SELECT * FROM rows_of_result")
-            reader.unregister("rows_of_result")
+            relation = reader.sql(query, params=parameters)
+            rows = pa.table({}) if relation is None else relation.to_arrow_table()
+            return _relation(rows)
         return reader.table("temp.result")
 
     # -- the scheduler ----------------------------------------------------------------------------
@@ -522,8 +521,13 @@ def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
 
 def _placed(error: Error, statement: Statement, text: str) -> Error:
     """Move an error's place from the body of a query to the whole text."""
-    if isinstance(statement, CreateQuery) and error.text == statement.body:
-        start = text.find(statement.body, statement.offset)
+    part = None
+    if isinstance(statement, CreateQuery):
+        part = statement.body
+    elif isinstance(statement, (Sql, Dml)):
+        part = statement.text
+    if part is not None and error.text == part and error.text != text:
+        start = text.find(part, max(statement.offset - len(part), 0))
         if start >= 0 and error.offset is not None:
             error.text, error.offset = text, start + error.offset
     return error.at(text, statement.offset)

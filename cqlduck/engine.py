@@ -125,13 +125,7 @@ class Engine:
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
         self.catalogue = catalog.load(self.database)
-        functions = self.database.rows(
-            "SELECT lower(function_name), function_type = 'aggregate', "
-            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
-            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
-        )
-        self._aggregates = frozenset(r[0] for r in functions if r[1]) | RECOMPUTED
-        self._volatile = frozenset(r[0] for r in functions if r[2]) | NOT_DETERMINISTIC
+        self._aggregates, self._volatile = _functions(self.database)
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
@@ -372,11 +366,15 @@ class Engine:
                 [query.name, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
                  synopsis.is_log],
             )  # fmt: skip
-        for row in compiled.operators:
-            self.database.execute(
-                "INSERT INTO cql_state.operators VALUES (?, ?, ?, ?, ?, ?)",
-                [query.name, row.number, row.parent, row.kind, row.description, row.sql],
-            )
+        rows = [
+            (query.name, row.number, row.parent, row.kind, row.description, row.sql)
+            for row in compiled.operators
+        ]
+        marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(rows))
+        self.database.execute(
+            f"INSERT INTO cql_state.operators VALUES {marks}",
+            [value for row in rows for value in row],
+        )
 
     def drop(self, statement: Drop) -> None:
         """Drop a stream, relation or query.
@@ -828,6 +826,23 @@ class Engine:
                 self.database.close()
         with self.changed:
             self.changed.notify_all()
+
+
+_FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []
+
+
+def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
+    """Return DuckDB's aggregates and its functions that are not deterministic, read once."""
+    if not _FUNCTIONS:
+        rows = database.rows(
+            "SELECT lower(function_name), function_type = 'aggregate', "
+            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
+            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
+        )
+        aggregates = frozenset(row[0] for row in rows if row[1]) | RECOMPUTED
+        volatile = frozenset(row[0] for row in rows if row[2]) | NOT_DETERMINISTIC
+        _FUNCTIONS.append((aggregates, volatile))
+    return _FUNCTIONS[0]
 
 
 def _first_line(error: BaseException) -> str:

@@ -136,7 +136,7 @@ class Binder:
                     this=body.copy(),
                     alias=exp.TableAlias(this=exp.to_identifier(cte.alias), columns=columns),
                 )
-                body = exp.select("*").from_(body)
+                body = exp.select("*").from_(body, copy=False)
             inner[cte.alias.lower()] = _Cte(body, dict(inner))  # type: ignore[assignment]
         return inner
 
@@ -604,8 +604,10 @@ class Binder:
             expression if name is None else exp.alias_(expression, name, quoted=True)
             for name, expression in listed
         ]
-        inner = exp.select(*named).from_(_typed_nothing(plan.columns).subquery("input"))
-        outer = exp.select("*").from_(inner.subquery("named"))
+        inner = exp.select(*named).from_(
+            _typed_nothing(plan.columns).subquery("input", copy=False), copy=False
+        )
+        outer = exp.select("*").from_(inner.subquery("named", copy=False), copy=False)
         columns = tuple(self.catalog.describe(outer.sql("duckdb")))
         return Project(plan, tuple(expression for _, expression in listed), columns)
 
@@ -747,7 +749,7 @@ class _Grouping:
         types = {c.name: c.type for c in typed.columns}
         for name, function, call, argument in prepared:
             inner = exp.select(exp.alias_(call, "value", quoted=True)).from_(
-                _typed_nothing(typed.columns).subquery("input")
+                _typed_nothing(typed.columns).subquery("input", copy=False), copy=False
             )
             (found,) = self.binder.catalog.describe(inner.sql("duckdb"))
             calls.append(
@@ -814,7 +816,9 @@ def _typed_nothing(columns: Sequence[Column]) -> exp.Select:
         exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.name, quoted=True)
         for c in columns
     ]
-    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(exp.false())
+    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
+        exp.false(), copy=False
+    )
 
 
 def _rename(plan: Plan, columns: tuple[Column, ...]) -> Plan:

@@ -116,7 +116,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     if not only_inserts(plan) and not isinstance(plan, ToStream):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
-    rows = exp.select(*listed).from_(output.subquery("output"))
+    rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
     changes = exp.insert(rows, state_table(f"changes_{name}"))
     statements = [
         *rules.statements,

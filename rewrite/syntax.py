@@ -196,7 +196,7 @@ def _read(reader: Reader) -> Statement:
                 return Show(words[-1], offset)
     elif reader.accept("EXPLAIN"):
         # the tokenizer keeps what follows EXPLAIN as one string
-        inner = Reader(reader.text, _shifted(reader.text, reader.offset))
+        inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
         if inner.accept("CONTINUOUS", "QUERY"):
             at = inner.offset
             name = inner.name()

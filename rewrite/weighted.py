@@ -117,9 +117,9 @@ def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:
     keys = [*references(columns), column(TS)]
     return (
         exp.select(*keys, named(count(), WEIGHT))
-        .from_(query.subquery("elements"))
-        .group_by(*[key.copy() for key in keys])
-        .having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)))
+        .from_(query.subquery("elements", copy=False), copy=False)
+        .group_by(*[key.copy() for key in keys], copy=False)
+        .having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)), copy=False)
     )
 
 
@@ -136,8 +136,8 @@ def lifetimes_to_elements(lives: exp.Query, columns: Sequence[Column]) -> exp.Qu
     source = exp.to_identifier("lives")
     enters = (
         exp.select(*references(columns), named(column(ENTER), TS), column(WEIGHT))
-        .from_(exp.Table(this=source.copy()))
-        .where(after(column(ENTER), parameter("t0")))
+        .from_(exp.Table(this=source.copy()), copy=False)
+        .where(after(column(ENTER), parameter("t0")), copy=False)
     )
     leaves = (
         exp.select(
@@ -145,15 +145,17 @@ def lifetimes_to_elements(lives: exp.Query, columns: Sequence[Column]) -> exp.Qu
             named(column(LEAVE), TS),
             named(exp.Neg(this=column(WEIGHT)), WEIGHT),
         )
-        .from_(exp.Table(this=source.copy()))
-        .where(until(column(LEAVE), parameter("t1")))
+        .from_(exp.Table(this=source.copy()), copy=False)
+        .where(until(column(LEAVE), parameter("t1")), copy=False)
     )
-    both = exp.select("*").from_(union_all([enters, leaves]).subquery("elements"))
-    return both.with_("lives", as_=lives)
+    both = exp.select("*").from_(
+        union_all([enters, leaves]).subquery("elements", copy=False), copy=False
+    )
+    return both.with_("lives", as_=lives, copy=False)
 
 
 def elements_to_lifetimes(elements: exp.Query, columns: Sequence[Column]) -> exp.Select:
     """Return elements as lifetimes without an end."""
     return exp.select(
         *references(columns), named(column(TS), ENTER), named(forever(), LEAVE), column(WEIGHT)
-    ).from_(elements.subquery("elements"))
+    ).from_(elements.subquery("elements", copy=False), copy=False)

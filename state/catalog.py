@@ -7,6 +7,7 @@ same transaction; after a rollback the engine loads all again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 from cqlduck.rewrite.plan import Column
@@ -40,6 +41,7 @@ class Input:
     next_seq: int = 0
     next_batch: int = 0
     waiting_for: str | None = None
+    saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def table(self) -> str:
@@ -70,6 +72,7 @@ class Query:
     frontier: int | None = None
     answer_instant: int | None = None
     history_from: int | None = None
+    saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def changes(self) -> str:
@@ -112,7 +115,7 @@ def load(database: Database) -> Catalogue:
     catalogue.settings = {n: v for n, v in database.rows("SELECT * FROM cql_state.settings")}
     for kind in ("inputs", "queries"):
         made = Input if kind == "inputs" else Query
-        names = [f.name for f in fields(made) if f.name != "columns"]
+        names = [f.name for f in fields(made) if f.name not in ("columns", "saved")]
         listed = ", ".join([*names, "column_names", "column_types"])
         for row in database.rows(f"SELECT {listed} FROM cql_state.{kind} ORDER BY position"):
             values = dict(zip(names, row[: len(names)], strict=True))
@@ -137,7 +140,7 @@ def save_setting(database: Database, catalogue: Catalogue, name: str, value: str
 def insert(database: Database, thing: Input | Query) -> None:
     """Write the row of something new."""
     table = "inputs" if isinstance(thing, Input) else "queries"
-    names = [f.name for f in fields(thing) if f.name != "columns"]
+    names = [f.name for f in fields(thing) if f.name not in ("columns", "saved")]
     values = [_plain(getattr(thing, name)) for name in names]
     values += [[c.name for c in thing.columns], [c.type for c in thing.columns]]
     listed = ", ".join([*names, "column_names", "column_types"])
@@ -145,32 +148,25 @@ def insert(database: Database, thing: Input | Query) -> None:
     database.execute(f"INSERT INTO cql_state.{table} ({listed}) VALUES ({marks})", values)
 
 
-def save(database: Database, things: list[Input] | list[Query]) -> None:
-    """Write what may have changed of several inputs, or of several queries, in one statement."""
-    if not things:
-        return
-    if isinstance(things[0], Input):
-        table = "inputs"
-        kept = {
-            "heartbeat": "BIGINT", "first_instant": "BIGINT", "last_raw": "BIGINT",
-            "last_instant": "BIGINT", "forgotten": "BIGINT", "next_seq": "BIGINT",
-            "next_batch": "BIGINT", "waiting_for": "VARCHAR", "bound": "BIGINT",
-        }  # fmt: skip
-    else:
-        table = "queries"
-        kept = {
-            "state": "VARCHAR", "error": "VARCHAR", "since": "BIGINT", "begin_instant": "BIGINT",
-            "frontier": "BIGINT", "answer_instant": "BIGINT", "history_from": "BIGINT",
-        }  # fmt: skip
-    marks = ", ".join(["?::VARCHAR", *[f"?::{kind}" for kind in kept.values()]])
-    rows = ", ".join(f"({marks})" for _ in things)
-    values = [v for thing in things for v in (thing.name, *[getattr(thing, k) for k in kept])]
-    sets = ", ".join(f"{name} = new.{name}" for name in kept)
-    database.execute(
-        f"UPDATE cql_state.{table} AS old SET {sets} "
-        f"FROM (VALUES {rows}) AS new(name, {', '.join(kept)}) WHERE old.name = new.name",
-        values,
-    )
+_MUTABLE = {
+    "inputs": ("heartbeat", "first_instant", "last_raw", "last_instant", "forgotten", "next_seq",
+               "next_batch", "waiting_for", "bound"),
+    "queries": ("state", "error", "since", "begin_instant", "frontier", "answer_instant",
+                "history_from"),
+}  # fmt: skip
+
+
+def save(database: Database, things: Sequence[Input | Query]) -> None:
+    """Write what changed of inputs and queries since they were written last."""
+    for thing in things:
+        table = "inputs" if isinstance(thing, Input) else "queries"
+        values = tuple(getattr(thing, name) for name in _MUTABLE[table])
+        if values != thing.saved:
+            sets = ", ".join(f"{name} = ?" for name in _MUTABLE[table])
+            database.execute(
+                f"UPDATE cql_state.{table} SET {sets} WHERE name = ?", [*values, thing.name]
+            )
+            thing.saved = values
 
 
 def _plain(value: object) -> object:

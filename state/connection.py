@@ -159,7 +159,10 @@ class Database:
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> pa.Table:
         """Run a query and return its rows as an Arrow table."""
-        return self.execute(sql, parameters).to_arrow_table()
+        if self.trace is not None:
+            self.trace(sql, parameters)
+        relation = self.connection.sql(sql, params=parameters)
+        return pa.table({}) if relation is None else relation.to_arrow_table()
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

@@ -111,6 +111,12 @@ def stage(
     return int(database.value("SELECT count(*) FROM temp.incoming"))
 
 
+def _row(database: Database) -> str:
+    """Return the position of a staged row as SQL: `rowid` begins anywhere in a transaction."""
+    first = database.value("SELECT min(rowid) FROM temp.incoming")
+    return f"(rowid - {first or 0})"
+
+
 def accept(database: Database, clock: Clock, thing: Input, *, late: str | None = None) -> Taken:
     """Judge the staged rows and take them into the input's store or queue.
 
@@ -139,15 +145,16 @@ def accept(database: Database, clock: Clock, thing: Input, *, late: str | None =
     if not count:
         return Taken(0, dropped)
     listed = ", ".join(quoted(c.name) for c in thing.columns)
+    row = _row(database)
     if thing.kind == "stream":
         database.execute(
             f"INSERT INTO cql_state.{quoted(thing.table)} "
-            f"SELECT {listed}, {instant}, rowid + {thing.next_seq} FROM temp.incoming"
+            f"SELECT {listed}, {instant}, {row} + {thing.next_seq} FROM temp.incoming"
         )
     else:
         database.execute(
             f"INSERT INTO cql_state.{quoted(thing.pending)} "
-            f"SELECT {listed}, {instant}, _op, rowid + {thing.next_seq} FROM temp.incoming"
+            f"SELECT {listed}, {instant}, _op, {row} + {thing.next_seq} FROM temp.incoming"
         )
     thing.next_seq += count
     thing.first_instant = _least(thing.first_instant, lowest)
@@ -164,7 +171,7 @@ def _refuse_unstamped(database: Database, thing: Input) -> None:
     rows = [
         r
         for (r,) in database.rows(
-            f"SELECT rowid FROM temp.incoming WHERE _ts IS NULL ORDER BY rowid LIMIT {SHOWN}"
+            f"SELECT {_row(database)} FROM temp.incoming WHERE _ts IS NULL ORDER BY 1 LIMIT 1"
         )
     ]
     if rows:
@@ -177,7 +184,8 @@ def _refuse_unstamped(database: Database, thing: Input) -> None:
 def _refuse_operations(database: Database, thing: Input) -> None:
     allowed = "('+', '-', 'u')" if thing.primary_key else "('+', '-')"
     row = database.rows(
-        f"SELECT rowid, _op FROM temp.incoming WHERE _op IS NULL OR _op NOT IN {allowed} LIMIT 1"
+        f"SELECT {_row(database)}, _op FROM temp.incoming "
+        f"WHERE _op IS NULL OR _op NOT IN {allowed} ORDER BY 1 LIMIT 1"
     )
     if row:
         hint = "use + or -" if not thing.primary_key else "use +, - or u"
@@ -203,7 +211,7 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
     """Apply the policy for late elements; return how many there were."""
     late = (
         "CREATE OR REPLACE TEMP TABLE late_rows AS SELECT row_id FROM "
-        f"(SELECT rowid AS row_id, {condition} AS late FROM temp.incoming) AS judged WHERE late"
+        f"(SELECT {_row(database)} AS row_id, {condition} AS late FROM temp.incoming) AS judged WHERE late"
     )
     database.execute(late)
     rows = [r for (r,) in database.rows("SELECT row_id FROM temp.late_rows ORDER BY row_id")]
@@ -211,7 +219,7 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
         return 0
     if policy == "REJECT":
         shown = ", ".join(map(str, rows[:SHOWN])) + (", …" if len(rows) > SHOWN else "")
-        ts = database.value("SELECT _ts FROM temp.incoming WHERE rowid = ?", [rows[0]])
+        ts = database.value(f"SELECT _ts FROM temp.incoming WHERE {_row(database)} = ?", [rows[0]])
         edge = shown_instant(clock, thing.heartbeat)
         raise LateError(
             f"{len(rows)} of the rows for {thing.name} are late: rows {shown} "
@@ -220,25 +228,25 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
             hint="send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP or KEEP; "
             "nothing was taken",
         )
-    instant = instant_sql(clock, "_ts")
+    instant, row = instant_sql(clock, "_ts"), _row(database)
     element = "NULL"
     if policy == "KEEP":
         listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
         element = f"CAST(struct_pack({listed}) AS VARCHAR)"
         database.execute(
             f"INSERT INTO cql_state.late SELECT ?, {instant}, 'late', 1, {element} "
-            "FROM temp.incoming WHERE rowid IN (SELECT row_id FROM temp.late_rows)",
+            f"FROM temp.incoming WHERE {row} IN (SELECT row_id FROM temp.late_rows)",
             [thing.name],
         )
     else:
         database.execute(
             f"INSERT INTO cql_state.late SELECT ?, max({instant}), 'late, dropped', count(*), NULL "
-            "FROM temp.incoming WHERE rowid IN (SELECT row_id FROM temp.late_rows)",
+            f"FROM temp.incoming WHERE {row} IN (SELECT row_id FROM temp.late_rows)",
             [thing.name],
         )
     database.execute(
         "CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM temp.incoming "
-        "WHERE rowid NOT IN (SELECT row_id FROM temp.late_rows) ORDER BY rowid"
+        f"WHERE {row} NOT IN (SELECT row_id FROM temp.late_rows) ORDER BY rowid"
     )
     return len(rows)
 

@@ -138,15 +138,15 @@ def elements(rules: Rules, node: Plan) -> exp.Query:
         exp.select(
             *map(column, keys), *old, column(TS), named(exp.cast(number(-1), "BIGINT"), WEIGHT)
         )
-        .from_(delta.copy())
-        .where(column(WAS), column(CHANGED))
+        .from_(delta.copy(), copy=False)
+        .where(column(WAS), column(CHANGED), copy=False)
     )
     come = (
         exp.select(
             *map(column, keys), *new, column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
         )
-        .from_(delta.copy())
-        .where(column(IS), column(CHANGED))
+        .from_(delta.copy(), copy=False)
+        .where(column(IS), column(CHANGED), copy=False)
     )
     return union_all([gone, come])
 
@@ -188,23 +188,24 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     delta = temp_table(rules.deltas[id(node)])
     touched = (
         exp.select("1")
-        .from_(delta.copy().as_("delta"))
-        .where(column(LAST))
+        .from_(delta.copy().as_("delta"), copy=False)
+        .where(column(LAST), copy=False)
         .where(
             same(
                 [qualified("delta", k.name) for k in keys],
                 [qualified("kept", k.name) for k in keys],
-            )
+            ),
+            copy=False,
         )
     )
-    gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched))
+    gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched), copy=False)
     rules.update(node, "forget the old state of the groups that changed", gone)
     stay = exp.select(*references(keys), column(N), *[column(p.name) for p in parts]).from_(
-        delta.copy()
+        delta.copy(), copy=False
     )
-    stay = stay.where(column(LAST))
+    stay = stay.where(column(LAST), copy=False)
     if not grouped.everything:
-        stay = stay.where(after(column(N), number(0)))
+        stay = stay.where(after(column(N), number(0)), copy=False)
     rules.update(node, "keep their new state", exp.insert(stay, state_table(table)))
     if outliers is not None:
         fresh = _outlying(rules, grouped, made)
@@ -232,13 +233,13 @@ class _Query:
     def build(self) -> exp.Select:
         """Return the query: with state before, state after and results of both."""
         query = self._results()
-        query = query.with_("changes", as_=self._changes())
-        query = query.with_("before", as_=self._before())
-        query = query.with_("running", as_=self._running())
+        query = query.with_("changes", as_=self._changes(), copy=False)
+        query = query.with_("before", as_=self._before(), copy=False)
+        query = query.with_("running", as_=self._running(), copy=False)
         if self.outliers is not None:
-            query = query.with_("outlying", as_=self._outlying_now())
+            query = query.with_("outlying", as_=self._outlying_now(), copy=False)
         if any(rule.again for rule in self.made):
-            query = query.with_("again", as_=self._again())
+            query = query.with_("again", as_=self._again(), copy=False)
         return query
 
     def _changes(self) -> exp.Query:
@@ -248,8 +249,8 @@ class _Query:
             column(TS),
             named(count(), N),
             *[named(part.delta.copy(), part.name) for part in self.parts],
-        ).from_(self.rules.elements(self.node.input).subquery("elements"))
-        query = query.group_by(*self.keys, column(TS))
+        ).from_(self.rules.elements(self.node.input).subquery("elements", copy=False), copy=False)
+        query = query.group_by(*self.keys, column(TS), copy=False)
         if not self.node.everything:
             return query
         begin = exp.select(
@@ -262,8 +263,8 @@ class _Query:
                 )
                 for p in self.parts
             ],
-        ).where(after(parameter("begin"), parameter("t0")))
-        both = union_all([query, begin]).subquery("both")
+        ).where(after(parameter("begin"), parameter("t0")), copy=False)
+        both = union_all([query, begin]).subquery("both", copy=False)
         return (
             exp.select(
                 column(TS),
@@ -278,16 +279,16 @@ class _Query:
                     for p in self.parts
                 ],
             )
-            .from_(both)
-            .group_by(column(TS))
+            .from_(both, copy=False)
+            .group_by(column(TS), copy=False)
         )
 
     def _before(self) -> exp.Select:
         """The state of the touched groups, as of $t0."""
         touched = (
             exp.select("1")
-            .from_("changes")
-            .where(same(self._keys_of("changes"), self._keys_of("kept")))
+            .from_("changes", copy=False)
+            .where(same(self._keys_of("changes"), self._keys_of("kept")), copy=False)
         )
         return (
             exp.select(
@@ -296,8 +297,8 @@ class _Query:
                 column(N),
                 *[column(p.name) for p in self.parts],
             )
-            .from_(state_table(self.table).as_("kept"))
-            .where(exp.Exists(this=touched))
+            .from_(state_table(self.table).as_("kept"), copy=False)
+            .where(exp.Exists(this=touched), copy=False)
         )
 
     def _over(self, function: exp.Expr, before: bool = False) -> exp.Window:
@@ -323,8 +324,8 @@ class _Query:
         listed = [*self.keys, column(TS), *map(column, names)]
         rows = union_all(
             [
-                exp.select(*[x.copy() for x in listed]).from_("before"),
-                exp.select(*[x.copy() for x in listed]).from_("changes"),
+                exp.select(*[x.copy() for x in listed]).from_("before", copy=False),
+                exp.select(*[x.copy() for x in listed]).from_("changes", copy=False),
             ]
         )
         after_each = [
@@ -352,7 +353,7 @@ class _Query:
             *after_each,
             named(self._over(exp.Lag(this=column(TS))), PREVIOUS),
             named(exp.Is(this=self._over(exp.Lead(this=column(TS))), expression=exp.null()), LAST),
-        ).from_(rows.subquery("history"))
+        ).from_(rows.subquery("history", copy=False), copy=False)
 
     # -- outliers ------------------------------------------------------------------------------
 
@@ -362,8 +363,8 @@ class _Query:
         fresh = _outlying(self.rules, self.node, self.made)
         kept = exp.select(
             *self.keys, column("_cql_call"), column("_cql_value"), column(TS), column(WEIGHT)
-        ).from_(state_table(self.outliers))
-        both = union_all([kept, fresh]).subquery("o")
+        ).from_(state_table(self.outliers), copy=False)
+        both = union_all([kept, fresh]).subquery("o", copy=False)
         net = (
             exp.select(
                 *[named(k, n) for k, n in zip(self._keys_of("r"), self.node.keys, strict=True)],
@@ -372,7 +373,7 @@ class _Query:
                 column("_cql_value"),
                 named(exp.Sum(this=qualified("o", WEIGHT)), WEIGHT),
             )
-            .from_(exp.to_table("running").as_("r"))
+            .from_(exp.to_table("running").as_("r"), copy=False)
             .join(
                 both,
                 on=exp.and_(
@@ -380,11 +381,18 @@ class _Query:
                     until(qualified("o", TS), qualified("r", TS)),
                 ),
                 join_type="inner",
+                copy=False,
             )
             .group_by(
-                *self._keys_of("r"), qualified("r", TS), column("_cql_call"), column("_cql_value")
+                *self._keys_of("r"),
+                qualified("r", TS),
+                column("_cql_call"),
+                column("_cql_value"),
+                copy=False,
             )
-            .having(exp.NEQ(this=exp.Sum(this=qualified("o", WEIGHT)), expression=number(0)))
+            .having(
+                exp.NEQ(this=exp.Sum(this=qualified("o", WEIGHT)), expression=number(0)), copy=False
+            )
         )
         sums = []
         for place, rule in enumerate(self.made):
@@ -403,8 +411,8 @@ class _Query:
                 )
         return (
             exp.select(*self.keys, column(TS), *sums)
-            .from_(net.subquery("net"))
-            .group_by(*self.keys, column(TS))
+            .from_(net.subquery("net", copy=False), copy=False)
+            .group_by(*self.keys, column(TS), copy=False)
         )
 
     # -- worked out again ----------------------------------------------------------------------
@@ -420,26 +428,32 @@ class _Query:
             named(qualified("r", TS), "_cql_at"),
             *[named(qualified("l", c.name), c.name) for c in inner.columns],
             named(qualified("l", WEIGHT), WEIGHT),
-        ).from_(exp.to_table("running").as_("r"))
+        ).from_(exp.to_table("running").as_("r"), copy=False)
         condition = exp.and_(
             same(self._keys_of("r"), self._keys_of("l")),
             until(qualified("l", ENTER), qualified("r", TS)),
             after(qualified("l", LEAVE), qualified("r", TS)),
         )
-        pairs = pairs.join(self.rules.alive(inner).subquery("l"), on=condition, join_type="left")
+        pairs = pairs.join(
+            self.rules.alive(inner).subquery("l", copy=False),
+            on=condition,
+            join_type="left",
+            copy=False,
+        )
         keys = [column(f"_cql_key{i}") for i in range(len(node.keys))]
         tuples: exp.Select = pairs
         if not is_positive(inner):
             grouping = [*keys, column("_cql_at"), *references(inner.columns)]
             tuples = (
                 exp.select(*grouping, named(count(), WEIGHT))
-                .from_(pairs.subquery("pairs"))
-                .group_by(*[x.copy() for x in grouping], _unmatched())
+                .from_(pairs.subquery("pairs", copy=False), copy=False)
+                .group_by(*[x.copy() for x in grouping], _unmatched(), copy=False)
                 .having(
                     exp.or_(
                         after(exp.Sum(this=column(WEIGHT)), number(0)),
                         exp.Is(this=exp.Sum(this=column(WEIGHT)), expression=exp.null()),
-                    )
+                    ),
+                    copy=False,
                 )
             )
             if not all(rule.call.distinct for rule in self.made if rule.again):
@@ -453,7 +467,9 @@ class _Query:
                         )
                     ]
                 )
-                tuples = exp.select("*", named(copies, "_cql_copy")).from_(tuples.subquery("net"))
+                tuples = exp.select("*", named(copies, "_cql_copy")).from_(
+                    tuples.subquery("net", copy=False), copy=False
+                )
         values = [
             named(_only_matched(rule.call.call), f"_cql_again{place}")
             for place, rule in enumerate(self.made)
@@ -465,8 +481,8 @@ class _Query:
                 named(column("_cql_at"), TS),
                 *values,
             )
-            .from_(tuples.subquery("tuples"))
-            .group_by(*[k.copy() for k in keys], column("_cql_at"))
+            .from_(tuples.subquery("tuples", copy=False), copy=False)
+            .group_by(*[k.copy() for k in keys], column("_cql_at"), copy=False)
         )
 
     # -- results -------------------------------------------------------------------------------
@@ -492,7 +508,7 @@ class _Query:
         for place, rule in enumerate(self.made):
             listed.append(named(self._result(place, rule, True), f"_cql_new_{rule.call.name}"))
             listed.append(named(self._result(place, rule, False), f"_cql_old_{rule.call.name}"))
-        query = exp.select(*listed).from_(exp.to_table("running").as_("r"))
+        query = exp.select(*listed).from_(exp.to_table("running").as_("r"), copy=False)
         for name, wanted in (
             ("outlying", self.outliers is not None),
             ("again", any(rule.again for rule in self.made)),
@@ -507,8 +523,9 @@ class _Query:
                         exp.EQ(this=qualified(alias, TS), expression=qualified("r", instant)),
                     ),
                     join_type="left",
+                    copy=False,
                 )
-        query = query.where(after(qualified("r", TS), parameter("t0")))
+        query = query.where(after(qualified("r", TS), parameter("t0")), copy=False)
         differs = [
             exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
             *[
@@ -520,7 +537,7 @@ class _Query:
             ],
         ]
         return exp.select("*", named(exp.paren(exp.or_(*differs)), CHANGED)).from_(
-            query.subquery("results")
+            query.subquery("results", copy=False), copy=False
         )
 
     def _result(self, place: int, rule: Rule, new: bool) -> exp.Expr:
@@ -576,8 +593,8 @@ def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:
                 column(TS),
                 column(WEIGHT),
             )
-            .from_(rules.elements(node.input).subquery("elements"))
-            .where(exp.not_(exp.paren(_in_band(argument))))
+            .from_(rules.elements(node.input).subquery("elements", copy=False), copy=False)
+            .where(exp.not_(exp.paren(_in_band(argument))), copy=False)
         )
     return union_all(parts)
 

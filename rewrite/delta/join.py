@@ -49,7 +49,7 @@ def elements(rules: Rules, node: Join) -> exp.Query:
     if is_endless(node):
         return exp.select(
             *references(node.columns), named(column(ENTER), TS), column(WEIGHT)
-        ).from_(lives(rules, node).subquery("joined"))
+        ).from_(lives(rules, node).subquery("joined", copy=False), copy=False)
     return lifetimes_to_elements(lives(rules, node), node.columns)
 
 
@@ -79,13 +79,13 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
         for known in plan.columns
     ]
     query = exp.select(*listed, named(enter, ENTER), named(leave, LEAVE), named(weight, WEIGHT))
-    query = query.from_(parts[0].subquery(names[0]))
+    query = query.from_(parts[0].subquery(names[0], copy=False), copy=False)
     for part, name in zip(parts[1:], names[1:], strict=True):
-        query = query.join(part.subquery(name), join_type="cross")
+        query = query.join(part.subquery(name, copy=False), join_type="cross", copy=False)
     conditions = [predicate.copy() for predicate in node.predicates]
     if not is_endless(node):
         conditions.append(exp.LT(this=enter.copy(), expression=leave.copy()))
-    return query.where(*conditions) if conditions else query
+    return query.where(*conditions, copy=False) if conditions else query
 
 
 def _most(function: type[exp.Greatest | exp.Least], parts: list[exp.Column]) -> exp.Expr:

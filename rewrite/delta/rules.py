@@ -242,8 +242,8 @@ class Rules:
                 inner = self.rows(node.input, low, high, span=span, extra=extra)
                 return (
                     exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
-                    .from_(inner.subquery("stream"))
-                    .where(node.predicate.copy())
+                    .from_(inner.subquery("stream", copy=False), copy=False)
+                    .where(node.predicate.copy(), copy=False)
                 )
             case Trace():
                 return streams.trace_rows(self, node, low, high)
@@ -268,11 +268,11 @@ class Rules:
         )
         query = (
             exp.select(*listed, column(TS), weight, *map(column, extra))
-            .from_(state_table(node.source.table))
-            .where(after(column(TS), parameter("since")))
-            .where(until(column(TS), high))
+            .from_(state_table(node.source.table), copy=False)
+            .where(after(column(TS), parameter("since")), copy=False)
+            .where(until(column(TS), high), copy=False)
         )
-        return query if low is None else query.where(after(column(TS), low))
+        return query if low is None else query.where(after(column(TS), low), copy=False)
 
     def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:
         return [
@@ -285,9 +285,9 @@ class Rules:
         instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
         return (
             exp.select(*self._scanned(node), named(instant, TS), column(WEIGHT))
-            .from_(state_table(node.source.table))
-            .where(after(column(TS), parameter("low")))
-            .where(until(column(TS), parameter("t1")))
+            .from_(state_table(node.source.table), copy=False)
+            .where(after(column(TS), parameter("low")), copy=False)
+            .where(until(column(TS), parameter("t1")), copy=False)
         )
 
     def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> exp.Select:
@@ -296,8 +296,8 @@ class Rules:
             exp.select(
                 *self._scanned(node), named(instant, ENTER), named(forever(), LEAVE), column(WEIGHT)
             )
-            .from_(state_table(node.source.table))
-            .where(condition)
+            .from_(state_table(node.source.table), copy=False)
+            .where(condition, copy=False)
         )
 
     def _linear(
@@ -310,8 +310,8 @@ class Rules:
             case Filter():
                 return (
                     exp.select(*references(node.columns), *map(column, time))
-                    .from_(answer(node.input).subquery("input"))
-                    .where(node.predicate.copy())
+                    .from_(answer(node.input).subquery("input", copy=False), copy=False)
+                    .where(node.predicate.copy(), copy=False)
                 )
             case Project():
                 listed = [
@@ -319,7 +319,7 @@ class Rules:
                     for expression, known in zip(node.expressions, node.columns, strict=True)
                 ]
                 return exp.select(*listed, *map(column, time)).from_(
-                    answer(node.input).subquery("input")
+                    answer(node.input).subquery("input", copy=False), copy=False
                 )
 
 

@@ -58,19 +58,23 @@ def elements(rules: Rules, node: ToStream) -> exp.Query:
         inner = rules.elements(node.input)
         if node.kind == "istream":
             return inner
-        return exp.select("*").from_(inner.subquery("input")).where(exp.false())
-    net = consolidate(rules.elements(node.input), node.columns).subquery("net")
+        return (
+            exp.select("*")
+            .from_(inner.subquery("input", copy=False), copy=False)
+            .where(exp.false(), copy=False)
+        )
+    net = consolidate(rules.elements(node.input), node.columns).subquery("net", copy=False)
     columns = references(node.columns)
     if node.kind == "istream":
         return (
             exp.select(*columns, column(TS), column(WEIGHT))
-            .from_(net)
-            .where(after(column(WEIGHT), number(0)))
+            .from_(net, copy=False)
+            .where(after(column(WEIGHT), number(0)), copy=False)
         )
     return (
         exp.select(*columns, column(TS), named(exp.Neg(this=column(WEIGHT)), WEIGHT))
-        .from_(net)
-        .where(exp.LT(this=column(WEIGHT), expression=number(0)))
+        .from_(net, copy=False)
+        .where(exp.LT(this=column(WEIGHT), expression=number(0)), copy=False)
     )
 
 
@@ -81,7 +85,7 @@ def _rstream(rules: Rules, node: ToStream) -> exp.Query:
     last = exp.Least(this=column(LEAVE), expressions=[add(parameter("t1"), 1)])
     instants = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[first, last])])
     spread = exp.select(*references(node.columns), named(instants, TS), column(WEIGHT)).from_(
-        lives.subquery("lives")
+        lives.subquery("lives", copy=False), copy=False
     )
     return consolidate(spread, node.columns)
 
@@ -110,7 +114,9 @@ def trace_elements(rules: Rules, node: Trace) -> exp.Query:
     name = rules.deltas[id(node)]
     if not name:
         return rules.elements(node.input)
-    return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(temp_table(name))
+    return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(
+        temp_table(name), copy=False
+    )
 
 
 def trace_standing(rules: Rules, node: Trace) -> exp.Query:
@@ -122,8 +128,8 @@ def trace_standing(rules: Rules, node: Trace) -> exp.Query:
             named(forever(), LEAVE),
             column(WEIGHT),
         )
-        .from_(state_table(_table(rules, node)))
-        .where(until(column(TS), parameter("t0")))
+        .from_(state_table(_table(rules, node)), copy=False)
+        .where(until(column(TS), parameter("t0")), copy=False)
     )
 
 
@@ -132,16 +138,16 @@ def trace_rows(rules: Rules, node: Trace, low: exp.Expr | None, high: exp.Expr) 
     listed = [*references(node.columns), column(TS), column(WEIGHT)]
     kept = (
         exp.select(*listed)
-        .from_(state_table(_table(rules, node)))
-        .where(until(column(TS), parameter("t0")))
+        .from_(state_table(_table(rules, node)), copy=False)
+        .where(until(column(TS), parameter("t0")), copy=False)
     )
     both = union_all([kept, trace_elements(rules, node)])
     query = (
         exp.select(*[x.copy() for x in listed])
-        .from_(both.subquery("trace"))
-        .where(until(column(TS), high))
+        .from_(both.subquery("trace", copy=False), copy=False)
+        .where(until(column(TS), high), copy=False)
     )
-    return query if low is None else query.where(after(column(TS), low))
+    return query if low is None else query.where(after(column(TS), low), copy=False)
 
 
 def _table(rules: Rules, node: Trace) -> str:

@@ -90,11 +90,11 @@ def _stamped(
 ) -> exp.Select:
     query = (
         exp.select(*references(node.columns), named(instant.copy(), TS), named(weight, WEIGHT))
-        .from_(rows.subquery("stream"))
-        .where(after(instant.copy(), parameter("t0")))
-        .where(until(instant.copy(), parameter("t1")))
+        .from_(rows.subquery("stream", copy=False), copy=False)
+        .where(after(instant.copy(), parameter("t0")), copy=False)
+        .where(until(instant.copy(), parameter("t1")), copy=False)
     )
-    return query.where(_lives(enter, leave)) if _may_be_empty(node) else query
+    return query.where(_lives(enter, leave), copy=False) if _may_be_empty(node) else query
 
 
 def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
@@ -104,8 +104,8 @@ def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
     fresh = rules.rows(node.input, add(parameter("t0"), -slide), parameter("t1"), span=slide)
     parts = [
         _living(node, fresh)
-        .where(after(enter.copy(), parameter("t0")))
-        .where(until(enter.copy(), parameter("t1")))
+        .where(after(enter.copy(), parameter("t0")), copy=False)
+        .where(until(enter.copy(), parameter("t1")), copy=False)
     ]
     if node.width is not None:
         assert node.reach is not None
@@ -113,9 +113,9 @@ def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
         old = rules.rows(node.input, low, high, span=node.reach)
         parts.append(
             _living(node, old)
-            .where(until(enter.copy(), parameter("t0")))
-            .where(after(leave.copy(), parameter("t0")))
-            .where(until(leave.copy(), parameter("t1")))
+            .where(until(enter.copy(), parameter("t0")), copy=False)
+            .where(after(leave.copy(), parameter("t0")), copy=False)
+            .where(until(leave.copy(), parameter("t1")), copy=False)
         )
     return union_all(parts)
 
@@ -125,8 +125,8 @@ def time_standing(rules: Rules, node: TimeWindow) -> exp.Query:
     enter, leave = lifetime(node)
     low = None if node.reach is None else add(parameter("t1"), -node.reach)
     rows = rules.rows(node.input, low, parameter("t0"), span=node.reach)
-    query = _living(node, rows).where(until(enter, parameter("t0")))
-    return query if node.width is None else query.where(after(leave, parameter("t1")))
+    query = _living(node, rows).where(until(enter, parameter("t0")), copy=False)
+    return query if node.width is None else query.where(after(leave, parameter("t1")), copy=False)
 
 
 def time_alive(rules: Rules, node: TimeWindow) -> exp.Query:
@@ -134,16 +134,16 @@ def time_alive(rules: Rules, node: TimeWindow) -> exp.Query:
     enter, leave = lifetime(node)
     low = None if node.reach is None else add(parameter("t0"), -node.reach)
     rows = rules.rows(node.input, low, parameter("t1"), span=node.reach)
-    query = _living(node, rows).where(until(enter, parameter("t1")))
-    return query if node.width is None else query.where(after(leave, parameter("t0")))
+    query = _living(node, rows).where(until(enter, parameter("t1")), copy=False)
+    return query if node.width is None else query.where(after(leave, parameter("t0")), copy=False)
 
 
 def _living(node: TimeWindow, rows: exp.Select) -> exp.Select:
     enter, leave = lifetime(node)
     query = exp.select(
         *references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)
-    ).from_(rows.subquery("stream"))
-    return query.where(_lives(enter, leave)) if _may_be_empty(node) else query
+    ).from_(rows.subquery("stream", copy=False), copy=False)
+    return query.where(_lives(enter, leave), copy=False) if _may_be_empty(node) else query
 
 
 def _may_be_empty(node: TimeWindow) -> bool:
@@ -165,17 +165,23 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
     fresh = _arrivals(rules, node, table)
     rules.delta(node, _numbered(node, table, fresh), "the rows that come, and whom they push out")
     delta = temp_table(rules.deltas[id(node)])
-    gone = exp.select(column(SEQ)).from_(delta.copy()).where(until(column(LEAVE), parameter("t1")))
+    gone = (
+        exp.select(column(SEQ))
+        .from_(delta.copy(), copy=False)
+        .where(until(column(LEAVE), parameter("t1")), copy=False)
+    )
     rules.update(
         node,
         "forget the rows that left",
-        exp.delete(state_table(table)).where(exp.In(this=column(SEQ), query=gone.subquery())),
+        exp.delete(state_table(table)).where(
+            exp.In(this=column(SEQ), query=gone.subquery(copy=False)), copy=False
+        ),
     )
     stay = (
         exp.select(*references(node.columns), named(column(ENTER), TS), column(SEQ))
-        .from_(delta.copy())
-        .where(after(column(ENTER), parameter("t0")))
-        .where(after(column(LEAVE), parameter("t1")))
+        .from_(delta.copy(), copy=False)
+        .where(after(column(ENTER), parameter("t0")), copy=False)
+        .where(after(column(LEAVE), parameter("t1")), copy=False)
     )
     rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
 
@@ -193,7 +199,7 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     if isinstance(stream, StreamScan) and not stream.source.is_query:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
         return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
-            rows.subquery("stream")
+            rows.subquery("stream", copy=False), copy=False
         )
     rows = rules.rows(node.input, low, high)
     copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
@@ -201,15 +207,15 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
     last = (
         exp.select(exp.Coalesce(this=exp.Max(this=column(SEQ)), expressions=[number(0)]))
-        .from_(state_table(table))
-        .subquery()
+        .from_(state_table(table), copy=False)
+        .subquery(copy=False)
     )
     repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
-        rows.subquery("stream")
+        rows.subquery("stream", copy=False), copy=False
     )
     return exp.select(
         *references(node.columns), column(TS), named(exp.Add(this=rank, expression=last), SEQ)
-    ).from_(repeated.subquery("repeated"))
+    ).from_(repeated.subquery("repeated", copy=False), copy=False)
 
 
 def _order(node: RowWindow) -> list[exp.Expr]:
@@ -221,20 +227,23 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
     keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
-    kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"))
+    kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"), copy=False)
     if keys and node.width is None:
         touched = (
             exp.select("1")
-            .from_(arrivals.copy())
+            .from_(arrivals.copy(), copy=False)
             .where(
                 same(
                     [qualified("arrivals", name) for name in node.partition_by],
                     [qualified("kept", name) for name in node.partition_by],
-                )
+                ),
+                copy=False,
             )
         )
-        kept = kept.where(exp.Exists(this=touched))
-    both = union_all([kept, exp.select(*[x.copy() for x in listed]).from_(arrivals.copy())])
+        kept = kept.where(exp.Exists(this=touched), copy=False)
+    both = union_all(
+        [kept, exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)]
+    )
     successor = exp.Window(
         this=exp.Lead(this=column(TS), offset=number(node.rows)),
         partition_by=keys,
@@ -246,8 +255,8 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
         leave = exp.Least(this=leave, expressions=[expiry])
     query = exp.select(
         *references(node.columns), named(column(TS), ENTER), named(leave, LEAVE), column(SEQ)
-    ).from_(both.subquery("rows"))
-    return query.with_("arrivals", as_=fresh)
+    ).from_(both.subquery("rows", copy=False), copy=False)
+    return query.with_("arrivals", as_=fresh, copy=False)
 
 
 def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
@@ -259,10 +268,11 @@ def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
             column(LEAVE),
             named(exp.cast(number(1), "BIGINT"), WEIGHT),
         )
-        .from_(temp_table(rules.deltas[id(node)]))
-        .where(exp.LT(this=column(ENTER), expression=column(LEAVE)))
+        .from_(temp_table(rules.deltas[id(node)]), copy=False)
+        .where(exp.LT(this=column(ENTER), expression=column(LEAVE)), copy=False)
         .where(
-            exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
+            exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1"))),
+            copy=False,
         )
     )
 
@@ -271,8 +281,8 @@ def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
     """Return the content of the window but for what the tick pushes out."""
     gone = (
         exp.select(column(SEQ))
-        .from_(temp_table(rules.deltas[id(node)]))
-        .where(until(column(LEAVE), parameter("t1")))
+        .from_(temp_table(rules.deltas[id(node)]), copy=False)
+        .where(until(column(LEAVE), parameter("t1")), copy=False)
     )
     return (
         exp.select(
@@ -281,6 +291,6 @@ def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
             named(forever(), LEAVE),
             named(exp.cast(number(1), "BIGINT"), WEIGHT),
         )
-        .from_(state_table(f"{rules.query}_{rules.number(node)}_rows"))
-        .where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery())))
+        .from_(state_table(f"{rules.query}_{rules.number(node)}_rows"), copy=False)
+        .where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery(copy=False))), copy=False)
     )

@@ -1,0 +1,259 @@
+"""Running an application: its statements on a new database or an old one, and the loop.
+
+An application is a text with statements. `go_on` runs those of them that a database lacks, so that
+the same command starts and resumes. `follow` then takes what comes into the drop zone, in steps;
+`Stop` lets it end between two of them, so that the database is closed as it should be.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+from cqlduck.connection import Connection
+from cqlduck.errors import CatalogError, DropZoneError, Error
+from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.syntax import (
+    CreateQuery,
+    CreateRelation,
+    CreateStream,
+    Sql,
+    Statement,
+    tokenize,
+)
+from cqlduck.state.catalog import Input
+
+STEP = 4
+"""How many batches of each input a step takes at most, so that a display moves."""
+
+# A statement of DuckDB's own that says itself that it may run again.
+_AGAIN = re.compile(r"CREATE\s+(OR\s+REPLACE|(\w+\s+){1,3}IF\s+NOT\s+EXISTS)\s", re.IGNORECASE)
+
+
+# --- statements -----------------------------------------------------------------------------------
+
+
+def read(application: Path) -> str:
+    """Return the text of an application.
+
+    Raises:
+        Error: The file is not there, or is no text.
+    """
+    try:
+        return application.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise Error(f"there is no file {application}") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{application} is not UTF-8: {error}") from None
+    except OSError as error:
+        raise Error(f"{application} cannot be read: {error.strerror}") from error
+
+
+def definitions(text: str) -> str:
+    """Return the statements that begin with CREATE, in their places."""
+    return _only(text, lambda statement, written: written[:6].upper() == "CREATE")
+
+
+def go_on(con: Connection, text: str) -> None:
+    """Run an application's statements, on a database that has some of them those that it lacks.
+
+    Raises:
+        CatalogError: The database has a stream, relation or query by this name that differs.
+    """
+    known = con.engine.catalogue
+    if known.inputs or known.queries:
+        text = _only(text, functools.partial(_is_new, con, text))
+    if text.strip():
+        con.execute(text)
+
+
+def _only(text: str, wanted: Callable[[Statement, str], bool]) -> str:
+    """Return a script with blanks for statements that are not wanted: places stay true."""
+    parts: list[tuple[int, int]] = []
+    start: int | None = None
+    tokens = tokenize(text)
+    for token in tokens:
+        if token.text == ";" and text[token.start] == ";":
+            if start is not None:
+                parts.append((start, token.end + 1))
+            start = None
+        elif start is None:
+            start = token.start
+    if start is not None:
+        parts.append((start, tokens[-1].end + 1))
+    kept = list(re.sub(r"[^\n]", " ", text))
+    for (first, last), statement in zip(parts, parse_script(text), strict=True):
+        if wanted(statement, text[first:last]):
+            kept[first:last] = text[first:last]
+    return "".join(kept)
+
+
+def _is_new(con: Connection, text: str, statement: Statement, written: str) -> bool:
+    known = con.engine.catalogue
+    match statement:
+        case CreateStream() | CreateRelation():
+            thing = known.inputs.get(statement.name.lower())
+            if thing is None:
+                return True
+            if not statement.if_not_exists and not _is_same_input(con, statement, thing):
+                raise CatalogError(
+                    f"the database has another {thing.kind} {thing.name}",
+                    hint="use a new database, or another name",
+                ).at(text, statement.offset)
+        case CreateQuery():
+            query = known.queries.get(statement.name.lower())
+            if query is None or _words(query.body) != _words(statement.body):
+                if query is not None and not statement.or_replace:
+                    raise CatalogError(
+                        f"the database has the query {query.name} with another text",
+                        hint=f"CREATE OR REPLACE CONTINUOUS QUERY {query.name} begins it anew; "
+                        "or use a new database",
+                    ).at(text, statement.offset)
+                return True
+        case Sql():
+            return _AGAIN.match(written) is not None
+    return False
+
+
+def _is_same_input(con: Connection, statement: CreateStream | CreateRelation, thing: Input) -> bool:
+    wanted = ", ".join(f"typeof(CAST(NULL AS {kind}))" for _, kind in statement.columns)
+    kinds = con.sql(f"SELECT {wanted}").fetchall()[0]
+    names = [name for name, _ in statement.columns]
+    same = (
+        list(zip(names, kinds, strict=True)) == [(c.name, c.type) for c in thing.columns]
+        and statement.source == thing.source
+    )
+    if isinstance(statement, CreateRelation):
+        return same and thing.kind == "relation" and statement.primary_key == thing.primary_key
+    bound = statement.bound
+    bound_text = None
+    if bound is not None and bound.instants is not None:
+        bound_text = str(int(bound.instants))
+    elif bound is not None and bound.microseconds is not None:
+        bound_text = f"{int(bound.microseconds) / 1e6:g} seconds"
+    return (
+        same
+        and thing.kind == "stream"
+        and (statement.timestamp_by, bound_text, statement.late)
+        == (thing.timestamp_by, thing.bound_text, thing.late)
+    )
+
+
+def _words(text: str) -> list[tuple[object, str]]:
+    """Return what of a text counts: comments and line breaks do not."""
+    return [(token.token_type, token.text) for token in tokenize(text)]
+
+
+# --- following ------------------------------------------------------------------------------------
+
+
+class Watcher(Protocol):
+    """Who is told how following goes."""
+
+    def update(self) -> None:
+        """Look at how it is now."""
+
+    def warn(self, error: Error) -> None:
+        """Hear of an error that does not end anything."""
+
+
+def follow(
+    con: Connection,
+    watcher: Watcher,
+    stop: Stop,
+    *,
+    poll: float,
+    complete: Callable[[], bool],
+) -> DropZoneError | None:
+    """Take batches in small steps until a signal comes, or nothing is left and none is to come.
+
+    Args:
+        con: The connection.
+        watcher: Is told after each step.
+        stop: Ends the loop.
+        poll: Seconds to wait when there was nothing to take.
+        complete: Whether all that is to come is in the drop zone.
+
+    Returns:
+        The error of a batch that still holds its input; it was shown, the other inputs went on.
+    """
+    shown: set[str] = set()
+    held: DropZoneError | None = None
+    while not stop:
+        last = complete()
+        before = batches(con)
+        held = None
+        try:
+            con.follow(limit=STEP)
+        except DropZoneError as error:
+            held = error
+            if error.message not in shown:
+                shown.add(error.message)
+                watcher.warn(error)
+        watcher.update()
+        if batches(con) == before:
+            if last:
+                break
+            stop.wait(poll)
+    return held
+
+
+def batches(con: Connection) -> int:
+    """Return how many batches have been taken since the database was made."""
+    return sum(thing.next_batch for thing in con.engine.catalogue.inputs.values())
+
+
+class Stop:
+    """Remembers a Ctrl-C or SIGTERM until it suits; a second one interrupts at once.
+
+    A context manager; true once a signal has come.
+    """
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self._signal: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Stop:
+        """Take over the signals (only the main thread can)."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self._signal is not None:
+            raise KeyboardInterrupt
+        self._signal = number
+
+    def __bool__(self) -> bool:
+        """Return whether a signal has come."""
+        return self._signal is not None
+
+    @property
+    def code(self) -> int:
+        """The exit code that tells of the signal; 0 without one."""
+        return 0 if self._signal is None else 128 + self._signal
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but not past a signal."""
+        until = time.monotonic() + seconds
+        while not self and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, 0.1))
