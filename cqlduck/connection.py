@@ -51,6 +51,11 @@ SETTINGS = (
     "trace",
     "window_edge",
 )
+_DDL = re.compile(
+    r"\s*(DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
+    r"(main\.)?(?P<name>\"[^\"]+\"|\w+)",
+    re.IGNORECASE,
+)
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 
 
@@ -214,8 +219,24 @@ class Connection:
             )
         if _reads(text):
             return self._kept(text, parameters)
+        self._refuse_ours(text)
         self._engine.database.execute(text, parameters)
         return None
+
+    def _refuse_ours(self, text: str) -> None:
+        """Refuse DDL of DuckDB's own on the views that show what is registered."""
+        known = self._engine.catalogue
+        found = _DDL.match(text)
+        if found is None:
+            return
+        name = found["name"].strip('"').lower()
+        for things, word in ((known.inputs, None), (known.queries, "CONTINUOUS QUERY")):
+            if name in things:
+                kind = word or known.inputs[name].kind.upper()
+                raise CatalogError(
+                    f"{found['name']} is a {kind.lower()}, and this would change its view",
+                    hint=f"use DROP {kind} {found['name']}, or choose another name",
+                )
 
     def _kept(
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -277,21 +298,29 @@ class Connection:
             engine.save(thing)
 
     def advance(self, to: Any = None) -> Any:
-        """Give every input the heartbeat `to`, then bring all queries as far as heartbeats allow.
+        """Give every input the heartbeat `to`, then bring all queries up to it.
+
+        Without `to`, bring them as far as the heartbeats allow.
 
         Returns:
             The least frontier of the active queries (an int, or a datetime in UTC), or None.
         """
         engine = self._engine
         with engine.lock:
+            until: int | None = None
             if to is not None:
                 with engine.changing():
-                    instant = ingest.heartbeat_instant(engine, to)
-                    for thing in engine.catalogue.inputs.values():
-                        engine.raise_heartbeat(thing, instant)
-                    engine.save(*engine.catalogue.inputs.values())
-            engine.run()
+                    until = ingest.heartbeat_instant(engine, to)
+                engine.step(lambda: self._heartbeats(until), until)
+            engine.run(until)
             return queues.public(engine.clock, engine.frontier())
+
+    def _heartbeats(self, instant: int | None) -> None:
+        engine = self._engine
+        assert instant is not None
+        for thing in engine.catalogue.inputs.values():
+            engine.raise_heartbeat(thing, instant)
+        engine.save(*engine.catalogue.inputs.values())
 
     def follow(self, *, limit: int | None = None) -> int:
         """Take what is new in the drop zone and advance; return the number of batches taken.
@@ -323,7 +352,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            instant = queues.instant_of(engine.clock, ingest.raw_time(engine, t))
+            instant = ingest.instant(engine, t)
             if found.frontier is None or instant > found.frontier:
                 raise DataError(
                     f"{query} has no answer at {t} yet; its frontier is "
@@ -342,10 +371,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            bounds = [
-                None if t is None else queues.instant_of(engine.clock, ingest.raw_time(engine, t))
-                for t in (since, until)
-            ]
+            bounds = [None if t is None else ingest.instant(engine, t) for t in (since, until)]
             start = found.history_from
             if bounds[0] is not None and start is not None and bounds[0] < start:
                 raise DataError(
@@ -368,10 +394,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            if since is None:
-                position = found.frontier
-            else:
-                position = queues.instant_of(engine.clock, ingest.raw_time(engine, since))
+            position = found.frontier if since is None else ingest.instant(engine, since)
         return self._subscription(query, position)
 
     def _subscription(self, query: str, position: int | None) -> Iterator[pa.RecordBatch]:
@@ -495,6 +518,7 @@ def _is_select(text: str) -> bool:
     )
 
 
+_NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
 _LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
 
 
@@ -510,6 +534,10 @@ def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
         start = text.find(shown.strip("."), offset)
         if start >= 0 and column >= 0:
             place = start + column
+    else:
+        named = _NAMED.search(message)
+        start = text.lower().find(named[1].lower(), offset) if named else -1
+        place = start if start >= 0 else place
     first, _, rest = head.partition("\n")
     return ParseError(
         first.removeprefix("Binder Error: ").removeprefix("Parser Error: "),

@@ -79,11 +79,7 @@ class _View:
 
     def is_table(self, name: str) -> bool:
         """Return whether a plain table or view has this name."""
-        try:
-            self.engine.database.execute(f"DESCRIBE SELECT * FROM {name}")
-        except duckdb.Error:
-            return False
-        return True
+        return self.engine.database.described(f"SELECT * FROM {name}") is not None
 
     def names(self) -> Sequence[str]:
         """Return all names."""
@@ -91,12 +87,19 @@ class _View:
         inputs = [thing.name for thing in known.inputs.values()]
         return inputs + [query.name for query in known.queries.values()]
 
+    def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
+        """Return names and types of the columns of a SELECT, or None if it does not bind."""
+        return self.engine.database.described(sql)
+
     def describe(self, sql: str) -> Sequence[Column]:
         """Return the columns of a SELECT.
 
         Raises:
             BindError: DuckDB's own word on a name or type that does not fit.
         """
+        found = self.engine.database.described(sql)
+        if found is not None:
+            return [Column(name, kind) for name, kind in found]
         try:
             return [Column(r[0], r[1]) for r in self.engine.database.rows(f"DESCRIBE {sql}")]
         except duckdb.Error as error:
@@ -523,18 +526,16 @@ class Engine:
             return None
         return min(f for f in known if f is not None)
 
-    def run(self) -> None:
-        """Advance all queries as far as the heartbeats allow."""
+    def run(self, until: int | None = None) -> None:
+        """Advance all queries as far as the heartbeats allow, or up to an instant."""
         with self.lock:
-            while self._behind():
-                self._step()
+            while self._behind(until):
+                self._step(until)
 
-    def _behind(self) -> bool:
+    def _behind(self, until: int | None) -> bool:
         for query in self.catalogue.queries.values():
-            if query.state == "active":
-                target = self.target(query)
-                if target is not None and (query.frontier is None or query.frontier < target):
-                    return True
+            if query.state == "active" and self._goal(query, until) is not None:
+                return True
         return any(
             thing.kind == "relation" and thing.heartbeat is not None and self._waits(thing)
             for thing in self.catalogue.inputs.values()
@@ -551,49 +552,49 @@ class Engine:
             )
         )
 
-    def step(self, before: Callable[[], None]) -> None:
+    def step(self, before: Callable[[], None], until: int | None = None) -> None:
         """Run `before`, which takes elements in, and one tick, in one transaction.
 
         If a query fails in the tick, what was taken in is kept, and the failing query is set apart.
         """
         with self.lock:
-            if self._try_tick(set(), before) is not None:
+            if self._try_tick(set(), until, before) is not None:
                 with self.changing():
                     before()
-                self._step()
+                self._step(until)
 
-    def _step(self) -> None:
+    def _step(self, until: int | None) -> None:
         """Run one tick; separate a query that fails from the others."""
         skip: set[str] = set()
         while True:
-            failed = self._try_tick(skip)
+            failed = self._try_tick(skip, until)
             if failed is None:
                 return
             name, error = failed
             skip.add(name)
-            self._advance_alone(name, error)
+            self._advance_alone(name, error, until)
 
     def _try_tick(
-        self, skip: set[str], before: Callable[[], None] | None = None
+        self, skip: set[str], until: int | None, before: Callable[[], None] | None = None
     ) -> tuple[str, Exception] | None:
         current: list[str] = []
         try:
             with self.changing():
                 if before is not None:
                     before()
-                self._tick(skip, current)
+                self._tick(skip, current, until)
         except duckdb.Error as error:
             if not current or not _is_the_querys(error):
                 raise _outside(error) from error
             return current[-1], error
         return None
 
-    def _tick(self, skip: set[str], current: list[str]) -> None:
+    def _tick(self, skip: set[str], current: list[str], bound: int | None) -> None:
         started = wall.perf_counter()
         active = [
             q for q in self.catalogue.queries.values() if q.state == "active" and q.name not in skip
         ]
-        until = self._bounded(active)
+        until = _least(self._bounded(active), bound)
         self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
         elements = 0
@@ -752,10 +753,10 @@ class Engine:
         with self.changed:
             self.changed.notify_all()
 
-    def _advance_alone(self, name: str, error: Exception) -> None:
+    def _advance_alone(self, name: str, error: Exception, until: int | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
         query = self.query(name)
-        goal = self._goal(query, None)
+        goal = self._goal(query, until)
         begins = self._time_begins(query)
         assert goal is not None
         low = query.frontier if query.frontier is not None else (begins or 0) - 1
@@ -828,6 +829,11 @@ class Engine:
             self.changed.notify_all()
 
 
+def _least(left: int | None, right: int | None) -> int | None:
+    known = [x for x in (left, right) if x is not None]
+    return min(known, default=None)
+
+
 _FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []
 
 
@@ -858,7 +864,6 @@ def _is_the_querys(error: duckdb.Error) -> bool:
             duckdb.IOException,
             duckdb.OutOfMemoryException,
             duckdb.FatalException,
-            duckdb.InternalException,
             duckdb.InterruptException,
             duckdb.ConnectionException,
             duckdb.TransactionException,

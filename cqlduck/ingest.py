@@ -40,6 +40,8 @@ def raw_time(engine: Engine, moment: Any) -> int:
     """
     if isinstance(moment, bool) or moment is None:
         raise DataError(f"{moment!r} is no instant", hint="pass an int, a datetime or a text")
+    if type(moment).__name__ == "datetime64":
+        moment = moment.astype("datetime64[us]").item()
     if hasattr(moment, "item") and not isinstance(moment, (int, str)):
         moment = moment.item() if not hasattr(moment, "to_pydatetime") else moment.to_pydatetime()
     if isinstance(moment, int):
@@ -64,7 +66,14 @@ def raw_time(engine: Engine, moment: Any) -> int:
 
 def heartbeat_instant(engine: Engine, moment: Any) -> int:
     """Return the last instant that a heartbeat of a moment closes."""
-    return queues.closes(engine.clock, raw_time(engine, moment))
+    raw = raw_time(engine, moment)
+    return queues.closes(engine.clock, raw)
+
+
+def instant(engine: Engine, moment: Any) -> int:
+    """Return the instant that a moment falls into."""
+    raw = raw_time(engine, moment)
+    return queues.instant_of(engine.clock, raw)
 
 
 def stage(engine: Engine, thing: Input, data: Any, at: Any, operation: str) -> int:

@@ -5,8 +5,8 @@
   the group's tuples, for the groups and instants that changed.
 * `RECOMPUTED` are worked out again too. Their value does not depend on the order of the tuples.
 
-What else DuckDB has depends on that order (list, first, arg_max, mode) or is an approximation; it
-is refused with the reason.
+What else DuckDB has depends on that order (list, first, arg_max, mode): the query around it is
+worked out again by `recompute`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.queries import place_of
-from cqlduck.rewrite.scope import function_name
+from cqlduck.rewrite.scope import NoRule, function_name
 
 ADDITIVE = ("count", "sum", "avg")
 EXTREMES = ("min", "max")
@@ -75,7 +74,7 @@ def function_of(call: exp.Expr) -> str:
     """Return the rule that a call takes: 'count', 'sum', 'avg', 'min', 'max' or 'other'.
 
     Raises:
-        NotSupportedError: An aggregate whose value depends on the order of the tuples.
+        NoRule: An aggregate whose value depends on the order of the tuples.
     """
     core = aggregate_core(call)
     assert isinstance(core, exp.Func)
@@ -88,21 +87,12 @@ def function_of(call: exp.Expr) -> str:
     if plain and name in (*ADDITIVE, *EXTREMES) and not core.args.get("expressions"):
         if isinstance(inner, exp.Distinct):
             if len(inner.expressions) > 1:
-                raise NotSupportedError(
-                    f"{name} over several distinct columns is not supported",
-                    hint="count distinct structs: count(DISTINCT {'a': a, 'b': b})",
-                    offset=place_of(call),
-                )
+                raise NoRule(f"{name} over several distinct columns", offset=place_of(call))
             return name if name in EXTREMES else "other"
         return name
     if name in RECOMPUTED and plain:
         return "other"
-    raise NotSupportedError(
-        f"the aggregate {name} is not supported yet",
-        hint="its value depends on the order of the tuples; count, sum, avg, min, max, median, "
-        "quantiles, deviations and bit and bool aggregates are there",
-        offset=place_of(call),
-    )
+    raise NoRule(f"the aggregate {name}", offset=place_of(call))
 
 
 def sums_exactly(type_name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
+from cqlduck.rewrite import general
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     aggregate_calls,
@@ -42,7 +43,15 @@ from cqlduck.rewrite.plan import (
     needs_now,
 )
 from cqlduck.rewrite.queries import QuerySyntax, WindowSyntax, place_of, take_operator
-from cqlduck.rewrite.scope import Item, Scope, column, function_name, resolve, suggestion
+from cqlduck.rewrite.scope import (
+    Item,
+    NoRule,
+    Scope,
+    column,
+    function_name,
+    resolve,
+    suggestion,
+)
 from cqlduck.rewrite.time import Clock
 
 Describe = Callable[[str], Sequence[Column]]
@@ -67,6 +76,20 @@ class Catalog(Protocol):
 
     def describe(self, sql: str) -> Sequence[Column]:
         """Return the columns of a SELECT, without running it."""
+
+    def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
+        """Return names and types of the columns of a SELECT, or None if it does not bind."""
+
+
+@dataclass(frozen=True)
+class Cte:
+    """A common table expression and the ones that it sees."""
+
+    tree: exp.Expr
+    ctes: Ctes
+
+
+Ctes = dict[str, Cte]
 
 
 @dataclass
@@ -99,25 +122,24 @@ class Binder:
 
     # -- queries ------------------------------------------------------------------------------
 
-    def _query(self, tree: exp.Expr, ctes: dict[str, exp.Expr]) -> Plan:
+    def _query(self, tree: exp.Expr, ctes: Ctes) -> Plan:
         while isinstance(tree, (exp.Subquery, exp.Paren)):
             tree = tree.this
         ctes = self._with(tree, ctes)
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes)
         if isinstance(tree, exp.Union):
-            return self._union(tree, ctes)
+            try:
+                return self._union(tree, ctes)
+            except NoRule as reason:
+                return general.recompute(self, tree, ctes, reason.message)
         if isinstance(tree, exp.SetOperation):
-            raise NotSupportedError(
-                f"{tree.key.upper()} is not supported yet",
-                hint="UNION and UNION ALL are there",
-                offset=place_of(tree),
-            )
+            return general.recompute(self, tree, ctes, tree.key.upper())
         raise NotSupportedError(
             f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
         )
 
-    def _with(self, tree: exp.Expr, ctes: dict[str, exp.Expr]) -> dict[str, exp.Expr]:
+    def _with(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
         clause = tree.args.get("with_")
         if clause is None:
             return ctes
@@ -137,28 +159,16 @@ class Binder:
                     alias=exp.TableAlias(this=exp.to_identifier(cte.alias), columns=columns),
                 )
                 body = exp.select("*").from_(body, copy=False)
-            inner[cte.alias.lower()] = _Cte(body, dict(inner))  # type: ignore[assignment]
+            inner[cte.alias.lower()] = Cte(body, dict(inner))
         return inner
 
-    def _union(self, tree: exp.Union, ctes: dict[str, exp.Expr]) -> Plan:
+    def _union(self, tree: exp.Union, ctes: Ctes) -> Plan:
         if tree.args.get("by_name"):
-            raise NotSupportedError(
-                "UNION BY NAME is not supported yet",
-                hint="put the columns of both sides into the same order",
-                offset=place_of(tree),
-            )
+            raise NoRule("UNION BY NAME", offset=place_of(tree))
         for part in ("order", "limit", "offset"):
             if tree.args.get(part):
-                raise NotSupportedError(
-                    f"{part.upper()} above a UNION is not supported yet", offset=place_of(tree)
-                )
-        sides = [self._query(side, ctes) for side in (tree.this, tree.expression)]
-        if any(is_stream(side) for side in sides):
-            raise BindError(
-                "UNION combines relations, and one side yields a stream",
-                hint="put the relation-to-stream operator around the whole UNION",
-                offset=place_of(tree),
-            )
+                raise NoRule(f"{part.upper()} above a UNION", offset=place_of(tree))
+        sides = [self.relation(side, ctes, tree) for side in (tree.this, tree.expression)]
         if len(sides[0].columns) != len(sides[1].columns):
             raise BindError(
                 f"the sides of UNION have {len(sides[0].columns)} and {len(sides[1].columns)} "
@@ -175,10 +185,33 @@ class Binder:
         plan: Plan = UnionAll(tuple(_cast(side, columns) for side in sides))
         return plan if tree.args.get("distinct") is False else Distinct(plan)
 
+    def relation(self, side: exp.Expr, ctes: Ctes, around: exp.Expr) -> Plan:
+        """Return the plan of one side of a set operation."""
+        plan = self._query(side.copy(), ctes)
+        if is_stream(plan):
+            raise BindError(
+                f"{around.key.upper()} combines relations, and one side yields a stream",
+                hint="put the relation-to-stream operator around the whole of it",
+                offset=place_of(around),
+            )
+        return plan
+
     # -- select -------------------------------------------------------------------------------
 
-    def _select(self, tree: exp.Select, ctes: dict[str, exp.Expr]) -> Plan:
+    def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = take_operator(tree)
+        try:
+            plan = self._incremental(tree.copy(), ctes)
+        except NoRule as reason:
+            plan = general.recompute(self, tree, ctes, reason.message)
+        return plan if operator is None else self._to_stream(plan, operator, tree)
+
+    def _incremental(self, tree: exp.Select, ctes: Ctes) -> Plan:
+        """Return the plan of a SELECT all of whose parts have delta rules.
+
+        Raises:
+            NoRule: One of them has none.
+        """
         self._refuse_clauses(tree)
         scope = Scope(volatile=self.catalog.volatile)
         conditions = self._from(tree, scope, ctes)
@@ -195,38 +228,32 @@ class Binder:
         if having is not None:
             having = resolve(having.this, scope, aliases)
         if group is not None or calls or having is not None:
-            plan, listed = self._aggregate(plan, tree, scope, listed, aliases, having)
-        plan = self._project(plan, listed)
-        if tree.args.get("distinct") is not None:
-            plan = Distinct(plan)
-        return plan if operator is None else self._to_stream(plan, operator, tree)
+            sets = self._grouping_sets(tree, scope, listed, aliases)
+            plan = self._union_of([self._aggregate(plan, s, sets, listed, having) for s in sets])
+        else:
+            plan = self._project(plan, listed)
+        return plan if tree.args.get("distinct") is None else Distinct(plan)
 
     def _refuse_clauses(self, tree: exp.Select) -> None:
         distinct = tree.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
-            raise NotSupportedError(
-                "DISTINCT ON is not supported yet",
-                hint="use [PARTITION BY key ROWS 1] for the last of each key",
-                offset=place_of(tree),
-            )
-        hints = {
-            "limit": "LIMIT is not supported yet; read the answer with LIMIT instead",
-            "offset": "OFFSET is not supported yet; read the answer with OFFSET instead",
-            "qualify": "QUALIFY is not supported yet",
-            "windows": "the WINDOW clause is not supported yet",
+            raise NoRule("DISTINCT ON", offset=place_of(tree))
+        for part in ("limit", "offset", "qualify", "windows", "laterals"):
+            if tree.args.get(part):
+                raise NoRule(part.upper(), offset=place_of(tree))
+        refused = {
             "sample": "USING SAMPLE is not supported",
-            "laterals": "LATERAL is not supported yet",
             "into": "SELECT INTO is not supported",
             "locks": "locking clauses are not supported",
             "pivots": "PIVOT is not supported",
         }
-        for part, message in hints.items():
+        for part, message in refused.items():
             if tree.args.get(part):
-                raise NotSupportedError(message, offset=place_of(tree))
+                raise NotSupportedError(message, hint="leave the clause out", offset=place_of(tree))
 
     # -- from ---------------------------------------------------------------------------------
 
-    def _from(self, tree: exp.Select, scope: Scope, ctes: dict[str, exp.Expr]) -> list[exp.Expr]:
+    def _from(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
         clause = tree.args.get("from_")
         if clause is None:
             raise BindError(
@@ -235,11 +262,11 @@ class Binder:
                 offset=place_of(tree),
             )
         conditions: list[exp.Expr] = []
-        self._item(clause.this, scope, ctes)
+        self.item(clause.this, scope, ctes)
         for join in [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]:
             self._refuse_join(join)
             left = len(scope.items)
-            self._item(join.this, scope, ctes)
+            self.item(join.this, scope, ctes)
             item = scope.items[left]
             using = [name.name for name in join.args.get("using") or []]
             if join.args.get("method") == "NATURAL":
@@ -259,11 +286,7 @@ class Binder:
         words = [join.args.get(part) for part in ("method", "side", "kind")]
         kind = " ".join(str(word).upper() for word in words if word)
         if kind not in ("", "INNER", "CROSS", "NATURAL", "NATURAL INNER"):
-            raise NotSupportedError(
-                f"{kind} JOIN is not supported yet",
-                hint="inner joins are there: JOIN … ON, JOIN … USING, or a comma and WHERE",
-                offset=place_of(join.this),
-            )
+            raise NoRule(f"{kind} JOIN", offset=place_of(join.this))
 
     def _on_left(self, scope: Scope, name: str) -> bool:
         return any(item.find(name) is not None for item in scope.items[:-1])
@@ -280,7 +303,8 @@ class Binder:
         scope.hidden.add(right.name)
         return exp.EQ(this=column(merged[0].name), expression=column(right.name))
 
-    def _item(self, tree: exp.Expr, scope: Scope, ctes: dict[str, exp.Expr]) -> None:
+    def item(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> None:
+        """Bind one item of a FROM clause and add it to the scope."""
         while isinstance(tree, exp.Paren):
             tree = tree.this
         if isinstance(tree, exp.Table):
@@ -294,17 +318,13 @@ class Binder:
             alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
             self._derived(tree, alias, tree.this, scope, ctes)
         elif isinstance(tree, (exp.Values, exp.Unnest, exp.Lateral)):
-            raise NotSupportedError(
-                f"{tree.key.upper()} in FROM is not supported yet",
-                hint="put constant rows into a relation with CREATE RELATION",
-                offset=place_of(tree),
-            )
+            raise NoRule(f"{tree.key.upper()} in FROM", offset=place_of(tree))
         else:
             raise NotSupportedError(
                 f"{tree.key.upper()} in FROM is not supported", offset=place_of(tree)
             )
 
-    def _table(self, tree: exp.Table, scope: Scope, ctes: dict[str, exp.Expr]) -> None:
+    def _table(self, tree: exp.Table, scope: Scope, ctes: Ctes) -> None:
         place = tree.this.meta.get("start") if isinstance(tree.this, exp.Identifier) else None
         if not isinstance(tree.this, exp.Identifier):
             raise NotSupportedError(
@@ -317,7 +337,6 @@ class Binder:
         name = tree.name
         if not tree.args.get("db") and name.lower() in ctes:
             cte = ctes[name.lower()]
-            assert isinstance(cte, _Cte)
             self._derived(tree, tree.alias or name, cte.tree.copy(), scope, cte.ctes)
             return
         source = None if tree.args.get("db") else self.catalog.lookup(name)
@@ -326,7 +345,7 @@ class Binder:
             raise AssertionError
         self.sources[source.name.lower()] = source
         alias = tree.alias or name
-        window = self._window_of(tree)
+        window = self.window_of(tree)
         renamed = self._renames(tree, alias, source.columns)
         names = tuple(f"{alias}.{public}" for public in renamed)
         pairs = tuple(
@@ -398,10 +417,10 @@ class Binder:
         alias: str,
         body: exp.Expr,
         scope: Scope,
-        ctes: dict[str, exp.Expr],
+        ctes: Ctes,
     ) -> None:
         inner = self._query(body, ctes)
-        window = self._window_of(tree)
+        window = self.window_of(tree)
         renamed = self._renames(tree, alias, inner.columns)
         columns = tuple(
             Column(f"{alias}.{public}", known.type)
@@ -421,7 +440,8 @@ class Binder:
 
     # -- windows ------------------------------------------------------------------------------
 
-    def _window_of(self, tree: exp.Expr) -> WindowSyntax | None:
+    def window_of(self, tree: exp.Expr) -> WindowSyntax | None:
+        """Return the window that was written after an item of FROM, or None."""
         places = []
         clause = tree.args.get("alias")
         if clause is not None and isinstance(clause.this, exp.Identifier):
@@ -467,10 +487,10 @@ class Binder:
         if window.where is not None:
             self._no_aggregate(window.where, "WHERE")
             inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
-        if window.slide_rows is not None:
+        if window.slide_rows is not None and window.partition_by:
             raise NotSupportedError(
-                "SLIDE on a ROWS window is not supported yet",
-                hint="leave SLIDE out, or use a RANGE window",
+                "SLIDE on a PARTITION BY window is not supported",
+                hint="leave SLIDE out: whose arrivals would it count?",
             )
         width = None if window.range is None else clock.instants(window.range)
         slide = None if window.slide is None else clock.instants(window.slide)
@@ -478,7 +498,8 @@ class Binder:
             raise BindError("a window slides by at least one instant")
         if window.rows is not None:
             keys = tuple(self._partition(name, place, only) for name, place in window.partition_by)
-            return RowWindow(inner, window.rows, keys, width, half_open and width is not None)
+            edge = half_open and width is not None
+            return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows)
         if window.now:
             return TimeWindow(inner, 0)
         if window.unbounded:
@@ -532,9 +553,10 @@ class Binder:
     def _list(
         self, tree: exp.Select, scope: Scope
     ) -> tuple[list[tuple[str | None, exp.Expr]], dict[str, exp.Expr]]:
-        """Return (public name or None, resolved expression) in order, and the aliases."""
+        """Return (public name, resolved expression) in order, and the aliases."""
         listed: list[tuple[str | None, exp.Expr]] = []
         aliases: dict[str, exp.Expr] = {}
+        unnamed: dict[int, exp.Expr] = {}
         for written in tree.expressions:
             if isinstance(written, exp.Star) or (
                 isinstance(written, exp.Column) and isinstance(written.this, exp.Star)
@@ -546,10 +568,31 @@ class Binder:
             resolved = resolve(bare, scope, aliases)
             if name is None and isinstance(bare, (exp.Column, exp.Dot)):
                 name = bare.name or None
+            if name is None:
+                unnamed[len(listed)] = bare
             listed.append((name, resolved))
             if name is not None:
                 aliases.setdefault(name.lower(), resolved)
+        if unnamed:
+            names = self._names(tree, list(unnamed.values()), scope)
+            for place, name in zip(unnamed, names, strict=True):
+                listed[place] = (name, listed[place][1])
         return listed, aliases
+
+    def _names(self, tree: exp.Select, expressions: list[exp.Expr], scope: Scope) -> list[str]:
+        """Return what DuckDB calls expressions without an alias."""
+        query = exp.select(*[e.copy() for e in expressions])
+        for place, item in enumerate(scope.items):
+            columns = [Column(public, known.type) for public, known in item.names]
+            nothing = _typed_nothing(columns).subquery(exp.to_identifier(item.alias, quoted=True))
+            query = query.from_(nothing) if not place else query.join(nothing, join_type="cross")
+        group = tree.args.get("group")
+        if group is not None and not group.args.get("all"):
+            query.set("group", group.copy())
+        found = self.catalog.described(query.sql("duckdb"))
+        if found is None:
+            return [e.sql("duckdb") for e in expressions]
+        return [name for name, _ in found]
 
     def _star(
         self, written: exp.Expr, scope: Scope, aliases: dict[str, exp.Expr]
@@ -616,71 +659,124 @@ class Binder:
     def _aggregate(
         self,
         plan: Plan,
-        tree: exp.Select,
-        scope: Scope,
+        keys: list[exp.Expr],
+        sets: list[list[exp.Expr]],
         listed: list[tuple[str | None, exp.Expr]],
-        aliases: dict[str, exp.Expr],
         having: exp.Expr | None,
-    ) -> tuple[Plan, list[tuple[str | None, exp.Expr]]]:
-        keys = self._keys(tree, scope, listed, aliases)
-        work = _Grouping(self, plan, keys)
+    ) -> Plan:
+        """Return the aggregate by one grouping set, HAVING and the SELECT list above it."""
+        everything = [key for other in sets for key in other]
+        work = _Grouping(self, plan, keys, [key for key in everything if key not in keys])
         listed = [(name, work.rewritten(expression)) for name, expression in listed]
         condition = None if having is None else work.rewritten(having)
         grouped: Plan = work.finish()
         if condition is not None:
             grouped = Filter(grouped, condition)
-        return grouped, listed
+        return self._project(grouped, listed)
 
-    def _keys(
+    def _union_of(self, plans: list[Plan]) -> Plan:
+        """Return the UNION ALL of plans that differ at most in their columns' types."""
+        first = plans[0]
+        if len(plans) == 1:
+            return first
+        columns = first.columns
+        for other in plans[1:]:
+            types = self.catalog.describe(
+                exp.union(
+                    _typed_nothing(columns), _typed_nothing(other.columns), distinct=False
+                ).sql("duckdb")
+            )
+            columns = tuple(
+                Column(mine.name, found.type) for mine, found in zip(columns, types, strict=True)
+            )
+        return UnionAll(tuple(_cast(plan, columns) for plan in plans))
+
+    def _grouping_sets(
         self,
         tree: exp.Select,
         scope: Scope,
         listed: list[tuple[str | None, exp.Expr]],
         aliases: dict[str, exp.Expr],
-    ) -> list[exp.Expr]:
+    ) -> list[list[exp.Expr]]:
+        """Return the keys of each grouping set; plain GROUP BY is one set."""
         group = tree.args.get("group")
         if group is None:
-            return []
+            return [[]]
         if group.args.get("all"):
             return [
-                expression
-                for _, expression in listed
-                if not any(True for _ in aggregate_calls(expression, self.catalog.aggregates))
-                and any(True for _ in expression.find_all(exp.Column))
+                [
+                    _unwrapped(e)
+                    for _, e in listed
+                    if next(iter(aggregate_calls(e, self.catalog.aggregates)), None) is None
+                ]
             ]
-        keys: list[exp.Expr] = []
+        sets: list[list[exp.Expr]] = [[]]
         for written in group.expressions:
-            if isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-                raise NotSupportedError(
-                    f"{written.key.upper()} is not supported yet",
-                    hint="UNION ALL one GROUP BY for each set",
-                    offset=place_of(tree),
-                )
-            if isinstance(written, exp.Tuple) and not written.expressions:
-                continue
-            if isinstance(written, exp.Literal) and not written.is_string:
-                place = int(written.name)
-                if not 1 <= place <= len(listed):
-                    raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
-                keys.append(listed[place - 1][1])
-            else:
-                self._no_aggregate(written, "GROUP BY")
-                keys.append(resolve(written, scope, aliases))
-        return [_unwrapped(key) for key in keys]
+            choices = self._choices(written, tree, scope, listed, aliases)
+            sets = [[*known, *choice] for known in sets for choice in choices]
+        return [list(dict.fromkeys(keys)) for keys in sets]
 
+    def _choices(
+        self,
+        written: exp.Expr,
+        tree: exp.Select,
+        scope: Scope,
+        listed: list[tuple[str | None, exp.Expr]],
+        aliases: dict[str, exp.Expr],
+    ) -> list[list[exp.Expr]]:
+        """Return the sets that one item of GROUP BY stands for."""
 
-@dataclass(frozen=True)
-class _Cte:
-    """A common table expression and the ones that it sees."""
+        def one(item: exp.Expr) -> list[exp.Expr]:
+            if isinstance(item, exp.Tuple):
+                return [key for part in item.expressions for key in one(part)]
+            return [self._key(_unwrapped(item), tree, scope, listed, aliases)]
 
-    tree: exp.Expr
-    ctes: dict[str, exp.Expr]
+        match written:
+            case exp.Rollup():
+                parts = [one(part) for part in written.expressions]
+                return [
+                    [key for part in parts[:n] for key in part] for n in range(len(parts), -1, -1)
+                ]
+            case exp.Cube():
+                parts = [one(part) for part in written.expressions]
+                return [
+                    [key for i, part in enumerate(parts) if chosen >> i & 1 for key in part]
+                    for chosen in range(2 ** len(parts))
+                ]
+            case exp.GroupingSets():
+                return [
+                    choice
+                    for part in written.expressions
+                    for choice in self._choices(part, tree, scope, listed, aliases)
+                ]
+            case _:
+                return [one(written)]
+
+    def _key(
+        self,
+        written: exp.Expr,
+        tree: exp.Select,
+        scope: Scope,
+        listed: list[tuple[str | None, exp.Expr]],
+        aliases: dict[str, exp.Expr],
+    ) -> exp.Expr:
+        if isinstance(written, exp.Literal) and not written.is_string:
+            place = int(written.name)
+            if not 1 <= place <= len(listed):
+                raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
+            return _unwrapped(listed[place - 1][1])
+        self._no_aggregate(written, "GROUP BY")
+        return _unwrapped(resolve(written, scope, aliases))
 
 
 class _Grouping:
     """Builds an `Aggregate`: keys and arguments below it, references to its columns above."""
 
-    def __init__(self, binder: Binder, plan: Plan, keys: list[exp.Expr]) -> None:
+    def __init__(
+        self, binder: Binder, plan: Plan, keys: list[exp.Expr], absent: list[exp.Expr]
+    ) -> None:
+        """Begin with the keys of a grouping set; those that are `absent` from it are NULL."""
+        self.absent = absent
         self.binder = binder
         self.plan = plan
         self.types = {c.name: c.type for c in plan.columns}
@@ -726,6 +822,18 @@ class _Grouping:
         for name, key in self.keys:
             if _unwrapped(node) == key:
                 return column(name)
+        if isinstance(node, (exp.Grouping, exp.GroupingId)) or (
+            isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+        ):
+            bits = [int(_unwrapped(e) in self.absent) for e in node.expressions]
+            value = sum(bit << place for place, bit in enumerate(reversed(bits)))
+            return exp.cast(exp.Literal.number(value), "BIGINT")
+        if _unwrapped(node) in self.absent:
+            nothing = exp.select(exp.alias_(node.copy(), "value")).from_(
+                _typed_nothing(self.plan.columns).subquery("input")
+            )
+            (found,) = self.binder.catalog.describe(nothing.sql("duckdb"))
+            return exp.cast(exp.null(), found.type, dialect="duckdb")
         if next(iter(aggregate_calls(node, self.binder.catalog.aggregates)), None) is node:
             inner = aggregate_core(node)
             for child in inner.iter_expressions():

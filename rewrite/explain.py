@@ -9,6 +9,7 @@ from cqlduck.rewrite.plan import (
     Join,
     Plan,
     Project,
+    Recompute,
     RelationScan,
     RowWindow,
     StreamScan,
@@ -37,6 +38,8 @@ def kind_of(plan: Plan) -> str:
             return "binary-join" if len(plan.inputs) == 2 else "mjoin"
         case Aggregate():
             return "aggregate"
+        case Recompute():
+            return "recompute"
         case Distinct():
             return "duplicate-eliminate"
         case UnionAll():
@@ -61,6 +64,8 @@ def describe(plan: Plan) -> str:
             words.append(f"ROWS {plan.rows}")
             if plan.width is not None:
                 words.append(f"RANGE {plan.width}")
+            if plan.slide is not None:
+                words.append(f"SLIDE {plan.slide}")
             return f"[{' '.join(words)}]"
         case Filter():
             return plan.predicate.sql("duckdb")
@@ -74,6 +79,8 @@ def describe(plan: Plan) -> str:
         case Aggregate():
             calls = ", ".join(call.call.sql("duckdb") for call in plan.calls) or "no aggregate"
             return f"{calls} BY {', '.join(plan.keys)}" if plan.keys else calls
+        case Recompute():
+            return f"{plan.query.sql('duckdb')} ({plan.reason})"
         case Distinct() | UnionAll():
             return ", ".join(c.name for c in plan.columns)
         case ToStream():

@@ -6,7 +6,8 @@ stands in `delta/`. Names of columns are unique inside a node (without regard to
 expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
 
 Stream → relation: `TimeWindow`, `RowWindow`.
-Relation → relation: `Filter`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`.
+Relation → relation: `Filter`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`, and
+`Recompute` for what has no rule of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
 Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 """
@@ -148,7 +149,8 @@ class TimeWindow:
 class RowWindow:
     """The last `rows` tuples by timestamp (ties by arrival), of each partition if there are keys.
 
-    With `width`, those of them whose timestamp is in [τ−width, τ] too.
+    With `width`, those of them whose timestamp is in [τ−width, τ] too. With `slide`, what the
+    window held after the last arrival whose number is a multiple of it.
     """
 
     input: Stream
@@ -156,11 +158,14 @@ class RowWindow:
     partition_by: tuple[str, ...] = ()
     width: int | None = None
     half_open: bool = False
+    slide: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no window."""
         if self.rows < 1:
             raise ValueError("a window has at least one row")
+        if self.slide is not None and (self.slide < 1 or self.partition_by or self.width):
+            raise ValueError("a ROWS window slides by at least one row, and as a whole")
         missing = set(self.partition_by) - {c.name for c in self.input.columns}
         if missing:
             raise ValueError(f"PARTITION BY names {missing}, which the stream lacks")
@@ -300,6 +305,36 @@ class UnionAll:
 
 
 @dataclass(frozen=True)
+class Recompute:
+    """`query` over the inputs as they are at τ: any SQL, worked out again when an input changes.
+
+    Args:
+        inputs: Relations; in `query`, input k stands as the table `legs[k]`.
+        names: For each input, its columns' names inside `query`.
+        query: The query.
+        columns: Its columns.
+        reason: Why there is no delta rule for it.
+    """
+
+    inputs: tuple[Plan, ...]
+    names: tuple[tuple[str, ...], ...]
+    query: exp.Query
+    columns: tuple[Column, ...]
+    reason: str
+
+    def __post_init__(self) -> None:
+        """Refuse names that do not fit the inputs."""
+        if [len(n) for n in self.names] != [len(i.columns) for i in self.inputs]:
+            raise ValueError("each input has one name for each of its columns")
+        _unique(self.columns)
+
+    @property
+    def legs(self) -> list[str]:
+        """The names of the tables in `query` that stand for the inputs."""
+        return [f"_cql_leg{place}" for place in range(len(self.inputs))]
+
+
+@dataclass(frozen=True)
 class ToStream:
     """Istream R(τ)−R(τ−1), Dstream R(τ−1)−R(τ), or Rstream R(τ) at every instant."""
 
@@ -337,6 +372,7 @@ Plan = (
     | Aggregate
     | Distinct
     | UnionAll
+    | Recompute
     | ToStream
     | Trace
 )
@@ -347,7 +383,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
     match plan:
         case StreamScan() | RelationScan():
             return ()
-        case Join(inputs=inputs) | UnionAll(inputs=inputs):
+        case Join(inputs=inputs) | UnionAll(inputs=inputs) | Recompute(inputs=inputs):
             return inputs
         case _:
             return (plan.input,)
@@ -358,7 +394,7 @@ def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
     match plan:
         case StreamScan() | RelationScan():
             return plan
-        case Join() | UnionAll():
+        case Join() | UnionAll() | Recompute():
             return replace(plan, inputs=inputs)
         case _:
             (only,) = inputs

@@ -128,7 +128,7 @@ def take_operator(select: exp.Select) -> str | None:
 
 def place_of(node: exp.Expr) -> int | None:
     """Return the place of the first name in a tree, in characters from 0, or None."""
-    places = [part.meta["start"] for part in node.find_all(exp.Identifier) if "start" in part.meta]
+    places = [part.meta["start"] for part in node.walk() if "start" in part.meta]
     return min(places) if places else None
 
 

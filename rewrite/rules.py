@@ -19,6 +19,7 @@ from cqlduck.rewrite.plan import (
     Join,
     Plan,
     Project,
+    Recompute,
     RelationScan,
     RowWindow,
     StreamScan,
@@ -70,10 +71,11 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             return replace(plan, input=_pruned(plan.input, below))  # type: ignore[arg-type]
         case TimeWindow():
             return replace(plan, input=_pruned(plan.input, needed))  # type: ignore[arg-type]
-        case Distinct() | ToStream() | UnionAll() | Trace():
-            # all columns of these are read: as a key, as the net of elements, or by position
-            everything = {c.name for c in plan.columns}
-            return with_children(plan, tuple(_pruned(i, everything) for i in children(plan)))
+        case Distinct() | ToStream() | UnionAll() | Recompute() | Trace():
+            # all columns of these are read: as a key, as the net of elements, or by name
+            return with_children(
+                plan, tuple(_pruned(i, {c.name for c in i.columns}) for i in children(plan))
+            )
 
 
 def is_stream_derived(stream: Plan) -> bool:
@@ -107,7 +109,7 @@ def materialize(plan: Plan) -> Plan:
     """
     inputs = tuple(materialize(child) for child in children(plan))
     match plan:
-        case Join():
+        case Join() | Recompute():
             inputs = tuple(_kept(child) for child in inputs)
         case Aggregate() if needs_lifetimes(plan):
             inputs = tuple(_kept(child) for child in inputs)

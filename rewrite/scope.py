@@ -97,6 +97,10 @@ class Scope:
         ]
 
 
+class NoRule(NotSupportedError):
+    """A construct without a delta rule: the query around it is worked out again instead."""
+
+
 def column(name: str) -> exp.Column:
     """Return a reference to a column of a node."""
     return exp.column(exp.to_identifier(name, quoted=True))
@@ -202,24 +206,31 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
 
 
 def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
-    """Refuse what no rule covers yet, and what is not deterministic."""
+    """Refuse what has no delta rule, and what is refused always.
+
+    Raises:
+        NoRule: The query around it has to be worked out again.
+        NotSupportedError: It is not deterministic.
+    """
+    refuse_always(tree, volatile)
     for node in tree.walk():
         if isinstance(node, exp.Query):
-            raise NotSupportedError(
-                "a subquery in an expression is not supported yet",
-                hint="put it into FROM and join with it",
-                offset=place_of(node),
-            )
+            raise NoRule("a subquery in an expression", offset=place_of(node))
         if isinstance(node, exp.Window):
-            raise NotSupportedError(
-                f"the window function {node.this.sql('duckdb')} OVER (…) is not supported yet",
-                hint="use a window of CQL on the stream, such as [PARTITION BY a ROWS 1]",
-                offset=place_of(node),
-            )
+            raise NoRule("a window function (OVER)", offset=place_of(node))
+        if isinstance(node, (exp.Unnest, exp.Explode)):
+            raise NoRule("unnest in the SELECT list", offset=place_of(node))
         if isinstance(node, exp.Columns):
-            raise NotSupportedError(
-                "COLUMNS(…) is not supported yet", hint="name the columns", offset=place_of(node)
-            )
+            raise NoRule("COLUMNS(…)", offset=place_of(node))
+
+
+def refuse_always(tree: exp.Expr, volatile: frozenset[str]) -> None:
+    """Refuse what no query may contain.
+
+    Raises:
+        NotSupportedError: A parameter, or a function that is not deterministic.
+    """
+    for node in tree.walk():
         if isinstance(node, (exp.Placeholder, exp.Parameter)):
             raise NotSupportedError(
                 "a continuous query has no parameters", hint="write the value into the query"

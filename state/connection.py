@@ -63,6 +63,7 @@ class Database:
         self.trace = trace
         self.path = os.fspath(path)
         self._key: str | None = None
+        self._asking: duckdb.DuckDBPyConnection | None = None
         self.depth = 0
         in_memory = self.path == ":memory:"
         if not in_memory:
@@ -111,7 +112,7 @@ class Database:
             if "lock" in text.lower():
                 raise DatabaseError(
                     f"the database {self.path} is in use by another process",
-                    hint="stop that process, or look at a snapshot: cqlduck snapshot",
+                    hint="stop that process, or have it write a snapshot and look at that",
                 ) from error
             raise DatabaseError(
                 f"the database {self.path} cannot be opened: {text.splitlines()[0]}",
@@ -119,7 +120,9 @@ class Database:
             ) from error
         except duckdb.Error as error:
             raise DatabaseError(
-                f"the database {self.path} cannot be opened: {str(error).splitlines()[0]}"
+                f"the database {self.path} cannot be opened: {str(error).splitlines()[0]}",
+                hint=f"cqlduck writes DuckDB's storage format {STORAGE_VERSION}; make a new "
+                "database, and copy your tables into it with COPY FROM DATABASE",
             ) from error
 
     def session(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -164,6 +167,19 @@ class Database:
         relation = self.connection.sql(sql, params=parameters)
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
+    def described(self, sql: str) -> list[tuple[str, str]] | None:
+        """Return the columns of a SELECT over what is committed, or None if it does not bind.
+
+        It asks on a connection of its own, because an error would end the transaction.
+        """
+        if self._asking is None:
+            self._asking = self.reader()
+        try:
+            rows = self._asking.execute(f"DESCRIBE {sql}").fetchall()
+        except duckdb.Error:
+            return None
+        return [(row[0], row[1]) for row in rows]
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit what the block did, or nothing of it; a block inside a block is part of it."""
@@ -189,6 +205,8 @@ class Database:
     def close(self) -> None:
         """Write everything into the file and let go of it."""
         try:
+            if self._asking is not None:
+                self._asking.close()
             with contextlib.suppress(duckdb.Error):
                 self.execute("USE memory")
                 self.execute(f"DETACH {ALIAS}")

@@ -68,6 +68,9 @@ def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
         return f"CAST({expression} AS BIGINT)"
     if type_name == "TIMESTAMP WITH TIME ZONE":
         return f"epoch_us({expression})"
+    if type_name == "TIMESTAMP_NS":
+        nanoseconds = f"epoch_ns({expression})"
+        return f"({nanoseconds} - ((({nanoseconds}) % 1000) + 1000) % 1000) // 1000"
     return f"epoch_us(CAST({expression} AS TIMESTAMP))"
 
 
@@ -211,7 +214,8 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
     """Apply the policy for late elements; return how many there were."""
     late = (
         "CREATE OR REPLACE TEMP TABLE late_rows AS SELECT row_id FROM "
-        f"(SELECT {_row(database)} AS row_id, {condition} AS late FROM temp.incoming) AS judged WHERE late"
+        f"(SELECT {_row(database)} AS row_id, {condition} AS late "
+        "FROM temp.incoming) AS judged WHERE late"
     )
     database.execute(late)
     rows = [r for (r,) in database.rows("SELECT row_id FROM temp.late_rows ORDER BY row_id")]

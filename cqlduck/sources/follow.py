@@ -99,7 +99,7 @@ def _take_all(engine: Engine, plan: list[tuple[str, Batch]]) -> None:
     for name, batch in plan:
         try:
             _take(engine, engine.input(name), batch)
-        except (DropZoneError, DataError) as error:
+        except DropZoneError as error:
             raise _Unreadable(name, batch.number, error) from error
 
 
@@ -107,16 +107,17 @@ def _take(engine: Engine, thing: Input, batch: Batch) -> None:
     """Take one batch, or quarantine it if it is late."""
     manifest = batch.manifest
     late: str | None = None
-    if manifest.rows:
-        _stage(engine, thing, batch)
-        try:
+    try:
+        if manifest.rows:
+            _stage(engine, thing, batch)
             engine.accept(thing)
-        except LateError as error:
-            late = error.message
-    if late is None and manifest.heartbeat is not None:
-        kind = "wall" if manifest.wall_clock else "integer"
-        engine.set_time(kind, f"the heartbeat of batch {batch.number} of {thing.name}")
-        engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
+        if manifest.heartbeat is not None:
+            engine.set_time("wall" if manifest.wall_clock else "integer", "its heartbeat")
+            engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
+    except LateError as error:
+        late = error.message
+    except DataError as error:
+        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
     thing.next_batch = batch.number + 1
     thing.waiting_for = None
     database = engine.database
@@ -149,8 +150,6 @@ def _stage(engine: Engine, thing: Input, batch: Batch) -> None:
     stamp, operation = _stamp(engine, thing, batch, columns)
     try:
         rows = queues.stage(engine.database, thing, source, given, stamp, operation)
-    except DataError as error:
-        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
     if rows != batch.manifest.rows:
@@ -198,7 +197,7 @@ def _stamp(
     else:
         known = columns["_ts"]
         kind = "integer" if "INT" in known.type else "wall"
-        engine.set_time(kind, f"_ts {known.type} in batch {batch.number} of {thing.name}")
+        engine.set_time(kind, f"its _ts {known.type}")
         stamp = queues.raw_sql(engine.clock, quoted(known.name), known.type)
     operation = quoted(columns["_op"].name) if "_op" in columns else None
     return stamp, operation

@@ -22,6 +22,7 @@ from cqlduck.rewrite.plan import (
     Join,
     Plan,
     Project,
+    Recompute,
     RelationScan,
     TimeWindow,
     Trace,
@@ -96,7 +97,7 @@ def _most(function: type[exp.Greatest | exp.Least], parts: list[exp.Column]) -> 
 def is_endless(node: Plan) -> bool:
     """Return whether no lifetime of a node has an end."""
     match node:
-        case RelationScan() | Aggregate() | Distinct() | Trace():
+        case RelationScan() | Aggregate() | Distinct() | Recompute() | Trace():
             return True
         case TimeWindow():
             return node.width is None

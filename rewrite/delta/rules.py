@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import aggregate, join, streams, windows
+from cqlduck.rewrite.delta import aggregate, join, recompute, streams, windows
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -15,6 +15,7 @@ from cqlduck.rewrite.plan import (
     Join,
     Plan,
     Project,
+    Recompute,
     RelationScan,
     RowWindow,
     StreamScan,
@@ -113,6 +114,8 @@ class Rules:
                 aggregate.keep(self, node, Aggregate(node.input, keys, ()))
             case RowWindow():
                 windows.keep_rows(self, node)
+            case Recompute():
+                recompute.keep(self, node)
             case Trace():
                 streams.keep_trace(self, node)
             case _:
@@ -173,6 +176,8 @@ class Rules:
                 return join.elements(self, node)
             case Aggregate() | Distinct():
                 return aggregate.elements(self, node)
+            case Recompute():
+                return recompute.elements(self, node)
             case ToStream():
                 return streams.elements(self, node)
             case Trace():

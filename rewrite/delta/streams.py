@@ -20,6 +20,7 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
     Distinct,
+    Recompute,
     ToStream,
     Trace,
     is_instantaneous,
@@ -98,7 +99,7 @@ def keep_trace(rules: Rules, node: Trace) -> None:
     columns = (*node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
     stream = is_stream(node)
     table = rules.synopsis(node, "trace", columns, is_log=not stream)
-    if isinstance(node.input, (Aggregate, Distinct)):
+    if isinstance(node.input, (Aggregate, Distinct, Recompute)):
         rules.deltas[id(node)] = ""
     else:
         rules.delta(node, rules.elements(node.input), "the elements of the tick")

@@ -10,7 +10,9 @@ synopsis: what enters and what leaves in a tick are two ranges of the stream's s
 
 A `RowWindow` gives the tuple at position p of its partition the lifetime [t, u) where u is the
 timestamp at position p+n. Its synopsis holds the tuples that are in the window; the tuples of the
-partitions that get new ones are read from it, and the n-th successor is a LEAD.
+partitions that get new ones are read from it, and the n-th successor is a LEAD. With SLIDE m the
+tuple at position p enters with the first position ≥ p, and leaves with the first one ≥ p+n, that is
+a multiple of m.
 """
 
 from __future__ import annotations
@@ -178,9 +180,9 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         ),
     )
     stay = (
-        exp.select(*references(node.columns), named(column(ENTER), TS), column(SEQ))
+        exp.select(*references(node.columns), column(TS), column(SEQ))
         .from_(delta.copy(), copy=False)
-        .where(after(column(ENTER), parameter("t0")), copy=False)
+        .where(after(column(TS), parameter("t0")), copy=False)
         .where(after(column(LEAVE), parameter("t1")), copy=False)
     )
     rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
@@ -190,7 +192,7 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
 
     A base stream numbers its elements. Those of a derived stream are ordered by timestamp and all
-    columns, NULLs last; a weight of k is k tuples.
+    columns, NULLs last; a weight of k is k tuples. With SLIDE the numbers are positions from 1.
     """
     low, high = parameter("t0"), parameter("t1")
     stream = node.input
@@ -198,28 +200,31 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
         stream = stream.input  # type: ignore[assignment]  # a filter on a stream
     if isinstance(stream, StreamScan) and not stream.source.is_query:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
+        if node.slide is not None:
+            return _positions(node, table, rows, [column(TS), column(SEQ)])
         return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
             rows.subquery("stream", copy=False), copy=False
         )
     rows = rules.rows(node.input, low, high)
     copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    order = [exp.Ordered(this=key, nulls_first=False) for key in _order(node)]
-    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=order))
+    repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
+        rows.subquery("stream", copy=False), copy=False
+    )
+    return _positions(node, table, repeated, [column(TS), *references(node.columns)])
+
+
+def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Expr]) -> exp.Select:
+    """Number rows in an order, after those that the synopsis has."""
+    ordered = [exp.Ordered(this=key, nulls_first=False) for key in order]
+    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=ordered))
     last = (
         exp.select(exp.Coalesce(this=exp.Max(this=column(SEQ)), expressions=[number(0)]))
         .from_(state_table(table), copy=False)
         .subquery(copy=False)
     )
-    repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
     return exp.select(
         *references(node.columns), column(TS), named(exp.Add(this=rank, expression=last), SEQ)
-    ).from_(repeated.subquery("repeated", copy=False), copy=False)
-
-
-def _order(node: RowWindow) -> list[exp.Expr]:
-    return [column(TS), *references(node.columns)]
+    ).from_(rows.subquery("arriving", copy=False), copy=False)
 
 
 def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
@@ -244,19 +249,38 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
     both = union_all(
         [kept, exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)]
     )
-    successor = exp.Window(
-        this=exp.Lead(this=column(TS), offset=number(node.rows)),
-        partition_by=keys,
-        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
-    )
-    leave: exp.Expr = exp.Coalesce(this=successor, expressions=[forever()])
+    enter: exp.Expr = column(TS)
+    leave = _successor(node, keys, number(node.rows))
+    if node.slide is not None:
+        enter = _successor(node, keys, _to_multiple(column(SEQ), node.slide))
+        beyond = exp.paren(add(column(SEQ), node.rows))
+        rest = exp.Add(this=number(node.rows), expression=_to_multiple(beyond, node.slide))
+        leave = _successor(node, keys, rest)
     if node.width is not None:
         expiry = add(column(TS), node.width if node.half_open else node.width + 1)
         leave = exp.Least(this=leave, expressions=[expiry])
     query = exp.select(
-        *references(node.columns), named(column(TS), ENTER), named(leave, LEAVE), column(SEQ)
+        *references(node.columns), column(TS), named(enter, ENTER), named(leave, LEAVE), column(SEQ)
     ).from_(both.subquery("rows", copy=False), copy=False)
     return query.with_("arrivals", as_=fresh, copy=False)
+
+
+def _successor(node: RowWindow, keys: list[exp.Expr], distance: exp.Expr) -> exp.Expr:
+    """Return the timestamp of the row that is `distance` rows behind, or FOREVER."""
+    row = exp.Window(
+        this=exp.Lead(this=column(TS), offset=distance),
+        partition_by=[key.copy() for key in keys],
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
+    )
+    return exp.Coalesce(this=row, expressions=[forever()])
+
+
+def _to_multiple(position: exp.Expr, step: int) -> exp.Expr:
+    """Return how far the first multiple of `step` at or after a position is ahead."""
+    short = exp.Sub(
+        this=number(step), expression=exp.Mod(this=position.copy(), expression=number(step))
+    )
+    return exp.Mod(this=exp.paren(short), expression=number(step))
 
 
 def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
@@ -279,6 +303,18 @@ def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
 
 def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
     """Return the content of the window but for what the tick pushes out."""
+    if node.slide is not None:
+        return (
+            exp.select(
+                *references(node.columns),
+                column(ENTER),
+                column(LEAVE),
+                named(exp.cast(number(1), "BIGINT"), WEIGHT),
+            )
+            .from_(temp_table(rules.deltas[id(node)]), copy=False)
+            .where(until(column(ENTER), parameter("t0")), copy=False)
+            .where(after(column(LEAVE), parameter("t1")), copy=False)
+        )
     gone = (
         exp.select(column(SEQ))
         .from_(temp_table(rules.deltas[id(node)]), copy=False)

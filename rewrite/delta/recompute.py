@@ -1,0 +1,166 @@
+"""The general operator: a query worked out again at each instant at which an input changed.
+
+For what has no delta rule of its own. With T the instants of the tick at which an input changes,
+and t₀ before them,
+
+    R(τ) = Q(L₁(τ), …, Lₙ(τ))  for τ in {t₀} + T
+    + R(τ) at τ, and − R(τ) at the instant of T after τ, added up by tuple
+
+The inputs are laid out by instant, (τ, tuple), and the query runs in a LATERAL over the instants:
+one statement, which DuckDB turns into joins on τ. It is also the second implementation that the
+incremental rules are tested against.
+
+It costs |R| and the inputs at each instant of T, so `explain` marks it, with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Plan, Recompute
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    consolidate,
+    count,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    temp_table,
+    union_all,
+    until,
+)
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.rules import Rules
+
+AT, NEXT = "_cql_at", "_cql_next"
+
+
+def keep(rules: Rules, node: Recompute) -> None:
+    """Keep the net elements of the tick."""
+    rules.delta(node, _query(rules, node), f"worked out again: {node.reason}")
+
+
+def elements(rules: Rules, node: Recompute) -> exp.Query:
+    """Return the net elements of the tick."""
+    return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(
+        temp_table(rules.deltas[id(node)]), copy=False
+    )
+
+
+def _query(rules: Rules, node: Recompute) -> exp.Select:
+    body = node.query.copy()
+    for table in list(body.find_all(exp.Table)):
+        if table.name in node.legs:
+            place = node.legs.index(table.name)
+            table.replace(_leg_at(node.inputs[place], node.names[place], table))
+    lateral = exp.Lateral(
+        this=exp.Subquery(this=body),
+        alias=exp.TableAlias(
+            this=exp.to_identifier("again"),
+            columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
+        ),
+    )
+    results = exp.select(
+        *[qualified("again", c.name) for c in node.columns],
+        qualified("instants", TS),
+        qualified("instants", NEXT),
+    ).from_("instants", copy=False)
+    results = results.join(lateral, join_type="cross", copy=False)
+    come = exp.select(
+        *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    ).from_("results", copy=False)
+    come = come.where(after(column(TS), parameter("t0")), copy=False)
+    gone = exp.select(
+        *references(node.columns),
+        named(column(NEXT), TS),
+        named(exp.cast(number(-1), "BIGINT"), WEIGHT),
+    ).from_("results", copy=False)
+    gone = gone.where(exp.not_(exp.Is(this=column(NEXT), expression=exp.null())), copy=False)
+    query = consolidate(union_all([come, gone]), node.columns)
+    for place, plan in enumerate(node.inputs):
+        query = query.with_(f"alive{place}", as_=rules.alive(plan), copy=False)
+    query = query.with_("instants", as_=_instants(rules, node), copy=False)
+    for place, plan in enumerate(node.inputs):
+        query = query.with_(f"leg{place}", as_=_laid_out(plan, place), copy=False)
+    return query.with_("results", as_=results, copy=False)
+
+
+def _instants(rules: Rules, node: Recompute) -> exp.Select:
+    """Return t₀ and the instants at which an input changes, each with the next one."""
+    parts: list[exp.Query] = []
+    for place in range(len(node.inputs)):
+        for instant in (ENTER, LEAVE):
+            parts.append(
+                exp.select(named(column(instant), TS))
+                .from_(f"alive{place}", copy=False)
+                .where(after(column(instant), parameter("t0")), copy=False)
+                .where(until(column(instant), parameter("t1")), copy=False)
+            )
+    for name, condition in (
+        ("t0", exp.LTE(this=parameter("begin"), expression=parameter("t0"))),
+        ("begin", after(parameter("begin"), parameter("t0"))),
+    ):
+        parts.append(
+            exp.select(named(exp.cast(parameter(name), "BIGINT"), TS)).where(condition, copy=False)
+        )
+    distinct = exp.select(column(TS)).from_(union_all(parts).subquery("all_instants", copy=False))
+    distinct = distinct.group_by(column(TS), copy=False)
+    following = exp.Window(
+        this=exp.Lead(this=column(TS)),
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+    )
+    return exp.select(column(TS), named(following, NEXT)).from_(
+        distinct.subquery("distinct_instants", copy=False), copy=False
+    )
+
+
+def _laid_out(plan: Plan, place: int) -> exp.Select:
+    """Return the tuples of an input at each of the instants, each as often as it is there."""
+    columns = plan.columns
+    condition = exp.and_(
+        until(qualified("l", ENTER), qualified("i", TS)),
+        after(qualified("l", LEAVE), qualified("i", TS)),
+    )
+    net = (
+        exp.select(
+            *[named(qualified("l", c.name), c.name) for c in columns],
+            named(qualified("i", TS), AT),
+            named(count(qualified("l", WEIGHT)), WEIGHT),
+        )
+        .from_(exp.to_table("instants").as_("i"), copy=False)
+        .join(exp.to_table(f"alive{place}").as_("l"), on=condition, copy=False)
+        .group_by(*[qualified("l", c.name) for c in columns], qualified("i", TS), copy=False)
+        .having(after(exp.Sum(this=qualified("l", WEIGHT)), number(0)), copy=False)
+    )
+    copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
+    return exp.select(*references(columns), column(AT), named(copies, "_cql_copy")).from_(
+        net.subquery("net", copy=False), copy=False
+    )
+
+
+def _leg_at(plan: Plan, names: tuple[str, ...], table: exp.Table) -> exp.Subquery:
+    """Return the FROM item that is an input at the instant of the LATERAL."""
+    place = table.name.removeprefix("_cql_leg")
+    listed = [
+        exp.alias_(column(c.name), name, quoted=True)
+        for c, name in zip(plan.columns, names, strict=True)
+    ]
+    query = (
+        exp.select(*listed)
+        .from_(f"leg{place}", copy=False)
+        .where(
+            exp.EQ(this=column(AT), expression=qualified("instants", TS)),
+            copy=False,
+        )
+    )
+    return query.subquery(table.alias or table.name, copy=False)

@@ -1,0 +1,286 @@
+"""Binding of what has no delta rule: the smallest enclosing query becomes a `Recompute`.
+
+Each item of its FROM that can be bound by itself is an input, so a subquery there keeps its own
+delta rules; so is each stream, relation or query that its expressions' subqueries read. What is
+left is plain SQL over these inputs, and DuckDB's to understand.
+
+Ties that SQL leaves open are broken by all columns of the FROM clause in order, NULLs last: in
+LIMIT and DISTINCT ON, in window functions that number rows, and in aggregates that depend on order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.errors import BindError, Error, NotSupportedError
+from cqlduck.rewrite.plan import Plan, Project, Recompute
+from cqlduck.rewrite.queries import place_of
+from cqlduck.rewrite.scope import Item, Scope, column, function_name, refuse_always
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.bind import Binder, Ctes
+
+NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile, exp.FirstValue)
+ORDERED = frozenset(
+    {"list", "array_agg", "string_agg", "group_concat", "listagg", "first", "last", "any_value",
+     "arbitrary", "arg_max", "arg_min", "max_by", "min_by", "argmax", "argmin", "mode",
+     "arg_max_null", "arg_min_null"}
+)  # fmt: skip
+"""Aggregates whose value depends on the order of the tuples."""
+
+
+def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
+    """Return the plan of a query without a delta rule."""
+    body = tree.copy()
+    refuse_always(body, binder.catalog.volatile)
+    build = _Build(binder, ctes, reason)
+    if isinstance(body, exp.SetOperation):
+        build.sides(body)
+    elif isinstance(body, exp.Select):
+        build.select(body)
+    return build.finish(body)
+
+
+class _Build:
+    """Collects the inputs of a `Recompute` while their places in the query are taken."""
+
+    def __init__(self, binder: Binder, ctes: Ctes, reason: str) -> None:
+        self.binder = binder
+        self.ctes = ctes
+        self.reason = reason
+        self.inputs: list[Plan] = []
+        self.names: list[tuple[str, ...]] = []
+
+    def sides(self, body: exp.SetOperation) -> None:
+        """Make each side of a set operation an input."""
+        for side in ("this", "expression"):
+            plan = self.binder.relation(body.args[side], self.ctes, body)
+            item = Item("side", plan, tuple((c.name, c) for c in plan.columns))
+            body.set(side, exp.select("*").from_(self._leg(item)))
+        _order_fully(body, [c.name for c in self.inputs[0].columns], self.binder, qualified=False)
+
+    def select(self, body: exp.Select) -> None:
+        """Make the items of FROM inputs, and all that the expressions' subqueries read."""
+        own = _names_of_ctes(body)
+        for with_ in body.find_all(exp.With):
+            if with_.args.get("recursive"):
+                raise NotSupportedError(
+                    "WITH RECURSIVE is not supported",
+                    hint="a query whose depth depends on the data has no delta rule",
+                    offset=place_of(with_),
+                )
+        known: list[tuple[str, str]] = []
+        complete = True
+        for node in _from_items(body):
+            item = self._item(node, own)
+            if item is None:
+                complete = False
+                continue
+            known += [(item.alias, public) for public, _ in item.names if public != "_ts"]
+            node.replace(self._leg(item))
+        for table in list(body.find_all(exp.Table)):
+            if table.name.startswith("_cql_leg") or table.name.lower() in own:
+                continue
+            item = self._item(table, own)
+            if item is not None:
+                table.replace(self._leg(item))
+        _refuse_operators(body)
+        if complete:
+            _break_ties(body, known, self.binder)
+
+    def _item(self, node: exp.Expr, own: set[str]) -> Item | None:
+        """Bind one item of FROM by itself, or return None where it needs what is around it."""
+        if isinstance(node, exp.Table) and not node.args.get("db") and node.name.lower() in own:
+            return None
+        if isinstance(node, (exp.Values, exp.Unnest, exp.Lateral)):
+            return None
+        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+            function = node.this.sql("duckdb").split("(")[0].lower()
+            if function in ("unnest", "range", "generate_series"):
+                return None
+        if isinstance(node, exp.Subquery) and any(
+            table.name.lower() in own for table in node.find_all(exp.Table)
+        ):
+            return None
+        scope = Scope(volatile=self.binder.catalog.volatile)
+        try:
+            self.binder.item(node.copy(), scope, self.ctes)
+        except BindError:
+            if isinstance(node, exp.Subquery) and self.binder.window_of(node) is None:
+                return None
+            raise
+        return scope.items[0]
+
+    def _leg(self, item: Item) -> exp.Table:
+        columns = tuple(known for _, known in item.names)
+        plan = item.plan
+        if columns != plan.columns:
+            plan = Project(plan, tuple(column(c.name) for c in columns), columns)
+        self.inputs.append(plan)
+        self.names.append(tuple(public for public, _ in item.names))
+        name = f"_cql_leg{len(self.inputs) - 1}"
+        return exp.Table(
+            this=exp.to_identifier(name),
+            alias=exp.TableAlias(this=exp.to_identifier(item.alias, quoted=True)),
+        )
+
+    def finish(self, body: exp.Query) -> Recompute:
+        """Return the node, with the columns that DuckDB finds."""
+        if not self.inputs:
+            raise BindError("the query reads no stream or relation", offset=place_of(body))
+        typed = body.copy()
+        for table in list(typed.find_all(exp.Table)):
+            if table.name.startswith("_cql_leg"):
+                place = int(table.name.removeprefix("_cql_leg"))
+                nothing = [
+                    exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), name, quoted=True)
+                    for c, name in zip(self.inputs[place].columns, self.names[place], strict=True)
+                ]
+                empty = exp.select(*nothing).where(exp.false())
+                table.replace(empty.subquery(table.alias))
+        outer = exp.select("*").from_(typed.subquery("named"))
+        columns = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
+        return Recompute(tuple(self.inputs), tuple(self.names), body, columns, self.reason)
+
+
+def _names_of_ctes(body: exp.Query) -> set[str]:
+    return {cte.alias.lower() for cte in body.find_all(exp.CTE)}
+
+
+def _from_items(body: exp.Select) -> list[exp.Expr]:
+    """Return the items of the outermost FROM clause, in order."""
+    clause = body.args.get("from_")
+    if clause is None:
+        return []
+    items = [clause.this]
+    for join in [*(clause.this.args.get("joins") or []), *(body.args.get("joins") or [])]:
+        items.append(join.this)
+    return items
+
+
+def _refuse_operators(body: exp.Select) -> None:
+    for literal in body.find_all(exp.Literal):
+        if literal.is_string and literal.name.startswith("\x00cql:"):
+            word = literal.name.removeprefix("\x00cql:").capitalize()
+            raise NotSupportedError(
+                f"{word} cannot stand in a subquery of an expression",
+                hint="put the subquery into FROM",
+            )
+
+
+# -- ties ----------------------------------------------------------------------------------------
+
+
+def _break_ties(body: exp.Select, known: list[tuple[str, str]], binder: Binder) -> None:
+    """Order fully what SQL leaves open in the outermost SELECT."""
+    grouped = body.args.get("group") is not None or any(
+        True for _ in _calls(body, binder.catalog.aggregates)
+    )
+    for call in _calls(body, binder.catalog.aggregates):
+        if function_name(call) in ORDERED:
+            _order_call(call, known)
+    if not grouped:
+        for window in _own(body, exp.Window):
+            if isinstance(_unwrapped(window.this), NUMBERING):
+                order = window.args.get("order") or exp.Order(expressions=[])
+                order.set("expressions", [*order.expressions, *_terms(known)])
+                window.set("order", order)
+    distinct = body.args.get("distinct")
+    on = distinct is not None and distinct.args.get("on")
+    if body.args.get("limit") or body.args.get("offset") or on:
+        if grouped or (distinct is not None and not on):
+            _order_fully(body, [], binder, qualified=False)
+        else:
+            order = body.args.get("order") or exp.Order(expressions=[])
+            order.set("expressions", [*order.expressions, *_terms(known)])
+            body.set("order", order)
+
+
+def _own(body: exp.Select, kind: type[exp.Expr]) -> list[exp.Expr]:
+    """Return the nodes of a kind that belong to this SELECT and not to one inside it."""
+    return [node for node in body.find_all(kind) if node.find_ancestor(exp.Select) is body]
+
+
+def _calls(body: exp.Select, aggregates: frozenset[str]) -> list[exp.Func]:
+    found = []
+    for node in _own(body, exp.Func):
+        assert isinstance(node, exp.Func)
+        inside = node.parent
+        while isinstance(inside, (exp.Filter, exp.IgnoreNulls, exp.WithinGroup)):
+            inside = inside.parent
+        if function_name(node) in aggregates | ORDERED and not isinstance(inside, exp.Window):
+            found.append(node)
+    return found
+
+
+def _unwrapped(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        node = node.this
+    return node
+
+
+def _terms(known: list[tuple[str, str]]) -> list[exp.Expr]:
+    return [
+        exp.Ordered(
+            this=exp.column(
+                exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
+            ),
+            nulls_first=False,
+        )
+        for alias, name in known
+    ]
+
+
+def _order_call(call: exp.Func, known: list[tuple[str, str]]) -> None:
+    """Add all columns to the ORDER BY inside an aggregate; a DISTINCT one orders by its value."""
+    argument = call.this
+    if isinstance(call, exp.Anonymous):
+        last = call.expressions[-1] if call.expressions else None
+        if last is None:
+            return
+        ordered = last if isinstance(last, exp.Order) else exp.Order(this=last, expressions=[])
+        ordered.set("expressions", [*ordered.expressions, *_terms(known)])
+        call.set("expressions", [*call.expressions[:-1], ordered])
+        return
+    key = "this"
+    if isinstance(call, (exp.ArgMax, exp.ArgMin)) and call.expression is not None:
+        key, argument = "expression", call.expression
+    if isinstance(argument, exp.Order):
+        inner = argument.this
+        terms = argument.expressions
+    else:
+        inner, terms = argument, []
+    if isinstance(inner, exp.Distinct):
+        if not terms and len(inner.expressions) == 1:
+            value = exp.Ordered(this=inner.expressions[0].copy(), nulls_first=False)
+            call.set(key, exp.Order(this=inner.copy(), expressions=[value]))
+        return
+    if inner is None or isinstance(inner, exp.Star):
+        return
+    call.set(key, exp.Order(this=inner.copy(), expressions=[*terms, *_terms(known)]))
+
+
+def _order_fully(body: exp.Query, names: list[str], binder: Binder, *, qualified: bool) -> None:
+    """Order by all columns of the result, after what is there already."""
+    del qualified
+    if not (body.args.get("limit") or body.args.get("offset")):
+        return
+    if names:
+        terms: list[exp.Expr] = [
+            exp.Ordered(this=column(name), nulls_first=False) for name in names
+        ]
+    elif any(isinstance(e, exp.Star) or e.find(exp.Columns) for e in body.selects):
+        return
+    else:
+        terms = [
+            exp.Ordered(this=exp.Literal.number(place + 1), nulls_first=False)
+            for place in range(len(body.selects))
+        ]
+    order = body.args.get("order") or exp.Order(expressions=[])
+    order.set("expressions", [*order.expressions, *terms])
+    body.set("order", order)
+
+
+__all__ = ["Error", "recompute"]

@@ -1,0 +1,645 @@
+-- title: count and exact sums are sums over the group: state before, state after
+SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+    CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n",
+    "_cql_count1",
+    "_cql_sum1"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+    "_cql_count1" AS "_cql_count1_d",
+    CAST(SUM("_cql_sum1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum1",
+    "_cql_sum1" AS "_cql_sum1_d",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "_cql_new_sum1" IS DISTINCT FROM "_cql_old_sum1"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_sum1" AS "_cql_sum1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0",
+    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "_cql_new_sum1",
+    CASE
+      WHEN (
+        r."_cql_count1" - r."_cql_count1_d"
+      ) > 0
+      THEN CAST((
+        r."_cql_sum1" - r."_cql_sum1_d"
+      ) AS INT128)
+    END AS "_cql_old_sum1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  "total",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "n",
+    "total",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "sum1" AS "total",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_old_count0" AS "count0",
+        "_cql_old_sum1" AS "sum1",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_new_count0" AS "count0",
+        "_cql_new_sum1" AS "sum1",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "n",
+    "total",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count1",
+  "_cql_sum1"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: avg is a sum and a count; NULLs are in neither
+SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
+    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n",
+    "_cql_count0",
+    "_cql_sum0",
+    "_cql_count1"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+    "_cql_count0" AS "_cql_count0_d",
+    CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+    "_cql_sum0" AS "_cql_sum0_d",
+    CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+    "_cql_count1" AS "_cql_count1_d",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_avg0" IS DISTINCT FROM "_cql_old_avg0"
+    OR "_cql_new_count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
+    END AS "_cql_new_avg0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST(CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS DOUBLE) / (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg0",
+    r."_cql_count1" AS "_cql_new_count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "mean",
+  "known",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "mean",
+    "known",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "avg0" AS "mean",
+      "count1" AS "known",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_old_avg0" AS "avg0",
+        "_cql_old_count1" AS "count1",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_new_avg0" AS "avg0",
+        "_cql_new_count1" AS "count1",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "mean",
+    "known",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "_cql_count1"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: FILTER makes an argument of the condition
+SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0"
+  FROM (
+    SELECT
+      "s.k",
+      CASE WHEN "s.v" > 0 THEN 1 END AS "argument1",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n",
+    "_cql_count0"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+    "_cql_count0" AS "_cql_count0_d",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "_cql_new_count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_old_count0" AS "count0",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_new_count0" AS "count0",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;

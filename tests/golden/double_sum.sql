@@ -1,0 +1,920 @@
+-- title: sums of DOUBLE are fixed-point; what does not fit is kept apart and added up anew
+SELECT k, sum(d) AS total FROM s [RANGE 10] GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COALESCE(
+      SUM(
+        CASE
+          WHEN "s.d" = 0
+          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+          THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+        END * "_weight"
+      ),
+      0
+    ) AS INT128) AS "_cql_sum0"
+  FROM (
+    SELECT
+      "s.k",
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.d",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "d" AS "s.d",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.d",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "d" AS "s.d",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n",
+    "_cql_count0",
+    "_cql_sum0"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+    "_cql_count0" AS "_cql_count0_d",
+    CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+    "_cql_sum0" AS "_cql_sum0_d",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0"
+    FROM changes
+  ) AS history
+), outlying AS (
+  SELECT
+    "s.k",
+    "_ts",
+    SUM("_cql_value" * "_weight") FILTER(WHERE
+      "_cql_call" = 0) AS "_cql_outlying0"
+  FROM (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      "_cql_call",
+      "_cql_value",
+      SUM(o."_weight") AS "_weight"
+    FROM running AS r
+    INNER JOIN (
+      SELECT
+        "s.k",
+        "_cql_call",
+        "_cql_value",
+        "_ts",
+        "_weight"
+      FROM cql_state."q_1_outliers"
+      UNION ALL
+      SELECT
+        "s.k",
+        0 AS "_cql_call",
+        CAST("s.d" AS DOUBLE) AS "_cql_value",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.d",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.d",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "s.d",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      WHERE
+        NOT (
+          "s.d" = 0
+          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+        )
+    ) AS o
+      ON r."s.k" IS NOT DISTINCT FROM o."s.k" AND o."_ts" <= r."_ts"
+    GROUP BY
+      r."s.k",
+      r."_ts",
+      "_cql_call",
+      "_cql_value"
+    HAVING
+      SUM(o."_weight") <> 0
+  ) AS net
+  GROUP BY
+    "s.k",
+    "_ts"
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_sum0" IS DISTINCT FROM "_cql_old_sum0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST((
+        CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying0", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE)
+    END AS "_cql_new_sum0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST((
+        CAST((
+          r."_cql_sum0" - r."_cql_sum0_d"
+        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying0", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE)
+    END AS "_cql_old_sum0"
+  FROM running AS r
+  LEFT JOIN outlying AS outlying_new
+    ON r."s.k" IS NOT DISTINCT FROM outlying_new."s.k" AND outlying_new."_ts" = r."_ts"
+  LEFT JOIN outlying AS outlying_old
+    ON r."s.k" IS NOT DISTINCT FROM outlying_old."s.k"
+    AND outlying_old."_ts" = r."_cql_previous"
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "total",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "total",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "sum0" AS "total",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_old_sum0" AS "sum0",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_new_sum0" AS "sum0",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "total",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: keep the outliers
+INSERT INTO cql_state."q_1_outliers"
+SELECT
+  "s.k",
+  0 AS "_cql_call",
+  CAST("s.d" AS DOUBLE) AS "_cql_value",
+  "_ts",
+  "_weight"
+FROM (
+  SELECT
+    "s.k",
+    "s.d",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "s.d",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+) AS elements
+WHERE
+  NOT (
+    "s.d" = 0
+    OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+  );
+
+-- title: two of them share the table of outliers
+SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "_ts",
+    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+    CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+    CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
+    CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
+    CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
+  FROM (
+    SELECT
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+      CAST(COALESCE(
+        SUM(
+          CASE
+            WHEN "s.d" = 0
+            OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+            THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+          END * "_weight"
+        ),
+        0
+      ) AS INT128) AS "_cql_sum0",
+      CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+      CAST(COALESCE(
+        SUM(
+          CASE
+            WHEN "argument1" = 0
+            OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+            THEN CAST(CAST("argument1" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+          END * "_weight"
+        ),
+        0
+      ) AS INT128) AS "_cql_sum1"
+    FROM (
+      SELECT
+        "s.d",
+        "s.d" * 2 AS "argument1",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.d",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "d" AS "s.d",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.d",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "d" AS "s.d",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "_ts"
+    UNION ALL
+    SELECT
+      CAST($begin AS BIGINT) AS "_ts",
+      CAST(0 AS BIGINT) AS "_cql_n",
+      CAST(0 AS BIGINT) AS "_cql_count0",
+      CAST(0 AS INT128) AS "_cql_sum0",
+      CAST(0 AS BIGINT) AS "_cql_count1",
+      CAST(0 AS INT128) AS "_cql_sum1"
+    WHERE
+      $begin > $t0
+  ) AS "both"
+  GROUP BY
+    "_ts"
+), before AS (
+  SELECT
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n",
+    "_cql_count0",
+    "_cql_sum0",
+    "_cql_count1",
+    "_cql_sum1"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        TRUE
+    )
+), running AS (
+  SELECT
+    "_ts",
+    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    CAST(SUM("_cql_count0") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+    "_cql_count0" AS "_cql_count0_d",
+    CAST(SUM("_cql_sum0") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+    "_cql_sum0" AS "_cql_sum0_d",
+    CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+    "_cql_count1" AS "_cql_count1_d",
+    CAST(SUM("_cql_sum1") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum1",
+    "_cql_sum1" AS "_cql_sum1_d",
+    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM before
+    UNION ALL
+    SELECT
+      "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM changes
+  ) AS history
+), outlying AS (
+  SELECT
+    "_ts",
+    SUM("_cql_value" * "_weight") FILTER(WHERE
+      "_cql_call" = 0) AS "_cql_outlying0",
+    SUM("_cql_value" * "_weight") FILTER(WHERE
+      "_cql_call" = 1) AS "_cql_outlying1"
+  FROM (
+    SELECT
+      r."_ts" AS "_ts",
+      "_cql_call",
+      "_cql_value",
+      SUM(o."_weight") AS "_weight"
+    FROM running AS r
+    INNER JOIN (
+      SELECT
+        "_cql_call",
+        "_cql_value",
+        "_ts",
+        "_weight"
+      FROM cql_state."q_1_outliers"
+      UNION ALL
+      SELECT
+        0 AS "_cql_call",
+        CAST("s.d" AS DOUBLE) AS "_cql_value",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.d",
+          "s.d" * 2 AS "argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.d",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.d",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      WHERE
+        NOT (
+          "s.d" = 0
+          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+        )
+      UNION ALL
+      SELECT
+        1 AS "_cql_call",
+        CAST("argument1" AS DOUBLE) AS "_cql_value",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.d",
+          "s.d" * 2 AS "argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.d",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.d",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      WHERE
+        NOT (
+          "argument1" = 0
+          OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+        )
+    ) AS o
+      ON TRUE AND o."_ts" <= r."_ts"
+    GROUP BY
+      r."_ts",
+      "_cql_call",
+      "_cql_value"
+    HAVING
+      SUM(o."_weight") <> 0
+  ) AS net
+  GROUP BY
+    "_ts"
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_sum0" IS DISTINCT FROM "_cql_old_sum0"
+    OR "_cql_new_avg1" IS DISTINCT FROM "_cql_old_avg1"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_sum1" AS "_cql_sum1",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST((
+        CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying0", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE)
+    END AS "_cql_new_sum0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST((
+        CAST((
+          r."_cql_sum0" - r."_cql_sum0_d"
+        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying0", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE)
+    END AS "_cql_old_sum0",
+    CASE
+      WHEN r."_cql_count1" > 0
+      THEN CAST(CAST((
+        CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying1", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
+    END AS "_cql_new_avg1",
+    CASE
+      WHEN (
+        r."_cql_count1" - r."_cql_count1_d"
+      ) > 0
+      THEN CAST(CAST((
+        CAST((
+          r."_cql_sum1" - r."_cql_sum1_d"
+        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying1", CAST(0.0 AS DOUBLE))
+      ) AS DOUBLE) / (
+        r."_cql_count1" - r."_cql_count1_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg1"
+  FROM running AS r
+  LEFT JOIN outlying AS outlying_new
+    ON TRUE AND outlying_new."_ts" = r."_ts"
+  LEFT JOIN outlying AS outlying_old
+    ON TRUE AND outlying_old."_ts" = r."_cql_previous"
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "total",
+  "mean",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "total",
+    "mean",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "sum0" AS "total",
+      "avg1" AS "mean",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "_cql_old_sum0" AS "sum0",
+        "_cql_old_avg1" AS "avg1",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "_cql_new_sum0" AS "sum0",
+        "_cql_new_avg1" AS "avg1",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "total",
+    "mean",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND TRUE
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "_cql_count1",
+  "_cql_sum1"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last";
+
+-- operator 1: keep the outliers
+INSERT INTO cql_state."q_1_outliers"
+SELECT
+  0 AS "_cql_call",
+  CAST("s.d" AS DOUBLE) AS "_cql_value",
+  "_ts",
+  "_weight"
+FROM (
+  SELECT
+    "s.d",
+    "s.d" * 2 AS "argument1",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.d",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+) AS elements
+WHERE
+  NOT (
+    "s.d" = 0
+    OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+  )
+UNION ALL
+SELECT
+  1 AS "_cql_call",
+  CAST("argument1" AS DOUBLE) AS "_cql_value",
+  "_ts",
+  "_weight"
+FROM (
+  SELECT
+    "s.d",
+    "s.d" * 2 AS "argument1",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.d",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+) AS elements
+WHERE
+  NOT (
+    "argument1" = 0
+    OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+  );

@@ -1,0 +1,285 @@
+-- title: a filter is linear: it reads the changes alone
+SELECT k, v FROM s [RANGE 10] WHERE k > 1 AND v IS NOT NULL
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+      WHERE
+        "s.k" > 1 AND NOT "s.v" IS NULL
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: a filter on a relation
+SELECT name FROM r WHERE k = 1
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "name",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "name",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "r.name" AS "name",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "r.k",
+        "r.name",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+          "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          "_ts" > $low AND "_ts" <= $t1
+      ) AS input
+      WHERE
+        "r.k" = 1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "name",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: HAVING is a filter above the aggregate
+SELECT k FROM r GROUP BY k HAVING count(*) > 1
+----
+-- operator 2: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+WITH changes AS (
+  SELECT
+    "r.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "r.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "r.k",
+        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+        "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        "_ts" > $low AND "_ts" <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "r.k",
+    "_ts"
+), before AS (
+  SELECT
+    "r.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_2_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."r.k" IS NOT DISTINCT FROM kept."r.k"
+    )
+), running AS (
+  SELECT
+    "r.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "r.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "r.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."r.k" AS "r.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "r.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "r.k",
+        "count0",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "r.k",
+          "_cql_old_count0" AS "count0",
+          "_ts",
+          CAST(-1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_2"
+        WHERE
+          "_cql_was" AND "_cql_changed"
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_new_count0" AS "count0",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_2"
+        WHERE
+          "_cql_is" AND "_cql_changed"
+      ) AS input
+      WHERE
+        "count0" > 1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 2: forget the old state of the groups that changed
+DELETE FROM cql_state."q_2_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_2" AS delta
+    WHERE
+      "_cql_last" AND delta."r.k" IS NOT DISTINCT FROM kept."r.k"
+  );
+
+-- operator 2: keep their new state
+INSERT INTO cql_state."q_2_groups"
+SELECT
+  "r.k",
+  "_cql_n"
+FROM temp."delta_q_2"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;

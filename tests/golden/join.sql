@@ -1,0 +1,928 @@
+-- title: one term for each input: standing left of it, alive right of it
+SELECT s.v, t.w FROM s [RANGE 10] JOIN t [RANGE 5] ON s.k = t.k
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  "w",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "v",
+    "w",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.v" AS "v",
+      "t.w" AS "w",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 11 > $t0
+            ) AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            "_ts" <= $t1 AND "_ts" + 6 > $t0
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+        UNION ALL
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t1 - 11
+          ) AS stream
+          WHERE
+            "_ts" <= $t0 AND "_ts" + 11 > $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 6 > $t0
+            ) AND "_ts" + 6 <= $t1
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "v",
+    "w",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: USING merges the columns
+SELECT k, v, w FROM s [ROWS 2] JOIN t [RANGE 5] USING (k)
+----
+-- operator 2: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight",
+      "_cql_seq"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS stream
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 2) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_2_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "w",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "w",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "t.w" AS "w",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM temp."delta_q_2"
+          WHERE
+            "_cql_enter" < "_cql_leave" AND (
+              "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+            )
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            "_ts" <= $t1 AND "_ts" + 6 > $t0
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+        UNION ALL
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_2_rows"
+          WHERE
+            NOT "_cql_seq" IN (
+              SELECT
+                "_cql_seq"
+              FROM temp."delta_q_2"
+              WHERE
+                "_cql_leave" <= $t1
+            )
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 6 > $t0
+            ) AND "_ts" + 6 <= $t1
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "w",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 2: forget the rows that left
+DELETE FROM cql_state."q_2_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_2"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 2: keep the rows that came
+INSERT INTO cql_state."q_2_rows"
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_2"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- title: unbounded on both sides: nothing ends, so the changes are insertions
+SELECT s.v, t.w FROM s JOIN t ON s.k = t.k
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  "w",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "s.v" AS "v",
+    "t.w" AS "w",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "t.k",
+      "t.w",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        CASE
+          WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+          THEN NULL
+          ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+        END AS "_cql_enter",
+        CASE
+          WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+          THEN NULL
+          ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+        END AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1
+        ) AS stream
+        WHERE
+          "_ts" <= $t1
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        CASE
+          WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+          THEN NULL
+          ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+        END AS "_cql_enter",
+        CASE
+          WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+          THEN NULL
+          ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+        END AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t0
+        ) AS stream
+        WHERE
+          "_ts" <= $t0
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+    ) AS joined
+  ) AS input
+) AS output;
+
+-- title: a comma and WHERE are a join, a condition on one side included
+SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 1 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 1 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 1
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 1 > $t0
+            ) AND "_ts" + 1 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            "_ts" <= $t1 AND "_ts" + 6 > $t0
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND "t.w" > 0
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+        UNION ALL
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."t.k",
+          i1."t.w",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 1 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t1 - 1
+          ) AS stream
+          WHERE
+            "_ts" <= $t0 AND "_ts" + 1 > $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 6 > $t0
+            ) AND "_ts" + 6 <= $t1
+        ) AS i1
+        WHERE
+          "s.k" = "t.k"
+          AND "t.w" > 0
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "t.k",
+          "t.w",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;

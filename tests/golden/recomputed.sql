@@ -1,0 +1,2015 @@
+-- title: a median is worked out again from the group's tuples
+SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+), again AS (
+  SELECT
+    "_cql_key0" AS "s.k",
+    "_cql_at" AS "_ts",
+    MEDIAN("s.v") FILTER(WHERE
+      NOT "_weight" IS NULL) AS "_cql_again0"
+  FROM (
+    SELECT
+      r."s.k" AS "_cql_key0",
+      r."_ts" AS "_cql_at",
+      l."s.k" AS "s.k",
+      l."s.v" AS "s.v",
+      l."_weight" AS "_weight"
+    FROM running AS r
+    LEFT JOIN (
+      SELECT
+        "s.k",
+        "s.v",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t1 AND "_ts" + 11 > $t0
+      ) AS input
+    ) AS l
+      ON r."s.k" IS NOT DISTINCT FROM l."s.k"
+      AND l."_cql_enter" <= r."_ts"
+      AND l."_cql_leave" > r."_ts"
+  ) AS tuples
+  GROUP BY
+    "_cql_key0",
+    "_cql_at"
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_median0" IS DISTINCT FROM "_cql_old_median0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    again_new."_cql_again0" AS "_cql_new_median0",
+    again_old."_cql_again0" AS "_cql_old_median0"
+  FROM running AS r
+  LEFT JOIN again AS again_new
+    ON r."s.k" IS NOT DISTINCT FROM again_new."s.k" AND again_new."_ts" = r."_ts"
+  LEFT JOIN again AS again_old
+    ON r."s.k" IS NOT DISTINCT FROM again_old."s.k"
+    AND again_old."_ts" = r."_cql_previous"
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "middle",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "middle",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "median0" AS "middle",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_old_median0" AS "median0",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_new_median0" AS "median0",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "middle",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: count(DISTINCT …) too, beside a count that is kept as a sum
+SELECT count(*) AS n, count(DISTINCT k) AS kinds FROM s [ROWS 5]
+----
+-- operator 3: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_3" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight",
+      "_cql_seq"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS stream
+)
+SELECT
+  "s.k",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 5) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_3_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "_ts",
+    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "s.k",
+            "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM temp."delta_q_3"
+          WHERE
+            "_cql_enter" < "_cql_leave" AND (
+              "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "s.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "s.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "_ts"
+    UNION ALL
+    SELECT
+      CAST($begin AS BIGINT) AS "_ts",
+      CAST(0 AS BIGINT) AS "_cql_n"
+    WHERE
+      $begin > $t0
+  ) AS "both"
+  GROUP BY
+    "_ts"
+), before AS (
+  SELECT
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        TRUE
+    )
+), running AS (
+  SELECT
+    "_ts",
+    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+), again AS (
+  SELECT
+    "_cql_at" AS "_ts",
+    COUNT(DISTINCT "s.k") FILTER(WHERE
+      NOT "_weight" IS NULL) AS "_cql_again1"
+  FROM (
+    SELECT
+      r."_ts" AS "_cql_at",
+      l."s.k" AS "s.k",
+      l."_weight" AS "_weight"
+    FROM running AS r
+    LEFT JOIN (
+      SELECT
+        "s.k",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_3_rows"
+        WHERE
+          NOT "_cql_seq" IN (
+            SELECT
+              "_cql_seq"
+            FROM temp."delta_q_3"
+            WHERE
+              "_cql_leave" <= $t1
+          )
+        UNION ALL
+        SELECT
+          "s.k",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_3"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      ) AS input
+    ) AS l
+      ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
+  ) AS tuples
+  GROUP BY
+    "_cql_at"
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "_cql_new_count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0",
+    again_new."_cql_again1" AS "_cql_new_count1",
+    again_old."_cql_again1" AS "_cql_old_count1"
+  FROM running AS r
+  LEFT JOIN again AS again_new
+    ON TRUE AND again_new."_ts" = r."_ts"
+  LEFT JOIN again AS again_old
+    ON TRUE AND again_old."_ts" = r."_cql_previous"
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "n",
+  "kinds",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "n",
+    "kinds",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "count0" AS "n",
+      "count1" AS "kinds",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "_cql_old_count0" AS "count0",
+        "_cql_old_count1" AS "count1",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "_cql_new_count0" AS "count0",
+        "_cql_new_count1" AS "count1",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "n",
+    "kinds",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 3: forget the rows that left
+DELETE FROM cql_state."q_3_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_3"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 3: keep the rows that came
+INSERT INTO cql_state."q_3_rows"
+SELECT
+  "s.k",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_3"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND TRUE
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last";
+
+-- title: of a relation, copies of a tuple are spread first
+SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
+----
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH changes AS (
+  SELECT
+    "r.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "r.k",
+      "r.name",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "r.k",
+        "name" AS "r.name",
+        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+        "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        "_ts" > $low AND "_ts" <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "r.k",
+    "_ts"
+), before AS (
+  SELECT
+    "r.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_1_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."r.k" IS NOT DISTINCT FROM kept."r.k"
+    )
+), running AS (
+  SELECT
+    "r.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "r.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "r.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+), again AS (
+  SELECT
+    "_cql_key0" AS "r.k",
+    "_cql_at" AS "_ts",
+    STDDEV(LENGTH("r.name")) FILTER(WHERE
+      NOT "_weight" IS NULL) AS "_cql_again0"
+  FROM (
+    SELECT
+      *,
+      UNNEST(RANGE(COALESCE("_weight", 1))) AS "_cql_copy"
+    FROM (
+      SELECT
+        "_cql_key0",
+        "_cql_at",
+        "r.k",
+        "r.name",
+        CAST(SUM("_weight") AS BIGINT) AS "_weight"
+      FROM (
+        SELECT
+          r."r.k" AS "_cql_key0",
+          r."_ts" AS "_cql_at",
+          l."r.k" AS "r.k",
+          l."r.name" AS "r.name",
+          l."_weight" AS "_weight"
+        FROM running AS r
+        LEFT JOIN (
+          SELECT
+            "r.k",
+            "r.name",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "r.k",
+              "name" AS "r.name",
+              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              "_ts" <= $t1
+          ) AS input
+        ) AS l
+          ON r."r.k" IS NOT DISTINCT FROM l."r.k"
+          AND l."_cql_enter" <= r."_ts"
+          AND l."_cql_leave" > r."_ts"
+      ) AS pairs
+      GROUP BY
+        "_cql_key0",
+        "_cql_at",
+        "r.k",
+        "r.name",
+        "_weight" IS NULL
+      HAVING
+        SUM("_weight") > 0 OR SUM("_weight") IS NULL
+    ) AS net
+  ) AS tuples
+  GROUP BY
+    "_cql_key0",
+    "_cql_at"
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_stddev0" IS DISTINCT FROM "_cql_old_stddev0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."r.k" AS "r.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    again_new."_cql_again0" AS "_cql_new_stddev0",
+    again_old."_cql_again0" AS "_cql_old_stddev0"
+  FROM running AS r
+  LEFT JOIN again AS again_new
+    ON r."r.k" IS NOT DISTINCT FROM again_new."r.k" AND again_new."_ts" = r."_ts"
+  LEFT JOIN again AS again_old
+    ON r."r.k" IS NOT DISTINCT FROM again_old."r.k"
+    AND again_old."_ts" = r."_cql_previous"
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "spread",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "spread",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "r.k" AS "k",
+      "stddev0" AS "spread",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "r.k",
+        "_cql_old_stddev0" AS "stddev0",
+        "_ts",
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "r.k",
+        "_cql_new_stddev0" AS "stddev0",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_is" AND "_cql_changed"
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "spread",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."r.k" IS NOT DISTINCT FROM kept."r.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "r.k",
+  "_cql_n"
+FROM temp."delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: what has no delta rule is worked out again from its inputs as they are
+SELECT r.name, s.v FROM r LEFT JOIN s [RANGE 10] ON r.k = s.k
+----
+-- operator 0: worked out again: LEFT JOIN
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH alive0 AS (
+  SELECT
+    "k" AS "r.k",
+    "name" AS "r.name",
+    CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    "_ts" <= $t1
+), alive1 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts" AS "_cql_enter",
+    "_ts" + 11 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "d" AS "s.d",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0 - 11
+  ) AS stream
+  WHERE
+    "_ts" <= $t1 AND "_ts" + 11 > $t0
+), instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), leg0 AS (
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."r.k" AS "r.k",
+      l."r.name" AS "r.name",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."r.k",
+      l."r.name",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), leg1 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."s.k" AS "s.k",
+      l."s.v" AS "s.v",
+      l."s.d" AS "s.d",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive1 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."s.k",
+      l."s.v",
+      l."s.d",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), results AS (
+  SELECT
+    again."name",
+    again."v",
+    instants."_ts",
+    instants."_cql_next"
+  FROM instants
+  CROSS JOIN LATERAL (
+    SELECT
+      r.name,
+      s.v
+    FROM (
+      SELECT
+        "r.k" AS "k",
+        "r.name" AS "name"
+      FROM leg0
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS r
+    LEFT JOIN (
+      SELECT
+        "s.k" AS "k",
+        "s.v" AS "v",
+        "s.d" AS "d"
+      FROM leg1
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS s
+      ON r.k = s.k
+  ) AS again("name", "v")
+)
+SELECT
+  "name",
+  "v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "name",
+    "v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "name",
+    "v",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "name",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "name",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "name",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "name",
+      "v",
+      "_ts",
+      "_weight"
+    FROM temp."delta_q_0"
+  ) AS elements
+  GROUP BY
+    "name",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: a subquery in an expression makes an input of what it reads
+SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
+----
+-- operator 0: worked out again: a subquery in an expression
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH alive0 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts" AS "_cql_enter",
+    "_ts" + 11 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "d" AS "s.d",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0 - 11
+  ) AS stream
+  WHERE
+    "_ts" <= $t1 AND "_ts" + 11 > $t0
+), alive1 AS (
+  SELECT
+    "k" AS "r.k",
+    "name" AS "r.name",
+    CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    "_ts" <= $t1
+), instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), leg0 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."s.k" AS "s.k",
+      l."s.v" AS "s.v",
+      l."s.d" AS "s.d",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."s.k",
+      l."s.v",
+      l."s.d",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), leg1 AS (
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."r.k" AS "r.k",
+      l."r.name" AS "r.name",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive1 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."r.k",
+      l."r.name",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), results AS (
+  SELECT
+    again."k",
+    again."v",
+    instants."_ts",
+    instants."_cql_next"
+  FROM instants
+  CROSS JOIN LATERAL (
+    SELECT
+      k,
+      v
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "s.v" AS "v",
+        "s.d" AS "d"
+      FROM leg0
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS s
+    WHERE
+      k IN (
+        SELECT
+          k
+        FROM (
+          SELECT
+            "r.k" AS "k",
+            "r.name" AS "name"
+          FROM leg1
+          WHERE
+            "_cql_at" = instants."_ts"
+        ) AS r
+      )
+  ) AS again("k", "v")
+)
+SELECT
+  "k",
+  "v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "v",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "v",
+      "_ts",
+      "_weight"
+    FROM temp."delta_q_0"
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: ties that SQL leaves open are broken by all columns
+SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
+----
+-- operator 1: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts",
+    "_cql_seq"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "d" AS "s.d",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight",
+      "_cql_seq"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS stream
+)
+SELECT
+  "s.k",
+  "s.v",
+  "s.d",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 5) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: worked out again: a window function (OVER)
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH alive0 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts" AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."q_1_rows"
+  WHERE
+    NOT "_cql_seq" IN (
+      SELECT
+        "_cql_seq"
+      FROM temp."delta_q_1"
+      WHERE
+        "_cql_leave" <= $t1
+    )
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."delta_q_1"
+  WHERE
+    "_cql_enter" < "_cql_leave" AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+    )
+), instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), leg0 AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."s.k" AS "s.k",
+      l."s.v" AS "s.v",
+      l."s.d" AS "s.d",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."s.k",
+      l."s.v",
+      l."s.d",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), results AS (
+  SELECT
+    again."k",
+    again."place",
+    instants."_ts",
+    instants."_cql_next"
+  FROM instants
+  CROSS JOIN LATERAL (
+    SELECT
+      k,
+      ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, "s"."k", "s"."v", "s"."d") AS place
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "s.v" AS "v",
+        "s.d" AS "d"
+      FROM leg0
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS s
+  ) AS again("k", "place")
+)
+SELECT
+  "k",
+  "place",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "place",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "place",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "k",
+  "place",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "place",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "place",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "place",
+      "_ts",
+      "_weight"
+    FROM temp."delta_q_0"
+  ) AS elements
+  GROUP BY
+    "k",
+    "place",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the rows that left
+DELETE FROM cql_state."q_1_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_1"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 1: keep the rows that came
+INSERT INTO cql_state."q_1_rows"
+SELECT
+  "s.k",
+  "s.v",
+  "s.d",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_1"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- title: LIMIT is part of the answer, and only the query that has it is worked out again
+SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
+    ORDER BY n DESC LIMIT 3
+----
+-- operator 4: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_4_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: worked out again: LIMIT
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH alive0 AS (
+  SELECT
+    "k" AS "x.k",
+    "n" AS "x.n",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "count0",
+        "_ts" AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM cql_state."q_3_trace"
+      WHERE
+        "_ts" <= $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "count0",
+        "_ts" AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_cql_old_count0" AS "count0",
+          "_ts",
+          CAST(-1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_4"
+        WHERE
+          "_cql_was" AND "_cql_changed"
+        UNION ALL
+        SELECT
+          "s.k",
+          "_cql_new_count0" AS "count0",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_4"
+        WHERE
+          "_cql_is" AND "_cql_changed"
+      ) AS elements
+    ) AS input
+  ) AS input
+), instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), leg0 AS (
+  SELECT
+    "x.k",
+    "x.n",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."x.k" AS "x.k",
+      l."x.n" AS "x.n",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."x.k",
+      l."x.n",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), results AS (
+  SELECT
+    again."k",
+    again."n",
+    instants."_ts",
+    instants."_cql_next"
+  FROM instants
+  CROSS JOIN LATERAL (
+    SELECT
+      k,
+      n
+    FROM (
+      SELECT
+        "x.k" AS "k",
+        "x.n" AS "n"
+      FROM leg0
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS x
+    ORDER BY
+      n DESC,
+      "x"."k",
+      "x"."n"
+    LIMIT 3
+  ) AS again("k", "n")
+)
+SELECT
+  "k",
+  "n",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "n",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "n",
+      "_ts",
+      "_weight"
+    FROM temp."delta_q_0"
+  ) AS elements
+  GROUP BY
+    "k",
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 4: forget the old state of the groups that changed
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_4" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 4: keep their new state
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 3: append them to the trace
+INSERT INTO cql_state."q_3_trace"
+SELECT
+  "s.k",
+  "_cql_old_count0" AS "count0",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k",
+  "_cql_new_count0" AS "count0",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_is" AND "_cql_changed";
+
+-- title: a set operation has its sides as inputs
+SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r
+----
+-- operator 0: worked out again: EXCEPT
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH alive0 AS (
+  SELECT
+    "s.k" AS "k",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts" AS "_cql_enter",
+      "_ts" + 11 AS "_cql_leave",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" <= $t1 AND "_ts" + 11 > $t0
+  ) AS input
+), alive1 AS (
+  SELECT
+    "r.k" AS "k",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "r.k",
+      CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_ts" <= $t1
+  ) AS input
+), instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM alive1
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), leg0 AS (
+  SELECT
+    "k",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."k" AS "k",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."k",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), leg1 AS (
+  SELECT
+    "k",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."k" AS "k",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM instants AS i
+    JOIN alive1 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."k",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), results AS (
+  SELECT
+    again."k",
+    instants."_ts",
+    instants."_cql_next"
+  FROM instants
+  CROSS JOIN LATERAL (
+    SELECT
+      *
+    FROM (
+      SELECT
+        "k" AS "k"
+      FROM leg0
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS side
+    EXCEPT ALL
+    SELECT
+      *
+    FROM (
+      SELECT
+        "k" AS "k"
+      FROM leg1
+      WHERE
+        "_cql_at" = instants."_ts"
+    ) AS side
+  ) AS again("k")
+)
+SELECT
+  "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "_ts",
+      "_weight"
+    FROM temp."delta_q_0"
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;

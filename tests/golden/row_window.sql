@@ -1,0 +1,404 @@
+-- title: the n-th successor pushes a tuple out; ties go by arrival
+SELECT k, v FROM s [ROWS 3]
+----
+-- operator 1: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight",
+      "_cql_seq"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS stream
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_1"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the rows that left
+DELETE FROM cql_state."q_1_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_1"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 1: keep the rows that came
+INSERT INTO cql_state."q_1_rows"
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_1"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- title: the ties of a derived stream go by all columns
+CREATE CONTINUOUS QUERY late AS SELECT Dstream(k) FROM s [RANGE 5];
+SELECT k FROM late [ROWS 3]
+----
+-- operator 1: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    "late.k",
+    "_ts",
+    ROW_NUMBER() OVER (ORDER BY "_ts", "late.k") + (
+      SELECT
+        COALESCE(MAX("_cql_seq"), 0)
+      FROM cql_state."q_1_rows"
+    ) AS "_cql_seq"
+  FROM (
+    SELECT
+      "late.k",
+      "_ts",
+      UNNEST(RANGE("_weight")) AS "_cql_copy"
+    FROM (
+      SELECT
+        "k" AS "late.k",
+        "_ts",
+        "_weight"
+      FROM cql_state."changes_late"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+  ) AS arriving
+)
+SELECT
+  "late.k",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "late.k",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "late.k",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "late.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "late.k",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_1"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "late.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "late.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the rows that left
+DELETE FROM cql_state."q_1_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_1"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 1: keep the rows that came
+INSERT INTO cql_state."q_1_rows"
+SELECT
+  "late.k",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_1"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- title: a condition in the window filters before it counts
+SELECT v FROM s [ROWS 3 WHERE k > 1]
+----
+-- operator 1: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts",
+      "_weight",
+      "_cql_seq"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight",
+        "_cql_seq"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "s.k" > 1
+  ) AS stream
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_1"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the rows that left
+DELETE FROM cql_state."q_1_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_1"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 1: keep the rows that came
+INSERT INTO cql_state."q_1_rows"
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_1"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;

@@ -1,0 +1,401 @@
+-- title: each lifetime once at every instant that it covers
+SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
+----
+-- operator 3: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_3" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_3_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "n",
+      UNNEST(RANGE(
+        CASE
+          WHEN "_cql_enter" IS NULL OR (
+            $t0 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE GREATEST("_cql_enter", $t0 + 1)
+        END,
+        CASE
+          WHEN "_cql_leave" IS NULL OR (
+            $t1 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE LEAST("_cql_leave", $t1 + 1)
+        END
+      )) AS "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "count0" AS "n",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "count0",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM cql_state."q_2_trace"
+        WHERE
+          "_ts" <= $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "count0",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "_cql_old_count0" AS "count0",
+            "_ts",
+            CAST(-1 AS BIGINT) AS "_weight"
+          FROM temp."delta_q_3"
+          WHERE
+            "_cql_was" AND "_cql_changed"
+          UNION ALL
+          SELECT
+            "s.k",
+            "_cql_new_count0" AS "count0",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM temp."delta_q_3"
+          WHERE
+            "_cql_is" AND "_cql_changed"
+        ) AS elements
+      ) AS input
+    ) AS lives
+  ) AS elements
+  GROUP BY
+    "k",
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 3: forget the old state of the groups that changed
+DELETE FROM cql_state."q_3_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_3" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 3: keep their new state
+INSERT INTO cql_state."q_3_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."delta_q_3"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 2: append them to the trace
+INSERT INTO cql_state."q_2_trace"
+SELECT
+  "s.k",
+  "_cql_old_count0" AS "count0",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_3"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k",
+  "_cql_new_count0" AS "count0",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_3"
+WHERE
+  "_cql_is" AND "_cql_changed";
+
+-- title: of a NOW window the tick alone is read
+SELECT Rstream(v) FROM s [NOW]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "v",
+      UNNEST(RANGE(
+        CASE
+          WHEN "_cql_enter" IS NULL OR (
+            $t0 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE GREATEST("_cql_enter", $t0 + 1)
+        END,
+        CASE
+          WHEN "_cql_leave" IS NULL OR (
+            $t1 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE LEAST("_cql_leave", $t1 + 1)
+        END
+      )) AS "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.v" AS "v",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 1
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 1 > $t0
+          ) AND "_ts" + 1 <= $t1
+      ) AS input
+    ) AS lives
+  ) AS elements
+  GROUP BY
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: a window gives its lifetimes itself, so there is no trace
+SELECT Rstream(k) FROM s [RANGE 10]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      UNNEST(RANGE(
+        CASE
+          WHEN "_cql_enter" IS NULL OR (
+            $t0 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE GREATEST("_cql_enter", $t0 + 1)
+        END,
+        CASE
+          WHEN "_cql_leave" IS NULL OR (
+            $t1 + 1
+          ) IS NULL
+          THEN NULL
+          ELSE LEAST("_cql_leave", $t1 + 1)
+        END
+      )) AS "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t1 AND "_ts" + 11 > $t0
+      ) AS input
+    ) AS lives
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;

@@ -1,0 +1,607 @@
+-- title: both ends move to the multiples of the slide, negative instants too
+SELECT k FROM s [RANGE 10 SLIDE 5]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) AS "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0 - 5
+      ) AS stream
+      WHERE
+        (
+          (
+            (
+              "_ts" + 4
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 4
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) > $t0
+          AND (
+            (
+              "_ts" + 4
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 4
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) <= $t1
+        )
+        AND (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) < (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5
+      UNION ALL
+      SELECT
+        "s.k",
+        (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 16
+      ) AS stream
+      WHERE
+        (
+          (
+            (
+              "_ts" + 10
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 10
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) + 5 > $t0
+          AND (
+            (
+              "_ts" + 10
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 10
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) + 5 <= $t1
+        )
+        AND (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) < (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: with a slide longer than the range a tuple may fall between two positions
+SELECT k FROM s [RANGE 2 SLIDE 5]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) AS "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0 - 5
+      ) AS stream
+      WHERE
+        (
+          (
+            (
+              "_ts" + 4
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 4
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) > $t0
+          AND (
+            (
+              "_ts" + 4
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 4
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) <= $t1
+        )
+        AND (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) < (
+          (
+            "_ts" + 2
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 2
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5
+      UNION ALL
+      SELECT
+        "s.k",
+        (
+          (
+            "_ts" + 2
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 2
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 2
+          ) AND "_ts" > $t0 - 8
+      ) AS stream
+      WHERE
+        (
+          (
+            (
+              "_ts" + 2
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 2
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) + 5 > $t0
+          AND (
+            (
+              "_ts" + 2
+            ) - (
+              (
+                (
+                  (
+                    "_ts" + 2
+                  ) % 5
+                ) + 5
+              ) % 5
+            )
+          ) + 5 <= $t1
+        )
+        AND (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) < (
+          (
+            "_ts" + 2
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 2
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: unbounded: tuples wait for the next boundary and stay
+SELECT k FROM s [RANGE UNBOUNDED SLIDE 5]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "s.k" AS "k",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) AS "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 5
+    ) AS stream
+    WHERE
+      (
+        (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) > $t0
+        AND (
+          (
+            "_ts" + 4
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 4
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) <= $t1
+      )
+      AND (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) < 9223372036854775807
+  ) AS input
+) AS output;
+
+-- title: ROWS slides by arrivals: the content changes after every second one
+SELECT k FROM s [ROWS 3 SLIDE 2]
+----
+-- operator 1: the rows that come, and whom they push out
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    "s.k",
+    "_ts",
+    ROW_NUMBER() OVER (ORDER BY "_ts", "_cql_seq") + (
+      SELECT
+        COALESCE(MAX("_cql_seq"), 0)
+      FROM cql_state."q_1_rows"
+    ) AS "_cql_seq"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight",
+      "_cql_seq"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS arriving
+)
+SELECT
+  "s.k",
+  "_ts",
+  COALESCE(
+    LEAD("_ts", (
+      2 - "_cql_seq" % 2
+    ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
+    9223372036854775807
+  ) AS "_cql_enter",
+  COALESCE(
+    LEAD("_ts", 3 + (
+      2 - (
+        "_cql_seq" + 3
+      ) % 2
+    ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
+    9223372036854775807
+  ) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "s.k",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."delta_q_1"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 1: forget the rows that left
+DELETE FROM cql_state."q_1_rows"
+WHERE
+  "_cql_seq" IN (
+    SELECT
+      "_cql_seq"
+    FROM temp."delta_q_1"
+    WHERE
+      "_cql_leave" <= $t1
+  );
+
+-- operator 1: keep the rows that came
+INSERT INTO cql_state."q_1_rows"
+SELECT
+  "s.k",
+  "_ts",
+  "_cql_seq"
+FROM temp."delta_q_1"
+WHERE
+  "_ts" > $t0 AND "_cql_leave" > $t1;

@@ -1,0 +1,925 @@
+-- title: a subquery that yields a relation is a plan under the plan
+SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
+----
+-- operator 4: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_4_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "x.n" AS "n",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "x.k",
+        "x.n",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "x.k",
+          "n" AS "x.n",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k" AS "k",
+            "count0" AS "n",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "s.k",
+              "_cql_old_count0" AS "count0",
+              "_ts",
+              CAST(-1 AS BIGINT) AS "_weight"
+            FROM temp."delta_q_4"
+            WHERE
+              "_cql_was" AND "_cql_changed"
+            UNION ALL
+            SELECT
+              "s.k",
+              "_cql_new_count0" AS "count0",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM temp."delta_q_4"
+            WHERE
+              "_cql_is" AND "_cql_changed"
+          ) AS input
+        ) AS input
+      ) AS input
+      WHERE
+        "x.k" = 1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 4: forget the old state of the groups that changed
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_4" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 4: keep their new state
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: a join keeps a trace of an input that keeps nothing itself
+SELECT t.w, x.n FROM t [RANGE 5] JOIN
+    (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
+----
+-- operator 7: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_7" AS
+WITH changes AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "_ts"
+), before AS (
+  SELECT
+    "s.k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_7_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+    )
+), running AS (
+  SELECT
+    "s.k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "_cql_new_count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "w",
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "w",
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "t.w" AS "w",
+      "x.n" AS "n",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."t.k",
+          i0."t.w",
+          i1."x.k",
+          i1."x.n",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 6 > $t0
+            ) AND "_ts" + 6 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "k" AS "x.k",
+            "n" AS "x.n",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "s.k" AS "k",
+              "count0" AS "n",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "count0",
+                "_ts" AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM cql_state."q_6_trace"
+              WHERE
+                "_ts" <= $t0
+              UNION ALL
+              SELECT
+                "s.k",
+                "count0",
+                "_ts" AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "s.k",
+                  "_cql_old_count0" AS "count0",
+                  "_ts",
+                  CAST(-1 AS BIGINT) AS "_weight"
+                FROM temp."delta_q_7"
+                WHERE
+                  "_cql_was" AND "_cql_changed"
+                UNION ALL
+                SELECT
+                  "s.k",
+                  "_cql_new_count0" AS "count0",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM temp."delta_q_7"
+                WHERE
+                  "_cql_is" AND "_cql_changed"
+              ) AS elements
+            ) AS input
+          ) AS input
+        ) AS i1
+        WHERE
+          "t.k" = "x.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+        UNION ALL
+        SELECT
+          i0."t.k",
+          i0."t.w",
+          i1."x.k",
+          i1."x.n",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "t.k",
+            "t.w",
+            "_ts" AS "_cql_enter",
+            "_ts" + 6 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "t.k",
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t1 - 6
+          ) AS stream
+          WHERE
+            "_ts" <= $t0 AND "_ts" + 6 > $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "k" AS "x.k",
+            "n" AS "x.n",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "s.k" AS "k",
+              "count0" AS "n",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "count0",
+                "_ts" AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "s.k",
+                  "_cql_old_count0" AS "count0",
+                  "_ts",
+                  CAST(-1 AS BIGINT) AS "_weight"
+                FROM temp."delta_q_7"
+                WHERE
+                  "_cql_was" AND "_cql_changed"
+                UNION ALL
+                SELECT
+                  "s.k",
+                  "_cql_new_count0" AS "count0",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM temp."delta_q_7"
+                WHERE
+                  "_cql_is" AND "_cql_changed"
+              ) AS elements
+            ) AS input
+          ) AS input
+        ) AS i1
+        WHERE
+          "t.k" = "x.k"
+          AND CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END < CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "t.k",
+          "t.w",
+          "x.k",
+          "x.n",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "x.k",
+          "x.n",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "w",
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 7: forget the old state of the groups that changed
+DELETE FROM cql_state."q_7_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_7" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 7: keep their new state
+INSERT INTO cql_state."q_7_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."delta_q_7"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 6: append them to the trace
+INSERT INTO cql_state."q_6_trace"
+SELECT
+  "s.k",
+  "_cql_old_count0" AS "count0",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_7"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k",
+  "_cql_new_count0" AS "count0",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_7"
+WHERE
+  "_cql_is" AND "_cql_changed";
+
+-- title: a common table expression is a subquery with a name
+WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
+----
+-- operator 4: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+WITH changes AS (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+), before AS (
+  SELECT
+    "k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_4_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."k" IS NOT DISTINCT FROM kept."k"
+    )
+), running AS (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."k" AS "k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "name",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "name",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "r.name" AS "name",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "x.k",
+        "r.k",
+        "r.name",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          i0."x.k",
+          i1."r.k",
+          i1."r.name",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k",
+              "_ts" AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k",
+                "_ts",
+                CAST(-1 AS BIGINT) AS "_weight"
+              FROM temp."delta_q_4"
+              WHERE
+                "_cql_was" AND "_cql_changed"
+              UNION ALL
+              SELECT
+                "k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM temp."delta_q_4"
+              WHERE
+                "_cql_is" AND "_cql_changed"
+            ) AS elements
+          ) AS input
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "k" AS "r.k",
+            "name" AS "r.name",
+            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            "_ts" <= $t1
+        ) AS i1
+        WHERE
+          "x.k" = "r.k"
+        UNION ALL
+        SELECT
+          i0."x.k",
+          i1."r.k",
+          i1."r.name",
+          CASE
+            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
+            THEN NULL
+            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
+          END AS "_cql_enter",
+          CASE
+            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
+            THEN NULL
+            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
+          END AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k",
+              "_ts" AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM cql_state."q_3_trace"
+            WHERE
+              "_ts" <= $t0
+          ) AS input
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "r.k",
+            "r.name",
+            "_ts" AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "r.k",
+              "name" AS "r.name",
+              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+              "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              "_ts" > $low AND "_ts" <= $t1
+          ) AS elements
+        ) AS i1
+        WHERE
+          "x.k" = "r.k"
+      ) AS joined
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "name",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 4: forget the old state of the groups that changed
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_4" AS delta
+    WHERE
+      "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 4: keep their new state
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 3: append them to the trace
+INSERT INTO cql_state."q_3_trace"
+SELECT
+  "k",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "k",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."delta_q_4"
+WHERE
+  "_cql_is" AND "_cql_changed";

@@ -1,0 +1,388 @@
+-- title: UNION ALL is linear: the changes of both sides
+SELECT k, v FROM s [RANGE 10] UNION ALL SELECT k, w FROM t [RANGE 5]
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "k",
+      "w" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "t.k" AS "k",
+        "t.w" AS "w",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" + 6 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 5
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
+      ) AS input
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- title: UNION is a set
+SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
+----
+-- operator 0: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+WITH changes AS (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "r.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "r.k",
+        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+        "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        "_ts" > $low AND "_ts" <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+), before AS (
+  SELECT
+    "k",
+    CAST($t0 AS BIGINT) AS "_ts",
+    "_cql_n"
+  FROM cql_state."q_0_groups" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM changes
+      WHERE
+        changes."k" IS NOT DISTINCT FROM kept."k"
+    )
+), running AS (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+    "_cql_n" AS "_cql_d_n",
+    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
+    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
+  FROM (
+    SELECT
+      "k",
+      "_ts",
+      "_cql_n"
+    FROM before
+    UNION ALL
+    SELECT
+      "k",
+      "_ts",
+      "_cql_n"
+    FROM changes
+  ) AS history
+)
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."k" AS "k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "k",
+      "_ts",
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."delta_q_0"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."delta_q_0"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 0: forget the old state of the groups that changed
+DELETE FROM cql_state."q_0_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."delta_q_0" AS delta
+    WHERE
+      "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 0: keep their new state
+INSERT INTO cql_state."q_0_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."delta_q_0"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: a side of another type is cast to the type of both
+SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r
+----
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      CAST("k" AS BIGINT) AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "r.k" AS "k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "r.k",
+          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+          "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          "_ts" > $low AND "_ts" <= $t1
+      ) AS input
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;

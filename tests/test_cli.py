@@ -1,0 +1,437 @@
+"""The command line: what each command prints, leaves behind, and exits with."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+import cqlduck
+from cqlduck import application, cli, display
+from cqlduck.sources.dropzone import BatchWriter
+
+APPLICATION = """\
+CREATE STREAM s (k INTEGER, t TIMESTAMP) TIMESTAMP BY t FROM 's';
+CREATE RELATION names (k INTEGER, name VARCHAR);
+CREATE TABLE plain (i INTEGER);
+INSERT INTO plain VALUES (1);
+
+CREATE CONTINUOUS QUERY counts AS
+SELECT k, count(*) AS n FROM s [RANGE UNBOUNDED] GROUP BY k;
+CREATE CONTINUOUS QUERY fives AS SELECT Istream(k) FROM s [NOW] WHERE k = 5;
+"""
+CQLDUCK = [sys.executable, "-c", "from cqlduck.cli import main; main()"]
+START = datetime(2013, 1, 1)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with an application."""
+    monkeypatch.chdir(tmp_path)
+    Path("app.cql").write_text(APPLICATION)
+    Path("drop").mkdir()
+    return tmp_path
+
+
+def batch(number: int, *keys: int, root: Path | str = "drop") -> None:
+    """Write a batch of an hour, with a row a minute."""
+    begin = START + timedelta(hours=number)
+    rows = pa.table(
+        {
+            "k": pa.array(keys, pa.int32()),
+            "t": pa.array([begin + timedelta(minutes=i) for i in range(len(keys))]),
+        }
+    )
+    end = begin + timedelta(hours=1, microseconds=-1)
+    assert BatchWriter(root, "s", ts="t").write_batch(number, rows, heartbeat=end)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.app, list(arguments))
+
+
+def run(*arguments: str) -> Result:
+    return call("run", "app.cql", "--database", "app.duckdb", "--drop-zone", "drop", *arguments)
+
+
+def counts(database: Path | str = "app.duckdb") -> list[tuple[int, int]]:
+    with cqlduck.connect(database) as con:
+        return con.table("counts").order("k").fetchall()
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_run_takes_what_is_there_and_prints_the_answers() -> None:
+    batch(0, 1, 2, 5)
+    batch(1, 1, 5)
+    done = run()
+    assert 0 == done.exit_code, done.output
+    assert "event time 2013-01-01 01:59:59, 5 events" in done.stdout
+    assert "counts (3 rows)" in done.stdout
+    assert "fives (2 rows) k _ts" in words(done.stdout).replace("─", "")
+    assert [(1, 2), (2, 1), (5, 2)] == counts()
+
+
+@pytest.mark.usefixtures("here")
+def test_run_again_goes_on() -> None:
+    batch(0, 1)
+    assert 0 == run().exit_code
+    batch(1, 1, 2)
+    done = run()
+    assert 0 == done.exit_code, done.output
+    assert "2 events" in done.stdout
+    assert [(1, 2), (2, 1)] == counts()
+    with cqlduck.connect("app.duckdb") as con:
+        assert [(1,)] == con.sql("SELECT count(*) FROM plain").fetchall()
+
+
+@pytest.mark.usefixtures("here")
+def test_comments_and_line_breaks_are_no_change_and_new_statements_run() -> None:
+    batch(0, 1)
+    assert 0 == run().exit_code
+    changed = APPLICATION.replace("GROUP BY k", "-- for each\n  GROUP BY k")
+    more = "CREATE CONTINUOUS QUERY more AS SELECT n FROM counts;"
+    Path("app.cql").write_text(f"{changed}\n{more}")
+    batch(1, 1)
+    done = run()
+    assert 0 == done.exit_code, done.output
+    assert "more (1 row)" in done.stdout
+    assert [(1, 2)] == counts()
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("count(*)", "max(k)", "LINE 6: CREATE CONTINUOUS QUERY counts AS"),
+        ("k = 5", "k = '5'", "LINE 8: "),
+        ("FROM 's'", "OUT OF ORDER WITHIN 1 MINUTE FROM 's'", "LINE 1: CREATE STREAM s"),
+        ("name VARCHAR", "name DATE", "LINE 2: "),
+    ],
+)
+def test_changed_statement_is_refused(old: str, new: str, place: str) -> None:
+    assert 0 == run().exit_code
+    Path("app.cql").write_text(APPLICATION.replace(old, new))
+    done = run()
+    assert 1 == done.exit_code
+    assert "error: the database has " in done.stderr
+    assert place in done.stderr
+    assert "a new database" in done.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_changed_query_is_replaced_on_request() -> None:
+    batch(0, 1)
+    assert 0 == run().exit_code
+    changed = APPLICATION.replace("CREATE CONT", "CREATE OR REPLACE CONT")
+    Path("app.cql").write_text(changed.replace("count(*)", "100 + count(*)"))
+    batch(1, 1)
+    done = run()
+    assert 0 == done.exit_code, done.output
+    assert [(1, 101)] == counts()
+    batch(2, 1)
+    assert 0 == run().exit_code
+    assert [(1, 102)] == counts(), "the same text begins nothing anew"
+
+
+@pytest.mark.usefixtures("here")
+def test_statement_that_may_run_again_does() -> None:
+    again = (
+        "CREATE OR REPLACE MACRO twice(x) AS x * {}; CREATE TABLE IF NOT EXISTS plain (i INTEGER);"
+    )
+    Path("app.cql").write_text(APPLICATION + again.format(2))
+    assert 0 == run().exit_code
+    Path("app.cql").write_text(APPLICATION + again.format(3))
+    done = run()
+    assert 0 == done.exit_code, done.output
+    with cqlduck.connect("app.duckdb") as con:
+        assert [(12,)] == con.sql("SELECT twice(4)").fetchall()
+
+
+@pytest.mark.usefixtures("here")
+def test_wrong_batch_is_shown_and_the_other_inputs_go_on() -> None:
+    Path("app.cql").write_text("CREATE RELATION r (i INTEGER) FROM 'r';" + APPLICATION)
+    batch(0, 1)
+    Path("drop/r/batch=000000000000").mkdir(parents=True)
+    done = run()
+    assert 1 == done.exit_code
+    assert 1 == done.output.count("a batch without a manifest")
+    assert [(1, 1)] == counts()
+
+
+@pytest.mark.usefixtures("here")
+def test_query_that_fails_is_shown() -> None:
+    Path("app.cql").write_text(
+        APPLICATION
+        + "CREATE CONTINUOUS QUERY bad AS SELECT CAST('x' || k AS INTEGER) AS i FROM s [NOW];"
+    )
+    batch(0, 1)
+    done = run()
+    assert 1 == done.exit_code
+    assert "bad: failed at 2013-01-01 00:00" in words(done.stdout)
+    assert "counts (1 row)" in done.stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_run_in_memory_without_drop_zone() -> None:
+    Path("own.cql").write_text(
+        "CREATE RELATION r (i INTEGER); CREATE CONTINUOUS QUERY q AS SELECT sum(i) AS n FROM r;"
+        "INSERT INTO r VALUES (3), (4);"
+    )
+    done = call("run", "own.cql", "--rows", "1")
+    assert 0 == done.exit_code, done.output
+    assert "q (" in done.stdout
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("run none.cql", "there is no file none.cql"),
+        ("run app.cql", "the application reads from folders (s)"),
+        ("run app.cql --drop-zone none", "there is no drop zone none"),
+        ("run app.cql --set speed=1", "speed=1 is no setting"),
+        ("run app.cql -z drop --set window_edge=round", "window_edge is closed or half_open"),
+        ("run app.cql -z drop -d none/app.duckdb", "of the database does not exist"),
+        ("run app.cql -z drop -d app.cql", "cannot be opened"),
+        ("explain none.cql", "there is no file none.cql"),
+        ("explain app.cql q", "there is no continuous query q"),
+        ("explain app.cql counts fives", "fives is too much"),
+        ("explain -d none.duckdb q", "there is no database none.duckdb"),
+        ("shell none.duckdb", "there is no database none.duckdb"),
+        ("snapshot none.duckdb copy.duckdb", "there is no database none.duckdb"),
+    ],
+)
+def test_errors_end_with_1_and_no_traceback(arguments: str, message: str) -> None:
+    done = call(*arguments.split())
+    assert 1 == done.exit_code
+    assert done.stderr.startswith("error: ")
+    assert message in words(done.stderr)
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.usefixtures("here")
+def test_error_has_its_place_and_leaves_nothing() -> None:
+    Path("app.cql").write_text(APPLICATION + "CREATE CONTINUOUS QUERY q AS SELECT kk FROM s [NOW];")
+    done = run()
+    assert 1 == done.exit_code
+    shown = re.search(r"^(LINE 9: .*)\n( *)\^$", done.stderr, re.MULTILINE)
+    assert shown
+    assert shown[1][len(shown[2]) :].startswith("kk")
+    Path("app.cql").write_text(APPLICATION)
+    assert 0 == run().exit_code
+
+
+def test_wrong_usage_ends_with_2() -> None:
+    assert 2 == call("run").exit_code
+    assert 2 == call("run", "app.cql", "--poll", "0").exit_code
+
+
+@pytest.mark.parametrize("command", ["run", "demo", "explain", "shell", "snapshot"])
+def test_help_has_an_example(command: str) -> None:
+    done = call(command, "--help")
+    assert 0 == done.exit_code
+    assert f"cqlduck {command}" in words(done.stdout.partition("For example:")[2])
+
+
+def test_version() -> None:
+    assert f"cqlduck {cqlduck.__version__}\n" == call("--version").stdout
+
+
+def test_core_commands_import_no_spark() -> None:
+    code = "import sys; sys.modules['pyspark'] = None; import cqlduck.cli, cqlduck.demo.run"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- explain, shell, snapshot ---------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_explain_of_an_application_and_of_a_database() -> None:
+    every = call("explain", "app.cql")
+    assert 0 == every.exit_code, every.output
+    assert ["counts", "fives"] == re.findall(r"^-- (\w+)$", every.stdout, re.MULTILINE)
+    one = call("explain", "app.cql", "counts")
+    assert "aggregate" in one.stdout
+    assert one.stdout.strip() in every.stdout
+    assert not Path("app.duckdb").exists()
+    run()
+    assert (
+        one.stdout.strip() == call("explain", "--database", "app.duckdb", "counts").stdout.strip()
+    )
+
+
+def test_explain_of_the_example() -> None:
+    example = Path(cqlduck.sql.__file__).parent / "examples" / "flights.cql"
+    done = call("explain", str(example))
+    assert 0 == done.exit_code, done.output
+    assert "-- bad_weather" in done.stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_shell_shows_the_answers_read_only() -> None:
+    pytest.importorskip("duckdb_cli")
+    batch(0, 1, 2)
+    run()
+    line = [*CQLDUCK, "shell", "app.duckdb", "-c"]
+    done = subprocess.run(
+        [*line, "FROM counts", "-c", "SELECT name FROM cql.queries"], capture_output=True, text=True
+    )
+    assert 0 == done.returncode, done.stderr
+    assert "fives" in done.stdout
+    done = subprocess.run([*line, "DROP VIEW counts"], capture_output=True, text=True)
+    assert 0 != done.returncode
+    assert "read-only" in done.stdout + done.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_shell_says_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    run()
+    monkeypatch.setattr(display.shutil, "which", lambda *_, **__: None)
+    done = call("shell", "app.duckdb")
+    assert 1 == done.exit_code
+    assert "the DuckDB shell is not installed\nhint: pip install duckdb-cli" in done.stderr
+
+
+@pytest.mark.usefixtures("here")
+def test_snapshot_opens_anywhere() -> None:
+    batch(0, 1, 2)
+    run()
+    done = call("snapshot", "app.duckdb", "copy.duckdb")
+    assert (0, "wrote copy.duckdb\n") == (done.exit_code, done.stdout)
+    with duckdb.connect("copy.duckdb", read_only=True) as con:
+        assert [(1, 1), (2, 1)] == con.execute("FROM counts ORDER BY k").fetchall()
+
+
+# --- signals --------------------------------------------------------------------------------------
+
+FOLLOW = ["run", "app.cql", "-d", "app.duckdb", "-z", "drop", "--follow", "--poll", "0.05"]
+
+
+@pytest.fixture
+def following(here: Path) -> Iterator[subprocess.Popen[str]]:
+    """`cqlduck run --follow`, once it follows; killed in the end."""
+    batch(0, 1)
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    child = subprocess.Popen(
+        [*CQLDUCK, *FOLLOW],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=here,
+    )
+    try:
+        assert child.stdout is not None
+        ready, _, _ = select.select([child.stdout], [], [], 60)
+        assert ready, "nothing was printed"
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def until(true: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_signal_closes_the_database(
+    following: subprocess.Popen[str], number: signal.Signals, code: int
+) -> None:
+    batch(1, 1, 2)
+    time.sleep(1)
+    following.send_signal(number)
+    out, error = following.communicate(timeout=30)
+    assert (code, "") == (following.returncode, error)
+    assert "counts (2 rows)" in out
+    assert not Path("app.duckdb.wal").exists()
+    assert [(1, 2), (2, 1)] == counts()
+
+
+def test_database_in_use(following: subprocess.Popen[str]) -> None:
+    until(lambda: Path("app.duckdb").exists())
+    for arguments in (["shell", "app.duckdb"], ["snapshot", "app.duckdb", "copy.duckdb"], FOLLOW):
+        done = call(*arguments)
+        assert 1 == done.exit_code
+        assert "app.duckdb is in use by another process" in done.stderr
+
+
+def test_kill_and_the_same_again(following: subprocess.Popen[str]) -> None:
+    batch(1, 1, 2)
+    time.sleep(0.5)
+    following.kill()
+    following.wait()
+    batch(2, 2)
+    done = run()
+    assert 0 == done.exit_code, done.output
+    assert [(1, 2), (2, 2)] == counts()
+
+
+def test_second_signal_interrupts() -> None:
+    with application.Stop() as stop:
+        assert (False, 0) == (bool(stop), stop.code)
+        signal.raise_signal(signal.SIGINT)
+        stop.wait(60)
+        assert (True, 130) == (bool(stop), stop.code)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+
+
+# --- the display ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_display_on_a_terminal() -> None:
+    batch(0, 1, 2, 5)
+    out = Console(file=io.StringIO(), force_terminal=True, width=100, height=30)
+    with cqlduck.connect(drop_zone="drop") as con:
+        con.execute(APPLICATION)
+        with display.Display(con, out) as shown:
+            shown.bars = lambda: [("day", 1, 2)]
+            con.follow()
+            shown._next_answers = 0
+            shown.update()
+            shown.warn(cqlduck.Error("something [bold]is[/bold] wrong"))
+    assert isinstance(out.file, io.StringIO)
+    text = out.file.getvalue()
+    for part in ("2013-01-01 00:59:59", "3 events", "1 of 2", "counts", "5 · 1", "[bold]is[/bold]"):
+        assert part in text
+
+
+@pytest.mark.usefixtures("here")
+def test_display_elsewhere_is_a_line_now_and_then() -> None:
+    out = Console(file=io.StringIO(), width=100)
+    with cqlduck.connect(drop_zone="drop") as con:
+        con.execute(APPLICATION)
+        with display.Display(con, out) as shown:
+            for _ in range(100):
+                shown.update()
+    assert isinstance(out.file, io.StringIO)
+    assert ["event time –, 0 events, 0 a second, 0 batches"] * 2 == out.file.getvalue().splitlines()

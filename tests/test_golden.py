@@ -1,0 +1,146 @@
+"""Golden SQL: what a query becomes, as text, one file an operator.
+
+A block of `golden/<operator>.sql` is a line `-- title:` that says the point, CQL, a line `----`,
+and all statements of a tick. The CQL is a query over the streams and relations of `CATALOG`; other
+statements may come before it. `pytest --update-golden` writes what is below the line.
+
+The text is for the reader; that it is right is shown elsewhere. But each statement is bound and run
+by DuckDB here, so a file cannot hold SQL that does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import cqlduck
+from cqlduck.rewrite import Compiled, parse_script
+from cqlduck.rewrite.plan import Plan, walk
+from cqlduck.rewrite.syntax import Sql
+
+FOLDER = Path(__file__).parent / "golden"
+FILES = sorted(path.stem for path in FOLDER.glob("*.sql"))
+TITLE, LINE = "-- title: ", "----"
+CATALOG = """
+    CREATE STREAM s (k INTEGER, v BIGINT, d DOUBLE);
+    CREATE STREAM t (k INTEGER, w BIGINT);
+    CREATE RELATION r (k INTEGER, name VARCHAR);
+"""
+NEVER = -9223372036854775808
+
+
+@dataclass
+class Block:
+    title: str
+    cql: str
+    sql: str
+
+    def __str__(self) -> str:
+        return f"{TITLE}{self.title}\n{self.cql}\n{LINE}\n{self.sql}\n"
+
+
+def read(name: str) -> list[Block]:
+    blocks: list[Block] = []
+    above = True
+    for line in (FOLDER / f"{name}.sql").read_text(encoding="utf-8").splitlines():
+        if line.startswith(TITLE):
+            blocks.append(Block(line.removeprefix(TITLE), "", ""))
+            above = True
+        elif line == LINE:
+            above = False
+        elif above:
+            blocks[-1].cql += f"{line}\n"
+        else:
+            blocks[-1].sql += f"{line}\n"
+    return [Block(b.title, b.cql.strip(), b.sql.strip()) for b in blocks]
+
+
+@pytest.fixture
+def con() -> Iterator[cqlduck.Connection]:
+    with cqlduck.connect() as connection:
+        connection.execute(CATALOG)
+        yield connection
+
+
+def register(con: cqlduck.Connection, cql: str) -> Compiled:
+    """Run the statements before the query, register the query as `q`, return what it became."""
+    *before, query = parse_script(cql)
+    assert isinstance(query, Sql)
+    if before:
+        con.execute(cql[: query.offset])
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {query.text}")
+    return con.engine.compiled["q"]
+
+
+def written(compiled: Compiled) -> str:
+    return "\n\n".join(
+        f"-- operator {step.operator}: {step.purpose}\n{step.sql};" for step in compiled.steps
+    )
+
+
+def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
+    """Let DuckDB explain and then run each statement, in the query's first tick over nothing."""
+    values = {"t0": -1, "t1": 0, "low": NEVER, "begin": 0, "since": NEVER}
+    database = con.engine.database
+    with con.engine.changing():
+        for step in compiled.steps:
+            taken = {name: values[name] for name in step.parameters}
+            database.execute(f"EXPLAIN {step.sql}", taken).fetchall()
+            database.execute(step.sql, taken).fetchall()
+
+
+def blocks() -> list[pytest.param]:
+    return [
+        pytest.param(name, place, id=f"{name}-{place}")
+        for name in FILES
+        for place in range(len(read(name)))
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_as_they_would_be_written(name: str, request: pytest.FixtureRequest) -> None:
+    found = read(name)
+    titles = [block.title for block in found]
+    if request.config.getoption("--update-golden"):
+        for block in found:
+            with cqlduck.connect() as connection:
+                connection.execute(CATALOG)
+                block.sql = written(register(connection, block.cql))
+        (FOLDER / f"{name}.sql").write_text("\n".join(map(str, found)), encoding="utf-8")
+    assert len(set(titles)) == len(titles)
+    assert "\n".join(map(str, found)) == (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "place"), blocks())
+def test_sql_is_the_golden_one_and_binds(con: cqlduck.Connection, name: str, place: int) -> None:
+    block = read(name)[place]
+    compiled = register(con, block.cql)
+    assert block.sql == written(compiled)
+    bind_and_run(con, compiled)
+
+
+@pytest.mark.parametrize(("name", "place"), blocks())
+def test_query_runs_over_elements(con: cqlduck.Connection, name: str, place: int) -> None:
+    register(con, read(name)[place].cql)
+    for at in range(4):
+        con.append("s", [(1, at, 0.5), (2, None, 1e300), (None, -at, None)], at=5 * at)
+        con.append("t", [(1, at), (2, None)], at=4 * at)
+        con.append("r", [(at % 2, "x"), (1, None)], at=3 * at)
+    con.retract("r", [(0, "x")], at=14)
+    con.advance(7)
+    con.advance(40)
+    (found,) = con.sql("SELECT state, error FROM cql.queries WHERE name = 'q'").fetchall()
+    assert ("active", None) == found
+
+
+def test_every_operator_is_in_a_file(con: cqlduck.Connection) -> None:
+    seen: set[str] = set()
+    for name in FILES:
+        for block in read(name):
+            seen |= {type(node).__name__ for node in walk(register(con, block.cql).plan)}
+            con.execute("DROP CONTINUOUS QUERY q")
+    assert {kind.__name__ for kind in get_args(Plan)} == seen
