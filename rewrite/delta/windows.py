@@ -265,7 +265,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
     return query.with_("arrivals", as_=fresh, copy=False)
 
 
-def _successor(node: RowWindow, keys: list[exp.Expr], distance: exp.Expr) -> exp.Expr:
+def _successor(node: RowWindow, keys: list[exp.Column], distance: exp.Expr) -> exp.Expr:
     """Return the timestamp of the row that is `distance` rows behind, or FOREVER."""
     row = exp.Window(
         this=exp.Lead(this=column(TS), offset=distance),
