@@ -52,10 +52,19 @@ SETTINGS = (
     "window_edge",
 )
 _DDL = re.compile(
-    r"\s*(DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
+    r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
+    r"|(WITH\b.*)?(INSERT(\s+OR\s+\w+)?|MERGE)\s+INTO\s+|TRUNCATE\s+(TABLE\s+)?|COPY\s+"
+    r"|UPDATE\s+|DELETE\s+FROM\s+)"
     r"(main\.)?(?P<name>\"[^\"]+\"|\w+)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
+_TRANSACTION = "each execute is a transaction of its own"
+_OURS = {
+    **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"), _TRANSACTION),
+    "USE": "name tables in full; the database of the connection stays the default",
+    "DETACH": "close the connection to let go of its database",
+    "SET TIMEZONE": "times are UTC; turn them with AT TIME ZONE where they are shown",
+}
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 
 
@@ -196,6 +205,7 @@ class Connection:
                 if name in engine.catalogue.inputs or name in engine.catalogue.queries:
                     dml.run(engine, statement, parameters)
                     return None
+                self._refuse_ours(statement.text)
                 return self._sql_statement(statement.text, parameters)
             case Sql():
                 return self._sql_statement(statement.text, parameters)
@@ -205,18 +215,10 @@ class Connection:
         self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None
     ) -> duckdb.DuckDBPyRelation | None:
         """Run a statement of DuckDB's own inside the change; return its rows, if it has any."""
-        words = text.split(None, 1)
-        if words and words[0].upper().rstrip(";") in (
-            "BEGIN",
-            "COMMIT",
-            "ROLLBACK",
-            "START",
-            "ABORT",
-        ):
-            raise NotSupportedError(
-                f"{words[0].upper()} is not supported",
-                hint="each execute is a transaction of its own",
-            )
+        word = re.match(r"\s*(SET\s+TimeZone|\w+)", text, re.IGNORECASE)
+        first = " ".join(word[1].upper().split()) if word else ""
+        if first in _OURS:
+            raise NotSupportedError(f"{first} is not supported here", hint=_OURS[first])
         if _reads(text):
             return self._kept(text, parameters)
         self._refuse_ours(text)
@@ -234,8 +236,9 @@ class Connection:
             if name in things:
                 kind = word or known.inputs[name].kind.upper()
                 raise CatalogError(
-                    f"{found['name']} is a {kind.lower()}, and this would change its view",
-                    hint=f"use DROP {kind} {found['name']}, or choose another name",
+                    f"{found['name']} is a {kind.lower()}; this statement is for tables and views",
+                    hint=f"change it with INSERT INTO {found['name']}, UPDATE or DELETE, without a "
+                    f"schema and WITH; remove it with DROP {kind}",
                 )
 
     def _kept(

@@ -53,11 +53,11 @@ def run(
     try:
         if whole:
             content = weighted_rows(thing.columns, relations.net_content(thing))
-            database.execute(f"CREATE OR REPLACE TEMP TABLE content_before AS {content}")
-            database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp.content_before")
+            database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+            database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
         database.execute(statement.text, parameters)
         database.execute(
-            f"CREATE OR REPLACE TEMP TABLE content_after AS SELECT {listed} FROM temp.{copy}"
+            f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM temp.{copy}"
         )
     finally:
         database.execute(f"DROP TABLE temp.{copy}")
@@ -71,14 +71,18 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
     else:
         stamp = f"{engine.next_instant(thing)}::BIGINT"
     if not whole:
-        queues.stage(engine.database, thing, "temp.content_after", thing.columns, stamp, "'+'")
+        queues.stage(engine.database, thing, "temp._cql_content_after", thing.columns, stamp, "'+'")
         return engine.accept(thing).taken
     listed = ", ".join(quoted(c.name) for c in thing.columns)
-    source = (
-        f"(SELECT {listed}, '-' AS _sign FROM (SELECT {listed} FROM temp.content_before EXCEPT ALL "
-        f"SELECT {listed} FROM temp.content_after) AS gone UNION ALL SELECT {listed}, '+' FROM "
-        f"(SELECT {listed} FROM temp.content_after EXCEPT ALL SELECT {listed} FROM "
-        "temp.content_before) AS come) AS difference"
+    before, after = "temp._cql_content_before", "temp._cql_content_after"
+    engine.database.execute(
+        f"CREATE OR REPLACE TEMP TABLE _cql_difference AS SELECT {listed}, '-' AS _cql_sign "
+        f"FROM (SELECT {listed} FROM {before} EXCEPT ALL SELECT {listed} FROM {after}) AS gone"
     )
-    queues.stage(engine.database, thing, source, thing.columns, stamp, "_sign")
+    engine.database.execute(
+        f"INSERT INTO temp._cql_difference SELECT {listed}, '+' FROM "
+        f"(SELECT {listed} FROM {after} EXCEPT ALL SELECT {listed} FROM {before}) AS come"
+    )
+    source = "temp._cql_difference"
+    queues.stage(engine.database, thing, source, thing.columns, stamp, "_cql_sign")
     return engine.accept(thing).taken

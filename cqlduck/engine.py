@@ -124,6 +124,7 @@ class Engine:
     changed: threading.Condition = field(default_factory=threading.Condition)
     _tails: dict[str, int] = field(default_factory=dict)
     _taken: int = 0
+    _registering: bool = False
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
@@ -147,6 +148,8 @@ class Engine:
             try:
                 with self.database.transaction():
                     yield
+                if outermost:
+                    self._registering = False
             except BaseException:
                 if outermost:
                     self._reload()
@@ -155,11 +158,9 @@ class Engine:
     def _reload(self) -> None:
         self.catalogue = catalog.load(self.database)
         self._tails.clear()
-        known = self.catalogue.queries
-        self.compiled = {name: c for name, c in self.compiled.items() if name in known}
-        for name, query in known.items():
-            if name not in self.compiled:
-                self.compiled[name] = self._compile(query.name, query.body)
+        if self._registering:
+            self._compile_all()
+            self._registering = False
 
     def _compile_all(self) -> None:
         self.compiled = {
@@ -236,11 +237,6 @@ class Engine:
                     self._time_of(thing)
                 if statement.bound is not None:
                     self._bound(thing, statement)
-                if thing.late == "AMEND":
-                    raise BindError(
-                        "LATE AMEND is not supported yet",
-                        hint="use KEEP, which stores late elements in cql.late",
-                    )
             else:
                 thing.primary_key = statement.primary_key
             catalog.create_input(self.database, thing)
@@ -352,6 +348,7 @@ class Engine:
             self.compiled[query.name.lower()] = compiled
 
     def _compile(self, name: str, body: str) -> Compiled:
+        self._registering = True
         view = _View(self, self.clock, self.catalogue.half_open, self._aggregates, self._volatile)
         return compile_query(name, body, view)
 
@@ -422,6 +419,7 @@ class Engine:
             )
 
     def _drop_query(self, query: Query) -> None:
+        self._registering = True
         answers.drop(self.database, query)
         for (table,) in self.database.rows(
             "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]

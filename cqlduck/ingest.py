@@ -27,6 +27,13 @@ CHUNK = 400
 """How many rows one INSERT of Python values has."""
 
 
+MOST = 2**62
+"""The greatest instant of integer time, so that windows beyond it can be counted."""
+
+FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""The moments that Python and people can write, in microseconds: the years 1 to 9999."""
+
+
 def raw_time(engine: Engine, moment: Any) -> int:
     """Return a moment as a raw time, and settle the kind of time if it is open.
 
@@ -45,6 +52,8 @@ def raw_time(engine: Engine, moment: Any) -> int:
     if hasattr(moment, "item") and not isinstance(moment, (int, str)):
         moment = moment.item() if not hasattr(moment, "to_pydatetime") else moment.to_pydatetime()
     if isinstance(moment, int):
+        if abs(moment) > MOST:
+            raise DataError(f"{moment} is out of range", hint=f"instants are at most {MOST}")
         engine.set_time("integer", f"the instant {moment}")
         return moment
     if isinstance(moment, (datetime.datetime, datetime.date, str)):
@@ -57,6 +66,8 @@ def raw_time(engine: Engine, moment: Any) -> int:
             ) from error
         if raw is None:
             raise DataError(f"{shown!r} is no instant", hint="write it as '2013-01-01 12:00'")
+        if not FIRST <= raw <= LAST:
+            raise DataError(f"{shown!r} is out of range", hint="the years are 1 to 9999")
         engine.set_time("wall", f"the instant {shown}")
         return int(raw)
     raise DataError(
@@ -106,13 +117,14 @@ def _load(engine: Engine, thing: Input, data: Any) -> list[str] | None:
             raise DataError(f"the data for {thing.name} cannot be read: {error}") from error
     if isinstance(data, pa.Table):
         connection = engine.database.connection
-        connection.register("incoming_data", data)
+        connection.register("_cql_incoming_data", data)
         try:
             engine.database.execute(
-                "CREATE OR REPLACE TEMP TABLE incoming_rows AS SELECT * FROM incoming_data"
+                "CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS "
+                "SELECT * FROM _cql_incoming_data"
             )
         finally:
-            connection.unregister("incoming_data")
+            connection.unregister("_cql_incoming_data")
         return list(data.column_names)
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
         raise DataError(
@@ -151,14 +163,15 @@ def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> list[str] | None
         kinds = [known.get(name.lower(), stamp if name == "_ts" else "VARCHAR") for name in names]
     database = engine.database
     columns = ", ".join(f"{quoted(n)} {k}" for n, k in zip(shown, kinds, strict=True))
-    database.execute(f"CREATE OR REPLACE TEMP TABLE incoming_rows ({columns})")
+    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows ({columns})")
     marks = "(" + ", ".join("?" for _ in shown) + ")"
     for start in range(0, len(listed), CHUNK):
         part = listed[start : start + CHUNK]
         values = [_value(v) for row in part for v in row]
         try:
             database.execute(
-                f"INSERT INTO temp.incoming_rows VALUES {', '.join([marks] * len(part))}", values
+                f"INSERT INTO temp._cql_incoming_rows VALUES {', '.join([marks] * len(part))}",
+                values,
             )
         except duckdb.Error as error:
             raise DataError(
@@ -207,7 +220,7 @@ def _matched(thing: Input, names: list[str] | None) -> tuple[Column, ...]:
 
 def _stamp(engine: Engine, thing: Input, names: list[str] | None, at: Any) -> tuple[str, str]:
     """Return what to read the rows from, and the raw time of each as SQL over it."""
-    rows = "temp.incoming_rows"
+    rows = "temp._cql_incoming_rows"
     if thing.timestamp_by is not None:
         if at is not None:
             raise DataError(
@@ -235,22 +248,25 @@ def _stamp(engine: Engine, thing: Input, names: list[str] | None, at: Any) -> tu
             hint="at is one instant, or one for each row",
         )
     connection = engine.database.connection
-    connection.register("incoming_at", pa.table({"_raw": pa.array(raws, pa.int64())}))
+    connection.register("_cql_incoming_at", pa.table({"_cql_raw": pa.array(raws, pa.int64())}))
     try:
         engine.database.execute(
-            "CREATE OR REPLACE TEMP TABLE incoming_at_rows AS SELECT * FROM incoming_at"
+            "CREATE OR REPLACE TEMP TABLE _cql_incoming_at_rows AS SELECT * FROM _cql_incoming_at"
         )
     finally:
-        connection.unregister("incoming_at")
-    return f"{rows} POSITIONAL JOIN temp.incoming_at_rows", "_raw"
+        connection.unregister("_cql_incoming_at")
+    at_rows = "(SELECT * FROM temp._cql_incoming_at_rows) AS instants"
+    return f"(SELECT * FROM {rows}) AS given POSITIONAL JOIN {at_rows}", "_cql_raw"
 
 
 def _stamp_column(engine: Engine) -> str:
     """Return the raw time of the data's own `_ts`; its type tells the kind of time."""
     database = engine.database
-    kind = database.rows("DESCRIBE SELECT _ts FROM temp.incoming_rows")[0][1]
+    kind = database.rows("DESCRIBE SELECT _ts FROM temp._cql_incoming_rows")[0][1]
     if kind == "VARCHAR":
-        sample = database.value("SELECT _ts FROM temp.incoming_rows WHERE _ts IS NOT NULL LIMIT 1")
+        sample = database.value(
+            "SELECT _ts FROM temp._cql_incoming_rows WHERE _ts IS NOT NULL LIMIT 1"
+        )
         if sample is not None and sample.lstrip("-").isdigit():
             engine.set_time("integer", "the column _ts")
             return "CAST(_ts AS BIGINT)"

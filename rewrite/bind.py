@@ -42,7 +42,13 @@ from cqlduck.rewrite.plan import (
     is_stream,
     needs_now,
 )
-from cqlduck.rewrite.queries import QuerySyntax, WindowSyntax, place_of, take_operator
+from cqlduck.rewrite.queries import (
+    QuerySyntax,
+    WindowSyntax,
+    place_of,
+    take_operator,
+    unwrapped,
+)
 from cqlduck.rewrite.scope import (
     Item,
     NoRule,
@@ -123,8 +129,9 @@ class Binder:
     # -- queries ------------------------------------------------------------------------------
 
     def _query(self, tree: exp.Expr, ctes: Ctes) -> Plan:
-        while isinstance(tree, (exp.Subquery, exp.Paren)):
-            tree = tree.this
+        inner = unwrapped(tree)
+        assert inner is not None
+        tree = inner
         ctes = self._with(tree, ctes)
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes)
@@ -261,22 +268,27 @@ class Binder:
                 hint="a continuous query selects FROM a stream or relation",
                 offset=place_of(tree),
             )
+        conditions = self.item(clause.this, scope, ctes)
+        joins = [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]
+        return conditions + self._joins(joins, scope, ctes)
+
+    def _joins(self, joins: list[exp.Join], scope: Scope, ctes: Ctes) -> list[exp.Expr]:
+        """Bind joined items one after the other; return their conditions."""
         conditions: list[exp.Expr] = []
-        self.item(clause.this, scope, ctes)
-        for join in [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]:
+        for join in joins:
             self._refuse_join(join)
             left = len(scope.items)
-            self.item(join.this, scope, ctes)
-            item = scope.items[left]
+            conditions += self.item(join.this, scope, ctes)
             using = [name.name for name in join.args.get("using") or []]
             if join.args.get("method") == "NATURAL":
-                using = [public for public, _ in item.names if self._on_left(scope, public)]
+                right = [public for item in scope.items[left:] for public, _ in item.names]
+                using = [public for public in right if _found(scope.items[:left], public)]
                 if not using:
                     raise BindError(
                         "NATURAL JOIN finds no common column", offset=place_of(join.this)
                     )
             for name in using:
-                conditions.append(self._using(scope, item, name, join))
+                conditions.append(self._using(scope, left, name, join))
             if join.args.get("on") is not None:
                 self._no_aggregate(join.args["on"], "ON")
                 conditions += list(_conjuncts(resolve(join.args["on"], scope)))
@@ -288,32 +300,32 @@ class Binder:
         if kind not in ("", "INNER", "CROSS", "NATURAL", "NATURAL INNER"):
             raise NoRule(f"{kind} JOIN", offset=place_of(join.this))
 
-    def _on_left(self, scope: Scope, name: str) -> bool:
-        return any(item.find(name) is not None for item in scope.items[:-1])
-
-    def _using(self, scope: Scope, item: Item, name: str, join: exp.Join) -> exp.Expr:
-        right = item.find(name)
-        lefts = [found for known in scope.items[:-1] if (found := known.find(name)) is not None]
-        if right is None or not lefts:
+    def _using(self, scope: Scope, left: int, name: str, join: exp.Join) -> exp.Expr:
+        """Merge a column of the items before `left` with that of the items from there on."""
+        lefts, rights = _found(scope.items[:left], name), _found(scope.items[left:], name)
+        if not lefts or not rights:
             raise BindError(
                 f"USING names {name}, which is no column of both sides", offset=place_of(join)
             )
         merged = scope.merged.setdefault(name.lower(), [lefts[0]])
-        merged.append(right)
-        scope.hidden.add(right.name)
-        return exp.EQ(this=column(merged[0].name), expression=column(right.name))
+        merged += rights
+        scope.hidden |= {right.name for right in rights}
+        return exp.EQ(this=column(merged[0].name), expression=column(rights[0].name))
 
-    def item(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> None:
-        """Bind one item of a FROM clause and add it to the scope."""
+    def item(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
+        """Bind one item of a FROM clause, add it to the scope, and return conditions inside it."""
         while isinstance(tree, exp.Paren):
             tree = tree.this
+        if tree.args.get("sample") or tree.args.get("pivots"):
+            raise NotSupportedError(
+                "SAMPLE and PIVOT on an item of FROM are not supported",
+                hint="leave the clause out",
+                offset=place_of(tree),
+            )
         if isinstance(tree, exp.Table):
             self._table(tree, scope, ctes)
         elif isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Table):
-            inner = tree.this.copy()
-            if tree.args.get("alias"):
-                inner.set("alias", tree.args["alias"].copy())
-            self._table(inner, scope, ctes)
+            return self._parenthesized(tree, scope, ctes)
         elif isinstance(tree, exp.Subquery):
             alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
             self._derived(tree, alias, tree.this, scope, ctes)
@@ -323,6 +335,25 @@ class Binder:
             raise NotSupportedError(
                 f"{tree.key.upper()} in FROM is not supported", offset=place_of(tree)
             )
+        return []
+
+    def _parenthesized(self, tree: exp.Subquery, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
+        """Bind `(s)`, `(s JOIN r …)`, or `(s JOIN r …) AS x`, which hides the names inside it."""
+        inner = tree.this.copy()
+        joins = inner.args.get("joins") or []
+        inner.set("joins", None)
+        if not joins:
+            if tree.args.get("alias"):
+                inner.set("alias", tree.args["alias"].copy())
+            self._table(inner, scope, ctes)
+            return []
+        if not tree.alias:
+            self._table(inner, scope, ctes)
+            return self._joins(joins, scope, ctes)
+        joined = exp.select("*").from_(inner)
+        joined.set("joins", joins)
+        self._derived(tree, tree.alias, joined, scope, ctes)
+        return []
 
     def _table(self, tree: exp.Table, scope: Scope, ctes: Ctes) -> None:
         place = tree.this.meta.get("start") if isinstance(tree.this, exp.Identifier) else None
@@ -332,8 +363,13 @@ class Binder:
                 hint="load it into a relation: CREATE RELATION … FROM",
                 offset=place_of(tree),
             )
-        if tree.args.get("sample") or tree.args.get("pivots"):
-            raise NotSupportedError("SAMPLE and PIVOT are not supported", offset=place)
+        for part in ("version", "when", "ordinality", "changes", "only", "hints"):
+            if tree.args.get(part):
+                raise NotSupportedError(
+                    f"{part.upper()} after a table is not supported",
+                    hint="leave the clause out",
+                    offset=place,
+                )
         name = tree.name
         if not tree.args.get("db") and name.lower() in ctes:
             cte = ctes[name.lower()]
@@ -896,6 +932,10 @@ class _Grouping:
         name = self._below(argument, f"argument{len(self.below)}")
         made = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}
         return function, made[function](this=column(name)), name
+
+
+def _found(items: Sequence[Item], name: str) -> list[Column]:
+    return [known for item in items if (known := item.find(name)) is not None]
 
 
 def _is_blind(call: exp.Expr) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.errors import Error
+from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import explain
+from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import Rules, Statement, Synopsis
 from cqlduck.rewrite.plan import (
@@ -21,7 +22,7 @@ from cqlduck.rewrite.plan import (
     only_inserts,
     walk,
 )
-from cqlduck.rewrite.queries import parse_query
+from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.syntax import RESERVED
 from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_table
@@ -171,8 +172,6 @@ def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[Operat
 
 
 def _check_columns(plan: Plan) -> None:
-    from cqlduck.errors import BindError
-
     for known in plan.columns:
         if known.name.lower() in RESERVED:
             raise BindError(
@@ -195,12 +194,14 @@ def _order(order: exp.Order, plan: Plan, catalog: Catalog) -> str:
     Raises:
         NotSupportedError: It names what the answer does not have.
     """
-    from cqlduck.errors import NotSupportedError
-    from cqlduck.rewrite.queries import place_of
-
     known = {c.name.lower() for c in plan.columns}
-    del catalog
     copy = order.copy()
+    if any(True for _ in aggregate_calls(copy, catalog.aggregates)):
+        raise NotSupportedError(
+            "ORDER BY an aggregate, which is no column of the answer",
+            hint="select the aggregate too, and order by its name",
+            offset=place_of(order),
+        )
     for node in copy.find_all(exp.Column):
         if node.name.lower() not in known:
             raise NotSupportedError(

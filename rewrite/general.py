@@ -104,6 +104,8 @@ class _Build:
             table.name.lower() in own for table in node.find_all(exp.Table)
         ):
             return None
+        if isinstance(node, exp.Subquery) and not node.alias and node.this.args.get("joins"):
+            return None
         scope = Scope(volatile=self.binder.catalog.volatile)
         try:
             self.binder.item(node.copy(), scope, self.ctes)

@@ -25,6 +25,7 @@ from cqlduck.rewrite.time import Duration
 OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
 _MARK = "\x00cql:"
+_BEFORE_ITEM = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
 _EXPRESSION_CLAUSES = {
     TokenType.WHERE,
     TokenType.GROUP_BY,
@@ -132,6 +133,23 @@ def place_of(node: exp.Expr) -> int | None:
     return min(places) if places else None
 
 
+def unwrapped(tree: exp.Expr | None) -> exp.Expr | None:
+    """Return a query without the parentheses around it; clauses behind them stay in force."""
+    while isinstance(tree, exp.Paren) or (isinstance(tree, exp.Subquery) and not tree.alias):
+        clauses = {
+            part: tree.args[part]
+            for part in ("with_", "order", "limit", "offset", "sample", "pivots")
+            if tree.args.get(part)
+        }
+        if clauses:
+            around = exp.select("*").from_(exp.Subquery(this=tree.this))
+            for part, clause in clauses.items():
+                around.set(part, clause)
+            return around
+        tree = tree.this
+    return tree
+
+
 def _parse(text: str, tokens: list[Token]) -> exp.Query:
     if not tokens:
         raise ParseError("the query is empty", text=text, offset=0)
@@ -156,8 +174,7 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
     except RecursionError as error:
         raise ParseError("the query is nested too deeply", text=text, offset=0) from error
     tree = trees[0] if len(trees) == 1 else None
-    while isinstance(tree, exp.Subquery) and not tree.alias:
-        tree = tree.this
+    tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
         raise ParseError(
             "a continuous query is a SELECT",
@@ -298,11 +315,7 @@ def _windows(scan: _Scan) -> None:
             continue
         _sampling(scan, level, place)
         if kind == TokenType.L_PAREN:
-            called = place > 0 and tokens[place - 1].token_type in (
-                TokenType.VAR,
-                TokenType.IDENTIFIER,
-                TokenType.UNNEST,
-            )
+            called = place > 0 and tokens[place - 1].token_type not in _BEFORE_ITEM
             levels.append(_Level("from" if level.clause == "from" and not called else ""))
         elif kind == TokenType.R_PAREN:
             if len(levels) > 1:
@@ -444,7 +457,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
 def _count(reader: Reader, word: str) -> int:
     at = reader.offset
     number = reader.word()
-    if not number.isdigit() or int(number) < 1:
+    if not number.isdigit() or not 1 <= int(number) < 2**31:
         raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
             reader.text, at
         )

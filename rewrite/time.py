@@ -32,6 +32,9 @@ MICROSECONDS: dict[str, int] = {
 }
 """Microseconds in each fixed unit; plurals are read too."""
 
+MOST = 2**62
+"""The longest duration, in instants."""
+
 UNFIXED = {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"}
 
 
@@ -79,7 +82,7 @@ class Clock:
         """Return a duration as a whole number of instants, rounded down.
 
         Raises:
-            BindError: A bare number on wall-clock time.
+            BindError: A bare number on wall-clock time, or more than can be counted.
         """
         if duration.instants is not None:
             if self.kind == "wall":
@@ -87,10 +90,14 @@ class Clock:
                     "a bare number is no duration on wall-clock time",
                     hint="write a unit, as in RANGE 30 SECONDS",
                 )
-            return int(duration.instants // 1)
-        assert duration.microseconds is not None
-        unit = self.instant if self.kind == "integer" else self.granularity
-        return int(duration.microseconds // unit)
+            count = int(duration.instants // 1)
+        else:
+            assert duration.microseconds is not None
+            unit = self.instant if self.kind == "integer" else self.granularity
+            count = int(duration.microseconds // unit)
+        if count > MOST:
+            raise BindError("this duration is too long", hint="write UNBOUNDED")
+        return count
 
 
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
@@ -127,8 +134,10 @@ def parse_duration(text: str, offset: int | None = None) -> Duration:
                 raise ParseError(f"a number without a unit in {text.strip()}")
             bare = number
         else:
-            singular = unit[:-1] if unit.endswith("S") and unit[:-1] in MICROSECONDS else unit
-            if singular in UNFIXED or singular.rstrip("S") in UNFIXED:
+            singular = unit
+            if unit not in MICROSECONDS and unit.endswith("S"):
+                singular = unit[:-1]
+            if singular in UNFIXED or unit in UNFIXED or singular == "CENTURIE":
                 raise ParseError(
                     f"{unit} has no fixed length",
                     hint="use DAYS, HOURS, MINUTES, SECONDS or smaller units",

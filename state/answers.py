@@ -102,13 +102,13 @@ def _keep_answer(database: Database, clock: Clock, query: Query) -> None:
     changes = f"cql_state.{quoted(query.changes)}"
     since = "" if query.answer_instant is None else f" WHERE _ts > {query.answer_instant}"
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE net_answer AS SELECT {listed}, "
+        f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS SELECT {listed}, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight FROM (SELECT {listed}, _weight FROM {answer} "
         f"UNION ALL SELECT {listed}, _weight FROM {changes}{since}) AS elements "
         f"GROUP BY {listed} HAVING sum(_weight) <> 0"
     )
     database.execute(f"DELETE FROM {answer}")
-    database.execute(f"INSERT INTO {answer} SELECT * FROM temp.net_answer")
+    database.execute(f"INSERT INTO {answer} SELECT * FROM temp._cql_net_answer")
     query.answer_instant = query.frontier
     view(database, clock, query)
 
@@ -121,12 +121,13 @@ def forget_history(database: Database, clock: Clock, query: Query, until: int) -
         if query.answer_instant is None or query.answer_instant < until:
             _keep_answer(database, clock, query)
         database.execute(
-            f"CREATE OR REPLACE TEMP TABLE net_answer AS SELECT {listed}, {until}::BIGINT AS _ts, "
-            f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {changes} WHERE _ts <= {until} "
+            f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS "
+            f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
+            f"FROM {changes} WHERE _ts <= {until} "
             f"GROUP BY {listed} HAVING sum(_weight) <> 0"
         )
         database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
-        database.execute(f"INSERT INTO {changes} SELECT * FROM temp.net_answer")
+        database.execute(f"INSERT INTO {changes} SELECT * FROM temp._cql_net_answer")
     else:
         database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
     query.history_from = until

@@ -102,7 +102,8 @@ def stage(
     listed.append(f"{stamp} AS _ts")
     if thing.kind == "relation":
         listed.append(f"{operation or chr(39) + '+' + chr(39)} AS _op")
-    sql = f"CREATE OR REPLACE TEMP TABLE incoming AS SELECT {', '.join(listed)} FROM {source}"
+    listed.append("row_number() OVER () - 1 AS _cql_row")
+    sql = f"CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT {', '.join(listed)} FROM {source}"
     try:
         database.execute(sql)
     except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
@@ -111,13 +112,7 @@ def stage(
             f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
             hint=f"its columns are {typed(thing.columns)}",
         ) from error
-    return int(database.value("SELECT count(*) FROM temp.incoming"))
-
-
-def _row(database: Database) -> str:
-    """Return the position of a staged row as SQL: `rowid` begins anywhere in a transaction."""
-    first = database.value("SELECT min(rowid) FROM temp.incoming")
-    return f"(rowid - {first or 0})"
+    return int(database.value("SELECT count(*) FROM temp._cql_incoming"))
 
 
 def accept(database: Database, clock: Clock, thing: Input, *, late: str | None = None) -> Taken:
@@ -143,21 +138,20 @@ def accept(database: Database, clock: Clock, thing: Input, *, late: str | None =
         _refuse_operations(database, thing)
     instant = instant_sql(clock, "_ts")
     lowest, highest, last, count = database.rows(
-        f"SELECT min({instant}), max({instant}), max(_ts), count(*) FROM temp.incoming"
+        f"SELECT min({instant}), max({instant}), max(_ts), count(*) FROM temp._cql_incoming"
     )[0]
     if not count:
         return Taken(0, dropped)
     listed = ", ".join(quoted(c.name) for c in thing.columns)
-    row = _row(database)
     if thing.kind == "stream":
         database.execute(
             f"INSERT INTO cql_state.{quoted(thing.table)} "
-            f"SELECT {listed}, {instant}, {row} + {thing.next_seq} FROM temp.incoming"
+            f"SELECT {listed}, {instant}, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
         )
     else:
         database.execute(
             f"INSERT INTO cql_state.{quoted(thing.pending)} "
-            f"SELECT {listed}, {instant}, _op, {row} + {thing.next_seq} FROM temp.incoming"
+            f"SELECT {listed}, {instant}, _op, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
         )
     thing.next_seq += count
     thing.first_instant = _least(thing.first_instant, lowest)
@@ -174,7 +168,7 @@ def _refuse_unstamped(database: Database, thing: Input) -> None:
     rows = [
         r
         for (r,) in database.rows(
-            f"SELECT {_row(database)} FROM temp.incoming WHERE _ts IS NULL ORDER BY 1 LIMIT 1"
+            "SELECT _cql_row FROM temp._cql_incoming WHERE _ts IS NULL ORDER BY 1 LIMIT 1"
         )
     ]
     if rows:
@@ -187,7 +181,7 @@ def _refuse_unstamped(database: Database, thing: Input) -> None:
 def _refuse_operations(database: Database, thing: Input) -> None:
     allowed = "('+', '-', 'u')" if thing.primary_key else "('+', '-')"
     row = database.rows(
-        f"SELECT {_row(database)}, _op FROM temp.incoming "
+        f"SELECT _cql_row, _op FROM temp._cql_incoming "
         f"WHERE _op IS NULL OR _op NOT IN {allowed} ORDER BY 1 LIMIT 1"
     )
     if row:
@@ -198,12 +192,12 @@ def _refuse_operations(database: Database, thing: Input) -> None:
 
 
 def _late_condition(clock: Clock, thing: Input) -> str | None:
-    """Return what makes a staged row late, as SQL over `rowid` and `_ts`, or None."""
+    """Return what makes a staged row late, as SQL over `_cql_row` and `_ts`, or None."""
     heartbeat = "NULL" if thing.heartbeat is None else str(thing.heartbeat)
     instant = instant_sql(clock, "_ts")
     if thing.kind == "relation":
         return None if thing.heartbeat is None else f"{instant} <= {heartbeat}"
-    ahead = "max(_ts) OVER (ORDER BY rowid ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    ahead = "max(_ts) OVER (ORDER BY _cql_row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     granule = clock.granularity if clock.kind == "wall" else 1
     raw = f"({ahead} - {thing.bound})"
     implied = f"(({raw}) - ((({raw}) % {granule}) + {granule}) % {granule}) // {granule} - 1"
@@ -213,17 +207,17 @@ def _late_condition(clock: Clock, thing: Input) -> str | None:
 def _judge(database: Database, clock: Clock, thing: Input, condition: str, policy: str) -> int:
     """Apply the policy for late elements; return how many there were."""
     late = (
-        "CREATE OR REPLACE TEMP TABLE late_rows AS SELECT row_id FROM "
-        f"(SELECT {_row(database)} AS row_id, {condition} AS late "
-        "FROM temp.incoming) AS judged WHERE late"
+        "CREATE OR REPLACE TEMP TABLE _cql_late_rows AS SELECT row_id FROM "
+        f"(SELECT _cql_row AS row_id, {condition} AS late "
+        "FROM temp._cql_incoming) AS judged WHERE late"
     )
     database.execute(late)
-    rows = [r for (r,) in database.rows("SELECT row_id FROM temp.late_rows ORDER BY row_id")]
+    rows = [r for (r,) in database.rows("SELECT row_id FROM temp._cql_late_rows ORDER BY row_id")]
     if not rows:
         return 0
     if policy == "REJECT":
         shown = ", ".join(map(str, rows[:SHOWN])) + (", …" if len(rows) > SHOWN else "")
-        ts = database.value(f"SELECT _ts FROM temp.incoming WHERE {_row(database)} = ?", [rows[0]])
+        ts = database.value("SELECT _ts FROM temp._cql_incoming WHERE _cql_row = ?", [rows[0]])
         edge = shown_instant(clock, thing.heartbeat)
         raise LateError(
             f"{len(rows)} of the rows for {thing.name} are late: rows {shown} "
@@ -232,25 +226,25 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
             hint="send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP or KEEP; "
             "nothing was taken",
         )
-    instant, row = instant_sql(clock, "_ts"), _row(database)
+    instant = instant_sql(clock, "_ts")
     element = "NULL"
     if policy == "KEEP":
         listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
         element = f"CAST(struct_pack({listed}) AS VARCHAR)"
         database.execute(
             f"INSERT INTO cql_state.late SELECT ?, {instant}, 'late', 1, {element} "
-            f"FROM temp.incoming WHERE {row} IN (SELECT row_id FROM temp.late_rows)",
+            f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
             [thing.name],
         )
     else:
         database.execute(
             f"INSERT INTO cql_state.late SELECT ?, max({instant}), 'late, dropped', count(*), NULL "
-            f"FROM temp.incoming WHERE {row} IN (SELECT row_id FROM temp.late_rows)",
+            f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
             [thing.name],
         )
     database.execute(
-        "CREATE OR REPLACE TEMP TABLE incoming AS SELECT * FROM temp.incoming "
-        f"WHERE {row} NOT IN (SELECT row_id FROM temp.late_rows) ORDER BY rowid"
+        "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming "
+        "WHERE _cql_row NOT IN (SELECT row_id FROM temp._cql_late_rows) ORDER BY _cql_row"
     )
     return len(rows)
 

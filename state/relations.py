@@ -36,13 +36,13 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     else:
         listed = ", ".join(quoted(c.name) for c in thing.columns)
         database.execute(
-            f"CREATE OR REPLACE TEMP TABLE resolved AS SELECT {listed}, _ts, "
+            f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, "
             f"CAST(count(*) AS BIGINT) AS _weight FROM {queue} WHERE _ts <= $until "
             f"GROUP BY {listed}, _ts",
             {"until": until},
         )
     database.execute(
-        f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM temp.resolved ORDER BY _ts"
+        f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM temp._cql_resolved ORDER BY _ts"
     )
     database.execute(f"DELETE FROM {queue} WHERE _ts <= ?", [until])
     return int(found[0])
@@ -56,7 +56,7 @@ def _deletions(database: Database, thing: Input, until: int, strict: bool) -> No
     queue, store = (f"cql_state.{quoted(t)}" for t in (thing.pending, thing.table))
     database.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE judged AS
+        CREATE OR REPLACE TEMP TABLE _cql_judged AS
         WITH fresh AS (
             SELECT {listed}, _ts,
                 CAST(sum(CASE WHEN _op = '-' THEN -1 ELSE 1 END) AS BIGINT) AS _cql_d
@@ -85,13 +85,13 @@ def _deletions(database: Database, thing: Input, until: int, strict: bool) -> No
     )
     pairs = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
     bad = (
-        f"SELECT _ts, -_cql_missing, CAST(struct_pack({pairs}) AS VARCHAR) FROM temp.judged "
+        f"SELECT _ts, -_cql_missing, CAST(struct_pack({pairs}) AS VARCHAR) FROM temp._cql_judged "
         "WHERE _cql_missing < 0"
     )
     _record(database, thing, bad, "retracts what is not there", strict)
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE resolved AS SELECT {listed}, _ts, "
-        "CAST(_cql_d - _cql_missing AS BIGINT) AS _weight FROM temp.judged "
+        f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, "
+        "CAST(_cql_d - _cql_missing AS BIGINT) AS _weight FROM temp._cql_judged "
         "WHERE _ts IS NOT NULL AND _cql_d - _cql_missing <> 0"
     )
 
@@ -163,14 +163,14 @@ def _upserts(database: Database, thing: Input, until: int, strict: bool) -> None
             [thing.name, instant, reason, n, element],
         )
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE resolved AS SELECT {listed}, _ts, _weight "
+        f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, _weight "
         f"FROM {store} WHERE false"
     )
     marks = ", ".join("?" for _ in range(width + 2))
     for start in range(0, len(written), 500):
         part = written[start : start + 500]
         database.execute(
-            f"INSERT INTO temp.resolved VALUES {', '.join(f'({marks})' for _ in part)}",
+            f"INSERT INTO temp._cql_resolved VALUES {', '.join(f'({marks})' for _ in part)}",
             [value for row in part for value in row],
         )
 

@@ -52,9 +52,9 @@ def compact(database: Database, table: str, columns: list[str], until: int) -> N
     listed = ", ".join(quoted(name) for name in columns)
     name = f"cql_state.{quoted(table)}"
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE net_log AS SELECT {listed}, {until}::BIGINT AS _ts, "
+        f"CREATE OR REPLACE TEMP TABLE _cql_net_log AS SELECT {listed}, {until}::BIGINT AS _ts, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {name} WHERE _ts <= {until} "
         f"GROUP BY {listed} HAVING sum(_weight) <> 0"
     )
     database.execute(f"DELETE FROM {name} WHERE _ts <= {until}")
-    database.execute(f"INSERT INTO {name} SELECT * FROM temp.net_log")
+    database.execute(f"INSERT INTO {name} SELECT * FROM temp._cql_net_log")

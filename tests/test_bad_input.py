@@ -73,6 +73,7 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a FROM r ¦[ROWS 5]", cqlduck.BindError, ["r", "relation", "stream"]),
         ("SELECT a FROM s [ROWS 5] ¦[NOW]", cqlduck.Error, ["window"]),
         ("SELECT a FROM s [ROWS ¦0]", cqlduck.ParseError, ["ROWS"]),
+        ("SELECT a FROM s [ROWS ¦99999999999999999999]", cqlduck.ParseError, ["ROWS"]),
         ("SELECT a FROM s [ROWS ¦1.5]", cqlduck.ParseError, ["ROWS"]),
         ("SELECT a FROM s [RANGE ¦1 MONTH]", cqlduck.ParseError, ["MONTH", "DAYS"]),
         ("SELECT a FROM s [RANGE ¦5 PARSECS]", cqlduck.ParseError, ["PARSECS"]),
@@ -320,6 +321,21 @@ def test_instants_that_are_none(con: cqlduck.Connection, at: Any, words: list[st
     assert error.hint
     # The kind of time is still open.
     con.append("u", [(1,), (2,)], at="2013-01-01")
+
+
+@pytest.mark.parametrize("moment", ["290000-01-01", "infinity", 2**63, -(2**63) - 1])
+def test_moments_beyond_all_instants(con: cqlduck.Connection, moment: Any) -> None:
+    con.execute(INPUTS)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM u")
+    for call in (
+        lambda: con.advance(moment),
+        lambda: con.heartbeat("u", moment),
+        lambda: con.append("u", [(1,)], at=moment),
+        lambda: con.append("u", [(1,)], at=[moment]),
+    ):
+        refused(cqlduck.DataError, call)
+    # No heartbeat has moved.
+    con.append("u", [(1,)], at=1 if isinstance(moment, int) else "2013-01-01")
 
 
 def test_a_row_without_a_timestamp(con: cqlduck.Connection) -> None:

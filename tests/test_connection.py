@@ -1289,6 +1289,51 @@ def test_names_do_not_differ_by_case(con: cqlduck.Connection) -> None:
     assert [(1, 2)] == con.sql('FROM "Q q"').fetchall()
 
 
+def test_columns_called_as_anything_inside(anywhere: cqlduck.Connection) -> None:
+    con = anywhere
+    columns = "rowid INTEGER, row_id INTEGER, _raw INTEGER, _sign INTEGER, _seq INTEGER, n INTEGER"
+    con.execute(f"""
+        CREATE STREAM s ({columns}) LATE KEEP;
+        CREATE RELATION r ({columns});
+        CREATE CONTINUOUS QUERY q AS SELECT * FROM s [ROWS 1];
+        CREATE CONTINUOUS QUERY p AS SELECT * FROM r;
+    """)
+    first, second = (9, 8, 7, 6, 5, 4), (2, 2, 2, 2, 2, 2)
+    con.append("s", [first, second, first], at=[3, 3, 1])
+    con.append("r", [first, second], at=[3, 3])
+    con.advance(3)
+    assert [(*second, 3, 1)] == elements(con, "q")
+    assert [("s", "1", 1)] == con.sql("SELECT input, instant, occurrences FROM cql.late").fetchall()
+    con.execute("UPDATE r SET _sign = 1 WHERE rowid = 9")
+    con.execute("DELETE FROM r WHERE rowid = 2")
+    con.advance(4)
+    assert [(9, 8, 7, 1, 5, 4)] == con.table("p").fetchall()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "incoming", "incoming_rows", "incoming_data", "late_rows", "content_before",
+        "content_after", "resolved", "judged", "result", "temp", "main", "cql", "cql_state",
+        "cqlduck", "memory", "select", "a.b", 'a"b', "s'",
+    ],
+)  # fmt: skip
+def test_inputs_called_as_anything_inside(con: cqlduck.Connection, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    con.execute(f"CREATE RELATION {quoted} (a INTEGER)")
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT a FROM {quoted}")
+    con.append(name, [(1,), (2,)], at=1)
+    con.execute(f"INSERT INTO {quoted} VALUES (3)")
+    con.retract(name, [(2,)], at=1)
+    con.advance(1)
+    assert [(1, 1, 1), (3, 1, 1)] == elements(con, "q")
+    con.execute(f"UPDATE {quoted} SET a = a + 10 WHERE a = 3")
+    con.execute(f"DELETE FROM {quoted} WHERE a = 1")
+    con.advance(2)
+    assert [(13,)] == con.table("q").fetchall()
+    assert [(13,)] == con.sql(f"FROM {quoted}").fetchall()
+
+
 # --------------------------------------------------------------------------------- all or nothing
 
 

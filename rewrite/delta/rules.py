@@ -141,7 +141,7 @@ class Rules:
 
     def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
         """Keep the result of a query for the tick; return its temporary table."""
-        name = f"delta_{self.query}_{self.number(node)}"
+        name = f"_cql_delta_{self.query}_{self.number(node)}"
         self.deltas[id(node)] = name
         tree = exp.Create(
             this=temp_table(name),

@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -171,7 +171,7 @@ FROM (
         "_cql_old_sum1" AS "sum1",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -181,7 +181,7 @@ FROM (
         "_cql_new_sum1" AS "sum1",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -201,7 +201,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -213,7 +213,7 @@ SELECT
   "_cql_n",
   "_cql_count1",
   "_cql_sum1"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -221,7 +221,7 @@ WHERE
 SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -402,7 +402,7 @@ FROM (
         "_cql_old_count1" AS "count1",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -412,7 +412,7 @@ FROM (
         "_cql_new_count1" AS "count1",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -432,7 +432,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -445,7 +445,7 @@ SELECT
   "_cql_count0",
   "_cql_sum0",
   "_cql_count1"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -453,7 +453,7 @@ WHERE
 SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -601,7 +601,7 @@ FROM (
         "_cql_old_count0" AS "count0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -610,7 +610,7 @@ FROM (
         "_cql_new_count0" AS "count0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -629,7 +629,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -640,6 +640,6 @@ SELECT
   "s.k",
   "_cql_n",
   "_cql_count0"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;

@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 WITH changes AS (
   SELECT
     "_ts",
@@ -120,7 +120,7 @@ FROM (
 ) AS results;
 
 -- operator 2: the elements of the tick
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
   "x.n",
   "_ts",
@@ -145,7 +145,7 @@ FROM (
           "_cql_old_count0" AS "count0",
           "_ts",
           CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_6"
+        FROM temp."_cql_delta_q_6"
         WHERE
           "_cql_was" AND "_cql_changed"
         UNION ALL
@@ -153,7 +153,7 @@ FROM (
           "_cql_new_count0" AS "count0",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_6"
+        FROM temp."_cql_delta_q_6"
         WHERE
           "_cql_is" AND "_cql_changed"
       ) AS input
@@ -207,7 +207,7 @@ FROM (
             "x.n",
             "_ts",
             "_weight"
-          FROM temp."delta_q_2"
+          FROM temp."_cql_delta_q_2"
         ) AS trace
         WHERE
           "_ts" <= $t1 AND "_ts" > $t0
@@ -237,7 +237,7 @@ FROM (
             "x.n",
             "_ts",
             "_weight"
-          FROM temp."delta_q_2"
+          FROM temp."_cql_delta_q_2"
         ) AS trace
         WHERE
           "_ts" <= $t1 - 3 AND "_ts" > $t0 - 4
@@ -259,7 +259,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_6" AS delta
+    FROM temp."_cql_delta_q_6" AS delta
     WHERE
       "_cql_last" AND TRUE
   );
@@ -268,7 +268,7 @@ WHERE
 INSERT INTO cql_state."q_6_groups"
 SELECT
   "_cql_n"
-FROM temp."delta_q_6"
+FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last";
 
@@ -278,13 +278,13 @@ SELECT
   "x.n",
   "_ts",
   "_weight"
-FROM temp."delta_q_2";
+FROM temp."_cql_delta_q_2";
 
 -- title: its own operator is left as it is
 SELECT x.k FROM (SELECT Dstream(k) FROM s [RANGE 10]) AS x [ROWS 2]
 ----
 -- operator 2: the elements of the tick
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
   "x.k",
   "_ts",
@@ -361,7 +361,7 @@ WHERE
   "_weight" < 0;
 
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "x.k",
@@ -394,7 +394,7 @@ WITH arrivals AS (
           "x.k",
           "_ts",
           "_weight"
-        FROM temp."delta_q_2"
+        FROM temp."_cql_delta_q_2"
       ) AS trace
       WHERE
         "_ts" <= $t1 AND "_ts" > $t0
@@ -444,7 +444,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -484,7 +484,7 @@ SELECT
   "x.k",
   "_ts",
   "_weight"
-FROM temp."delta_q_2";
+FROM temp."_cql_delta_q_2";
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"
@@ -492,7 +492,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -503,6 +503,6 @@ SELECT
   "x.k",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;

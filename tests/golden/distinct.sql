@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     "k",
@@ -124,7 +124,7 @@ FROM (
       "k",
       "_ts",
       CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
     WHERE
       "_cql_was" AND "_cql_changed"
     UNION ALL
@@ -132,7 +132,7 @@ FROM (
       "k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
     WHERE
       "_cql_is" AND "_cql_changed"
   ) AS elements
@@ -149,7 +149,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_0" AS delta
+    FROM temp."_cql_delta_q_0" AS delta
     WHERE
       "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
   );
@@ -159,7 +159,7 @@ INSERT INTO cql_state."q_0_groups"
 SELECT
   "k",
   "_cql_n"
-FROM temp."delta_q_0"
+FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -167,7 +167,7 @@ WHERE
 SELECT DISTINCT k, v FROM s
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "k",
@@ -279,7 +279,7 @@ FROM (
     "v",
     "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM temp."delta_q_1"
+  FROM temp."_cql_delta_q_1"
   WHERE
     "_cql_was" AND "_cql_changed"
   UNION ALL
@@ -288,7 +288,7 @@ FROM (
     "v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."delta_q_1"
+  FROM temp."_cql_delta_q_1"
   WHERE
     "_cql_is" AND "_cql_changed"
 ) AS output;
@@ -299,7 +299,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last"
       AND (
@@ -314,6 +314,6 @@ SELECT
   "k",
   "v",
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;

@@ -2,7 +2,7 @@
 SELECT k, sum(d) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -278,7 +278,7 @@ FROM (
         "_cql_old_sum0" AS "sum0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -287,7 +287,7 @@ FROM (
         "_cql_new_sum0" AS "sum0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -306,7 +306,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -318,7 +318,7 @@ SELECT
   "_cql_n",
   "_cql_count0",
   "_cql_sum0"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -388,7 +388,7 @@ WHERE
 SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "_ts",
@@ -762,7 +762,7 @@ FROM (
         "_cql_old_avg1" AS "avg1",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -771,7 +771,7 @@ FROM (
         "_cql_new_avg1" AS "avg1",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -790,7 +790,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND TRUE
   );
@@ -803,7 +803,7 @@ SELECT
   "_cql_sum0",
   "_cql_count1",
   "_cql_sum1"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 

@@ -129,7 +129,7 @@ FROM (
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 -- operator 2: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH changes AS (
   SELECT
     "r.k",
@@ -240,7 +240,7 @@ FROM (
           "_cql_old_count0" AS "count0",
           "_ts",
           CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_2"
+        FROM temp."_cql_delta_q_2"
         WHERE
           "_cql_was" AND "_cql_changed"
         UNION ALL
@@ -249,7 +249,7 @@ FROM (
           "_cql_new_count0" AS "count0",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_2"
+        FROM temp."_cql_delta_q_2"
         WHERE
           "_cql_is" AND "_cql_changed"
       ) AS input
@@ -270,7 +270,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_2" AS delta
+    FROM temp."_cql_delta_q_2" AS delta
     WHERE
       "_cql_last" AND delta."r.k" IS NOT DISTINCT FROM kept."r.k"
   );
@@ -280,6 +280,6 @@ INSERT INTO cql_state."q_2_groups"
 SELECT
   "r.k",
   "_cql_n"
-FROM temp."delta_q_2"
+FROM temp."_cql_delta_q_2"
 WHERE
   "_cql_last" AND "_cql_n" > 0;

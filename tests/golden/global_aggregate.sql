@@ -2,7 +2,7 @@
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "_ts",
@@ -172,7 +172,7 @@ FROM (
         "_cql_old_sum1" AS "sum1",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -181,7 +181,7 @@ FROM (
         "_cql_new_sum1" AS "sum1",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -200,7 +200,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND TRUE
   );
@@ -211,6 +211,6 @@ SELECT
   "_cql_n",
   "_cql_count1",
   "_cql_sum1"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";

@@ -2,7 +2,7 @@
 SELECT Istream(k, v) FROM s [ROWS 3]
 ----
 -- operator 2: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -79,7 +79,7 @@ FROM (
             "_cql_enter",
             "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."delta_q_2"
+          FROM temp."_cql_delta_q_2"
           WHERE
             "_cql_enter" < "_cql_leave" AND (
               "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -125,7 +125,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_2"
+    FROM temp."_cql_delta_q_2"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -137,7 +137,7 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_2"
+FROM temp."_cql_delta_q_2"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -145,7 +145,7 @@ WHERE
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "k",
@@ -272,7 +272,7 @@ FROM (
         "k",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -280,7 +280,7 @@ FROM (
         "k",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS elements
@@ -300,7 +300,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
   );
@@ -310,7 +310,7 @@ INSERT INTO cql_state."q_1_groups"
 SELECT
   "k",
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 

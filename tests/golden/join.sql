@@ -251,7 +251,7 @@ FROM (
 SELECT k, v, w FROM s [ROWS 2] JOIN t [RANGE 5] USING (k)
 ----
 -- operator 2: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -342,7 +342,7 @@ FROM (
             "_cql_enter",
             "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."delta_q_2"
+          FROM temp."_cql_delta_q_2"
           WHERE
             "_cql_enter" < "_cql_leave" AND (
               "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -410,7 +410,7 @@ FROM (
             NOT "_cql_seq" IN (
               SELECT
                 "_cql_seq"
-              FROM temp."delta_q_2"
+              FROM temp."_cql_delta_q_2"
               WHERE
                 "_cql_leave" <= $t1
             )
@@ -514,7 +514,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_2"
+    FROM temp."_cql_delta_q_2"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -526,7 +526,7 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_2"
+FROM temp."_cql_delta_q_2"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 

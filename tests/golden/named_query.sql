@@ -4,7 +4,7 @@ CREATE CONTINUOUS QUERY totals AS
 SELECT max(total) AS most FROM totals
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "_ts",
@@ -160,7 +160,7 @@ FROM (
         "_cql_old_max0" AS "max0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -168,7 +168,7 @@ FROM (
         "_cql_new_max0" AS "max0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -186,7 +186,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND TRUE
   );
@@ -195,7 +195,7 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 
@@ -204,7 +204,7 @@ CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "fresh.k",
@@ -340,7 +340,7 @@ FROM (
         "_cql_old_count0" AS "count0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -349,7 +349,7 @@ FROM (
         "_cql_new_count0" AS "count0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -368,7 +368,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
   );
@@ -378,6 +378,6 @@ INSERT INTO cql_state."q_1_groups"
 SELECT
   "fresh.k",
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;

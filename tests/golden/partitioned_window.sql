@@ -2,7 +2,7 @@
 SELECT k, v FROM s [PARTITION BY k ROWS 2]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -84,7 +84,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -127,7 +127,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -139,7 +139,7 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -147,7 +147,7 @@ WHERE
 SELECT k, v FROM s [PARTITION BY k ROWS 2 RANGE 10]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -234,7 +234,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -277,7 +277,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -289,6 +289,6 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;

@@ -2,7 +2,7 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -197,7 +197,7 @@ FROM (
         "_cql_old_median0" AS "median0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -206,7 +206,7 @@ FROM (
         "_cql_new_median0" AS "median0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -225,7 +225,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -235,7 +235,7 @@ INSERT INTO cql_state."q_1_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -243,7 +243,7 @@ WHERE
 SELECT count(*) AS n, count(DISTINCT k) AS kinds FROM s [ROWS 5]
 ----
 -- operator 3: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -283,7 +283,7 @@ FROM (
 ) AS rows;
 
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "_ts",
@@ -304,7 +304,7 @@ WITH changes AS (
             "_cql_enter",
             "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."delta_q_3"
+          FROM temp."_cql_delta_q_3"
           WHERE
             "_cql_enter" < "_cql_leave" AND (
               "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -401,7 +401,7 @@ WITH changes AS (
           NOT "_cql_seq" IN (
             SELECT
               "_cql_seq"
-            FROM temp."delta_q_3"
+            FROM temp."_cql_delta_q_3"
             WHERE
               "_cql_leave" <= $t1
           )
@@ -411,7 +411,7 @@ WITH changes AS (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_3"
+        FROM temp."_cql_delta_q_3"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -477,7 +477,7 @@ FROM (
         "_cql_old_count1" AS "count1",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -486,7 +486,7 @@ FROM (
         "_cql_new_count1" AS "count1",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -505,7 +505,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_3"
+    FROM temp."_cql_delta_q_3"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -516,7 +516,7 @@ SELECT
   "s.k",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_3"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -526,7 +526,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND TRUE
   );
@@ -535,7 +535,7 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 
@@ -543,7 +543,7 @@ WHERE
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
   SELECT
     "r.k",
@@ -717,7 +717,7 @@ FROM (
         "_cql_old_stddev0" AS "stddev0",
         "_ts",
         CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_was" AND "_cql_changed"
       UNION ALL
@@ -726,7 +726,7 @@ FROM (
         "_cql_new_stddev0" AS "stddev0",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_is" AND "_cql_changed"
     ) AS input
@@ -745,7 +745,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_1" AS delta
+    FROM temp."_cql_delta_q_1" AS delta
     WHERE
       "_cql_last" AND delta."r.k" IS NOT DISTINCT FROM kept."r.k"
   );
@@ -755,7 +755,7 @@ INSERT INTO cql_state."q_1_groups"
 SELECT
   "r.k",
   "_cql_n"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -763,7 +763,7 @@ WHERE
 SELECT r.name, s.v FROM r LEFT JOIN s [RANGE 10] ON r.k = s.k
 ----
 -- operator 0: worked out again: LEFT JOIN
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH alive0 AS (
   SELECT
     "k" AS "r.k",
@@ -970,7 +970,7 @@ FROM (
       "v",
       "_ts",
       "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
   ) AS elements
   GROUP BY
     "name",
@@ -984,7 +984,7 @@ FROM (
 SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
 -- operator 0: worked out again: a subquery in an expression
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH alive0 AS (
   SELECT
     "s.k",
@@ -1195,7 +1195,7 @@ FROM (
       "v",
       "_ts",
       "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
   ) AS elements
   GROUP BY
     "k",
@@ -1209,7 +1209,7 @@ FROM (
 SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -1259,7 +1259,7 @@ FROM (
 ) AS rows;
 
 -- operator 0: worked out again: a window function (OVER)
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH alive0 AS (
   SELECT
     "s.k",
@@ -1273,7 +1273,7 @@ WITH alive0 AS (
     NOT "_cql_seq" IN (
       SELECT
         "_cql_seq"
-      FROM temp."delta_q_1"
+      FROM temp."_cql_delta_q_1"
       WHERE
         "_cql_leave" <= $t1
     )
@@ -1285,7 +1285,7 @@ WITH alive0 AS (
     "_cql_enter",
     "_cql_leave",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."delta_q_1"
+  FROM temp."_cql_delta_q_1"
   WHERE
     "_cql_enter" < "_cql_leave" AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -1420,7 +1420,7 @@ FROM (
       "place",
       "_ts",
       "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
   ) AS elements
   GROUP BY
     "k",
@@ -1436,7 +1436,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -1449,7 +1449,7 @@ SELECT
   "s.d",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -1458,7 +1458,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 -- operator 4: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -1570,7 +1570,7 @@ FROM (
 ) AS results;
 
 -- operator 0: worked out again: LIMIT
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH alive0 AS (
   SELECT
     "k" AS "x.k",
@@ -1608,7 +1608,7 @@ WITH alive0 AS (
           "_cql_old_count0" AS "count0",
           "_ts",
           CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_4"
+        FROM temp."_cql_delta_q_4"
         WHERE
           "_cql_was" AND "_cql_changed"
         UNION ALL
@@ -1617,7 +1617,7 @@ WITH alive0 AS (
           "_cql_new_count0" AS "count0",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_4"
+        FROM temp."_cql_delta_q_4"
         WHERE
           "_cql_is" AND "_cql_changed"
       ) AS elements
@@ -1754,7 +1754,7 @@ FROM (
       "n",
       "_ts",
       "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
   ) AS elements
   GROUP BY
     "k",
@@ -1770,7 +1770,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_4" AS delta
+    FROM temp."_cql_delta_q_4" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -1780,7 +1780,7 @@ INSERT INTO cql_state."q_4_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -1791,7 +1791,7 @@ SELECT
   "_cql_old_count0" AS "count0",
   "_ts",
   CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_was" AND "_cql_changed"
 UNION ALL
@@ -1800,7 +1800,7 @@ SELECT
   "_cql_new_count0" AS "count0",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_is" AND "_cql_changed";
 
@@ -1808,7 +1808,7 @@ WHERE
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r
 ----
 -- operator 0: worked out again: EXCEPT
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH alive0 AS (
   SELECT
     "s.k" AS "k",
@@ -2005,7 +2005,7 @@ FROM (
       "k",
       "_ts",
       "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
   ) AS elements
   GROUP BY
     "k",

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [ROWS 3]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -73,7 +73,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -116,7 +116,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -128,7 +128,7 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -137,7 +137,7 @@ CREATE CONTINUOUS QUERY late AS SELECT Dstream(k) FROM s [RANGE 5];
 SELECT k FROM late [ROWS 3]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "late.k",
@@ -208,7 +208,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -248,7 +248,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -259,7 +259,7 @@ SELECT
   "late.k",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
@@ -267,7 +267,7 @@ WHERE
 SELECT v FROM s [ROWS 3 WHERE k > 1]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -345,7 +345,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -387,7 +387,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -399,6 +399,6 @@ SELECT
   "s.v",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;

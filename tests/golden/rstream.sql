@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 3: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -177,7 +177,7 @@ FROM (
             "_cql_old_count0" AS "count0",
             "_ts",
             CAST(-1 AS BIGINT) AS "_weight"
-          FROM temp."delta_q_3"
+          FROM temp."_cql_delta_q_3"
           WHERE
             "_cql_was" AND "_cql_changed"
           UNION ALL
@@ -186,7 +186,7 @@ FROM (
             "_cql_new_count0" AS "count0",
             "_ts",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."delta_q_3"
+          FROM temp."_cql_delta_q_3"
           WHERE
             "_cql_is" AND "_cql_changed"
         ) AS elements
@@ -207,7 +207,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_3" AS delta
+    FROM temp."_cql_delta_q_3" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -217,7 +217,7 @@ INSERT INTO cql_state."q_3_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."delta_q_3"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -228,7 +228,7 @@ SELECT
   "_cql_old_count0" AS "count0",
   "_ts",
   CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_3"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_was" AND "_cql_changed"
 UNION ALL
@@ -237,7 +237,7 @@ SELECT
   "_cql_new_count0" AS "count0",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_3"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_is" AND "_cql_changed";
 

@@ -473,7 +473,7 @@ FROM (
 SELECT k FROM s [ROWS 3 SLIDE 2]
 ----
 -- operator 1: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     "s.k",
@@ -551,7 +551,7 @@ FROM (
           "_cql_enter",
           "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."delta_q_1"
+        FROM temp."_cql_delta_q_1"
         WHERE
           "_cql_enter" < "_cql_leave" AND (
             "_cql_enter" > $t0 OR "_cql_leave" <= $t1
@@ -591,7 +591,7 @@ WHERE
   "_cql_seq" IN (
     SELECT
       "_cql_seq"
-    FROM temp."delta_q_1"
+    FROM temp."_cql_delta_q_1"
     WHERE
       "_cql_leave" <= $t1
   );
@@ -602,6 +602,6 @@ SELECT
   "s.k",
   "_ts",
   "_cql_seq"
-FROM temp."delta_q_1"
+FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;

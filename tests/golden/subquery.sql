@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
 -- operator 4: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -153,7 +153,7 @@ FROM (
               "_cql_old_count0" AS "count0",
               "_ts",
               CAST(-1 AS BIGINT) AS "_weight"
-            FROM temp."delta_q_4"
+            FROM temp."_cql_delta_q_4"
             WHERE
               "_cql_was" AND "_cql_changed"
             UNION ALL
@@ -162,7 +162,7 @@ FROM (
               "_cql_new_count0" AS "count0",
               "_ts",
               CAST(1 AS BIGINT) AS "_weight"
-            FROM temp."delta_q_4"
+            FROM temp."_cql_delta_q_4"
             WHERE
               "_cql_is" AND "_cql_changed"
           ) AS input
@@ -185,7 +185,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_4" AS delta
+    FROM temp."_cql_delta_q_4" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -195,7 +195,7 @@ INSERT INTO cql_state."q_4_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -204,7 +204,7 @@ SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 -- operator 7: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
 WITH changes AS (
   SELECT
     "s.k",
@@ -434,7 +434,7 @@ FROM (
                   "_cql_old_count0" AS "count0",
                   "_ts",
                   CAST(-1 AS BIGINT) AS "_weight"
-                FROM temp."delta_q_7"
+                FROM temp."_cql_delta_q_7"
                 WHERE
                   "_cql_was" AND "_cql_changed"
                 UNION ALL
@@ -443,7 +443,7 @@ FROM (
                   "_cql_new_count0" AS "count0",
                   "_ts",
                   CAST(1 AS BIGINT) AS "_weight"
-                FROM temp."delta_q_7"
+                FROM temp."_cql_delta_q_7"
                 WHERE
                   "_cql_is" AND "_cql_changed"
               ) AS elements
@@ -527,7 +527,7 @@ FROM (
                   "_cql_old_count0" AS "count0",
                   "_ts",
                   CAST(-1 AS BIGINT) AS "_weight"
-                FROM temp."delta_q_7"
+                FROM temp."_cql_delta_q_7"
                 WHERE
                   "_cql_was" AND "_cql_changed"
                 UNION ALL
@@ -536,7 +536,7 @@ FROM (
                   "_cql_new_count0" AS "count0",
                   "_ts",
                   CAST(1 AS BIGINT) AS "_weight"
-                FROM temp."delta_q_7"
+                FROM temp."_cql_delta_q_7"
                 WHERE
                   "_cql_is" AND "_cql_changed"
               ) AS elements
@@ -596,7 +596,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_7" AS delta
+    FROM temp."_cql_delta_q_7" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
@@ -606,7 +606,7 @@ INSERT INTO cql_state."q_7_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."delta_q_7"
+FROM temp."_cql_delta_q_7"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -617,7 +617,7 @@ SELECT
   "_cql_old_count0" AS "count0",
   "_ts",
   CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_7"
+FROM temp."_cql_delta_q_7"
 WHERE
   "_cql_was" AND "_cql_changed"
 UNION ALL
@@ -626,7 +626,7 @@ SELECT
   "_cql_new_count0" AS "count0",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_7"
+FROM temp."_cql_delta_q_7"
 WHERE
   "_cql_is" AND "_cql_changed";
 
@@ -634,7 +634,7 @@ WHERE
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 -- operator 4: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 WITH changes AS (
   SELECT
     "k",
@@ -796,7 +796,7 @@ FROM (
                 "k",
                 "_ts",
                 CAST(-1 AS BIGINT) AS "_weight"
-              FROM temp."delta_q_4"
+              FROM temp."_cql_delta_q_4"
               WHERE
                 "_cql_was" AND "_cql_changed"
               UNION ALL
@@ -804,7 +804,7 @@ FROM (
                 "k",
                 "_ts",
                 CAST(1 AS BIGINT) AS "_weight"
-              FROM temp."delta_q_4"
+              FROM temp."_cql_delta_q_4"
               WHERE
                 "_cql_is" AND "_cql_changed"
             ) AS elements
@@ -892,7 +892,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_4" AS delta
+    FROM temp."_cql_delta_q_4" AS delta
     WHERE
       "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
   );
@@ -902,7 +902,7 @@ INSERT INTO cql_state."q_4_groups"
 SELECT
   "k",
   "_cql_n"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
@@ -912,7 +912,7 @@ SELECT
   "k",
   "_ts",
   CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_was" AND "_cql_changed"
 UNION ALL
@@ -920,6 +920,6 @@ SELECT
   "k",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM temp."delta_q_4"
+FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_is" AND "_cql_changed";

@@ -128,7 +128,7 @@ FROM (
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 -- operator 0: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."delta_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     "k",
@@ -264,7 +264,7 @@ FROM (
       "k",
       "_ts",
       CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
     WHERE
       "_cql_was" AND "_cql_changed"
     UNION ALL
@@ -272,7 +272,7 @@ FROM (
       "k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."delta_q_0"
+    FROM temp."_cql_delta_q_0"
     WHERE
       "_cql_is" AND "_cql_changed"
   ) AS elements
@@ -289,7 +289,7 @@ WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."delta_q_0" AS delta
+    FROM temp."_cql_delta_q_0" AS delta
     WHERE
       "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
   );
@@ -299,7 +299,7 @@ INSERT INTO cql_state."q_0_groups"
 SELECT
   "k",
   "_cql_n"
-FROM temp."delta_q_0"
+FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
