@@ -46,6 +46,7 @@ SETTINGS = (
     "instant",
     "max_tick",
     "memory_limit",
+    "recompute",
     "strict",
     "threads",
     "trace",
@@ -74,11 +75,13 @@ def connect(database: str | os.PathLike[str] = ":memory:", **settings: Any) -> C
     Args:
         database: A path, or ':memory:'.
         **settings: `granularity` ('1 second'; wall-clock time only), `instant` (what an instant of
-            integer time stands for), `window_edge` ('closed' or 'half_open'): for the life of the
-            database. `max_tick` (elements a tick takes in at most), `memory_limit` ('2GB'),
-            `threads`, `strict` (wrong retractions are errors), `history` (how long changes are
-            kept, '1 day'), `drop_zone` (the folder that FROM is relative to), `trace` (called with
-            every SQL statement and its parameters): for this connection.
+            integer time stands for), `window_edge` ('closed' or 'half_open'), `recompute` ('allow',
+            'refuse' or 'always': what becomes of queries without a delta rule, or that all are
+            worked out again): for the life of the database. `max_tick` (elements a tick takes in at
+            most), `memory_limit` ('2GB'), `threads`, `strict` (wrong retractions are errors),
+            `history` (how long changes are kept, '1 day'), `drop_zone` (the folder that FROM is
+            relative to), `trace` (called with every SQL statement and its parameters): for this
+            connection.
 
     Raises:
         DatabaseError: The file is in use or no database, or was made with other settings.
@@ -489,6 +492,11 @@ def _lasting(settings: Mapping[str, Any]) -> dict[str, str]:
         if edge not in ("closed", "half_open"):
             raise Error(f"window_edge is closed or half_open, not {edge}")
         kept["window_edge"] = edge
+    word = settings.get("recompute")
+    if word is not None:
+        if word not in ("allow", "refuse", "always"):
+            raise Error(f"recompute is allow, refuse or always, not {word}")
+        kept["recompute"] = word
     return kept
 
 

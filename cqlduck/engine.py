@@ -43,7 +43,12 @@ NOT_DETERMINISTIC = frozenset(
     {"current_timestamp", "current_date", "current_time", "localtime", "localtimestamp", "now",
      "random", "uuid", "gen_random_uuid", "today", "get_current_timestamp", "rand"}
 )  # fmt: skip
-SETTINGS = {"granularity": "1", "instant": "1000000", "window_edge": "closed"}
+SETTINGS = {
+    "granularity": "1",
+    "instant": "1000000",
+    "window_edge": "closed",
+    "recompute": "allow",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class _View:
     half_open: bool
     aggregates: frozenset[str]
     volatile: frozenset[str]
+    recompute: str
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
@@ -135,6 +141,7 @@ class Engine:
         )
         self.configure(self.wanted)
         self._compile_all()
+        self._check_synopses()
 
     # -- the frame of every change ----------------------------------------------------------------
 
@@ -167,6 +174,24 @@ class Engine:
             name: self._compile(query.name, query.body)
             for name, query in self.catalogue.queries.items()
         }
+
+    def _check_synopses(self) -> None:
+        """Refuse a database whose synopses are not those of the plans that would run.
+
+        Raises:
+            DatabaseError: It was made by a version that plans otherwise.
+        """
+        there = {
+            name for (name,) in self.database.rows("SELECT table_name FROM cql_state.synopses")
+        }
+        wanted = {s.name for compiled in self.compiled.values() for s in compiled.synopses}
+        if there != wanted:
+            raise DatabaseError(
+                f"the synopses of this database are not those of its plans: "
+                f"{', '.join(sorted(there ^ wanted))}",
+                hint="it was made by another version of cqlduck; use that one, or make the queries "
+                "anew in a new database",
+            )
 
     # -- settings and time ------------------------------------------------------------------------
 
@@ -349,7 +374,14 @@ class Engine:
 
     def _compile(self, name: str, body: str) -> Compiled:
         self._registering = True
-        view = _View(self, self.clock, self.catalogue.half_open, self._aggregates, self._volatile)
+        view = _View(
+            self,
+            self.clock,
+            self.catalogue.half_open,
+            self._aggregates,
+            self._volatile,
+            self.catalogue.settings["recompute"],
+        )
         return compile_query(name, body, view)
 
     def _create_synopses(self, query: Query, compiled: Compiled) -> None:

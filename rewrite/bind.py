@@ -70,6 +70,7 @@ class Catalog(Protocol):
     half_open: bool
     aggregates: frozenset[str]
     volatile: frozenset[str]
+    recompute: str
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
@@ -139,9 +140,9 @@ class Binder:
             try:
                 return self._union(tree, ctes)
             except NoRule as reason:
-                return general.recompute(self, tree, ctes, reason.message)
+                return self._recomputed(tree, ctes, reason)
         if isinstance(tree, exp.SetOperation):
-            return general.recompute(self, tree, ctes, tree.key.upper())
+            return self._recomputed(tree, ctes, NoRule(tree.key.upper(), offset=place_of(tree)))
         raise NotSupportedError(
             f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
         )
@@ -208,10 +209,26 @@ class Binder:
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = take_operator(tree)
         try:
+            if self.catalog.recompute == "always":
+                raise NoRule("the setting recompute is always")
             plan = self._incremental(tree.copy(), ctes)
         except NoRule as reason:
-            plan = general.recompute(self, tree, ctes, reason.message)
+            plan = self._recomputed(tree, ctes, reason)
         return plan if operator is None else self._to_stream(plan, operator, tree)
+
+    def _recomputed(self, tree: exp.Query, ctes: Ctes, reason: NoRule) -> Plan:
+        """Return the plan of a query without a delta rule.
+
+        Raises:
+            NotSupportedError: The setting `recompute` refuses it.
+        """
+        if self.catalog.recompute == "refuse":
+            raise NotSupportedError(
+                f"there is no delta rule for {reason.message}",
+                hint="the setting recompute = 'allow' works it out again at each change",
+                offset=reason.offset,
+            )
+        return general.recompute(self, tree, ctes, reason.message)
 
     def _incremental(self, tree: exp.Select, ctes: Ctes) -> Plan:
         """Return the plan of a SELECT all of whose parts have delta rules.

@@ -104,7 +104,7 @@ class _Build:
             table.name.lower() in own for table in node.find_all(exp.Table)
         ):
             return None
-        if isinstance(node, exp.Subquery) and not node.alias and node.this.args.get("joins"):
+        if isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, exp.Table):
             return None
         scope = Scope(volatile=self.binder.catalog.volatile)
         try:
@@ -144,7 +144,8 @@ class _Build:
                 table.replace(empty.subquery(table.alias))
         outer = exp.select("*").from_(typed.subquery("named"))
         columns = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
-        return Recompute(tuple(self.inputs), tuple(self.names), body, columns, self.reason)
+        grows = only_grows(body, self.binder.catalog.aggregates)
+        return Recompute(tuple(self.inputs), tuple(self.names), body, columns, self.reason, grows)
 
 
 def _names_of_ctes(body: exp.Query) -> set[str]:
@@ -170,6 +171,47 @@ def _refuse_operators(body: exp.Select) -> None:
                 f"{word} cannot stand in a subquery of an expression",
                 hint="put the subquery into FROM",
             )
+
+
+def only_grows(body: exp.Query, aggregates: frozenset[str]) -> bool:
+    """Return whether a query's result can only grow if what it reads does, by its form.
+
+    Projection, WHERE, inner joins, DISTINCT, UNION, IN and EXISTS; nothing that counts, orders,
+    negates or leaves rows without a partner.
+    """
+    for node in body.walk():
+        if isinstance(
+            node, (exp.Group, exp.Having, exp.Limit, exp.Offset, exp.Qualify, exp.Window)
+        ):
+            return False
+        if isinstance(node, (exp.Lateral, exp.Except, exp.Intersect, exp.Unnest, exp.Columns)):
+            return False
+        if isinstance(node, exp.Distinct) and node.args.get("on"):
+            return False
+        if isinstance(node, exp.Join):
+            words = {str(node.args.get(part) or "") for part in ("method", "side", "kind")}
+            if words - {"", "INNER", "CROSS", "NATURAL"}:
+                return False
+        if isinstance(node, exp.Func) and function_name(node) in aggregates:
+            return False
+        if isinstance(node, exp.Query) and node is not body and not _may_grow(node):
+            return False
+    return True
+
+
+def _may_grow(query: exp.Query) -> bool:
+    """Return whether a subquery stands in FROM, in a UNION, or in IN or EXISTS without NOT."""
+    around = query.parent
+    while isinstance(around, (exp.Subquery, exp.Paren)):
+        query, around = around, around.parent  # type: ignore[assignment]
+    if isinstance(around, (exp.Union, exp.From, exp.Join, exp.CTE)):
+        return True
+    if not isinstance(around, (exp.In, exp.Exists)):
+        return False
+    above = around.parent
+    while isinstance(above, (exp.Paren, exp.And, exp.Or)):
+        above = above.parent
+    return isinstance(above, exp.Where)
 
 
 # -- ties ----------------------------------------------------------------------------------------

@@ -314,6 +314,7 @@ class Recompute:
         query: The query.
         columns: Its columns.
         reason: Why there is no delta rule for it.
+        grows: Whether its result can only grow if its inputs do, as far as its form tells.
     """
 
     inputs: tuple[Plan, ...]
@@ -321,6 +322,7 @@ class Recompute:
     query: exp.Query
     columns: tuple[Column, ...]
     reason: str
+    grows: bool = False
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""
@@ -422,14 +424,17 @@ def is_stream(plan: Plan) -> bool:
 def is_monotonic(plan: Plan) -> bool:
     """Return whether a relation can only grow, as far as its form tells.
 
-    Only streams under unbounded windows, combined by projection, WHERE, inner joins, DISTINCT and
-    UNION. Such a query yields its Istream unless it says otherwise (chapter, section 2.2).
+    Only streams under unbounded windows, combined by projection, WHERE, inner joins, DISTINCT,
+    UNION, IN and EXISTS. Such a query yields its Istream unless it says otherwise (chapter,
+    section 2.2).
     """
     match plan:
         case TimeWindow(width=None):
             return True
         case Filter() | Project() | Join() | Distinct() | UnionAll() | Trace():
             return all(is_monotonic(child) for child in children(plan))
+        case Recompute():
+            return plan.grows and all(is_monotonic(child) for child in plan.inputs)
         case _:
             return False
 

@@ -90,3 +90,10 @@ def test_bounded_ticks_change_nothing(max_tick):
         check(case, max_tick=max_tick)
 
     run()
+
+
+@given(case=strategies.cases(restarts=False, wide=True))
+@settings(suppress_health_check=QUIET, deadline=None)
+def test_working_out_again_equals_the_reference(case):
+    """The general operator takes every query; it is the second implementation of all the rules."""
+    check(case, recompute="always")

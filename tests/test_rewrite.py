@@ -86,6 +86,7 @@ class Catalog:
     aggregates: frozenset[str] = frozenset({"count", "sum", "avg", "min", "max", "median", "list"})
     volatile: frozenset[str] = frozenset({"random", "now", "current_timestamp"})
     tables: frozenset[str] = frozenset({"plain"})
+    recompute: str = "allow"
 
     def lookup(self, name: str) -> Source | None:
         return {"s": S, "t": T, "r": R}.get(name.lower())
