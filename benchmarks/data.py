@@ -162,27 +162,21 @@ def _write(made: Dataset) -> None:
                 folder = made.root / stream.name
                 hidden = dropzone.hidden_folder(folder, number)
                 con.execute(f"COPY ({stream.query}) TO '{hidden}/part-0.parquet' (FORMAT parquet)")
-                rows = pq.read_metadata(hidden / "part-0.parquet").num_rows
-                dropzone.publish(hidden, _manifest(made, stream.name, number, rows, last))
+                dropzone.publish(hidden, _manifest(made, stream.name, number, last, hidden))
 
 
-def _manifest(made: Dataset, name: str, number: int, rows: int, last: int) -> dropzone.Manifest:
+def _manifest(
+    made: Dataset, name: str, number: int, last: int, folder: Path
+) -> dropzone.Manifest:
     """Return a manifest whose heartbeat closes the batch's last instant."""
+    windows = made.family == "windows"
+    stamp = "dateTime" if not windows else "_ts" if name == "rates" else "ts"
+    file = pq.ParquetFile(folder / "part-0.parquet")
+    reach = dropzone.extent(file.read([stamp]).column(0), stamp)
     heartbeat: int | datetime.datetime
-    if made.family == "windows":
+    if windows:
         heartbeat = (last - 1) // EVENTS_AN_INSTANT
     else:
         heartbeat = BEGIN + SECOND * (last // EVENTS_A_SECOND) - MICROSECOND
-    promised, wall_clock = dropzone.instant(heartbeat)
-    return dropzone.Manifest(
-        version=dropzone.VERSION,
-        stream=name,
-        batch=number,
-        rows=rows,
-        min_ts=promised if rows else None,
-        max_ts=promised if rows else None,
-        heartbeat=promised,
-        files=("part-0.parquet",) if rows else (),
-        schema=(),
-        wall_clock=wall_clock,
-    )
+    files = ["part-0.parquet"] if reach.rows else []
+    return dropzone.describe(name, number, reach, heartbeat, files, file.schema_arrow)

@@ -15,9 +15,9 @@ _SECOND = "date_trunc('second', {})"
 # on, until the next one.
 _CHANGES = """
     SELECT {columns}, _ts, CAST(sum(n) AS BIGINT) AS _weight FROM (
-        SELECT {columns}, at AS _ts, 1 AS n FROM content WHERE at < {{end}}
-        UNION ALL SELECT {columns}, at + INTERVAL {step}, -1 FROM content
-        WHERE at + INTERVAL {step} < {{end}})
+        SELECT {columns}, due AS _ts, 1 AS n FROM content WHERE due < {{end}}
+        UNION ALL SELECT {columns}, due + INTERVAL {step}, -1 FROM content
+        WHERE due + INTERVAL {step} < {{end}})
     GROUP BY ALL HAVING sum(n) <> 0"""
 
 
@@ -46,27 +46,27 @@ _HOT_ONCE = """
         SELECT auction, time_bucket(INTERVAL '2 seconds', dateTime) AS pane, count(*) AS num
         FROM bid GROUP BY ALL),
     counts AS (
-        SELECT auction, pane + to_seconds(2 + 2 * k) AS at, CAST(sum(num) AS BIGINT) AS num
+        SELECT auction, pane + to_seconds(2 + 2 * k) AS due, CAST(sum(num) AS BIGINT) AS num
         FROM panes, range(5) AS ks(k) GROUP BY ALL),
-    content AS (FROM counts QUALIFY num = max(num) OVER (PARTITION BY at))
+    content AS (FROM counts QUALIFY num = max(num) OVER (PARTITION BY due))
 """ + _changes("auction, num", "2 seconds")
 
 _HIGHEST_ONCE = f"""
     WITH content AS (
-        SELECT auction, price, bidder, {_TEN.format("dateTime")} AS at FROM bid
-        QUALIFY price = max(price) OVER (PARTITION BY at))
+        SELECT auction, price, bidder, {_TEN.format("dateTime")} AS due FROM bid
+        QUALIFY price = max(price) OVER (PARTITION BY due))
 """ + _changes("auction, price, bidder", "10 seconds")
 
 _NEW_USERS_ONCE = f"""
     WITH content AS (
-        SELECT DISTINCT p.id, p.name, {_TEN.format("p.dateTime")} AS at FROM person p JOIN auction a
+        SELECT DISTINCT p.id, p.name, {_TEN.format("p.dateTime")} AS due FROM person p JOIN auction a
         ON p.id = a.seller AND time_bucket(INTERVAL '10 seconds', p.dateTime)
                              = time_bucket(INTERVAL '10 seconds', a.dateTime))
 """ + _changes("id, name", "10 seconds")
 
 _BIDS_ONCE = f"""
     WITH content AS (
-        SELECT bidder, count(*) AS bids, {_TEN.format("dateTime")} AS at FROM bid GROUP BY ALL)
+        SELECT bidder, count(*) AS bids, {_TEN.format("dateTime")} AS due FROM bid GROUP BY ALL)
 """ + _changes("bidder, bids", "10 seconds")
 
 _STATISTICS = (

@@ -25,7 +25,7 @@ from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import CreateQuery, CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.time import Clock
-from cqlduck.state import answers, catalog, queues, relations, retention, tick
+from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.queues import Taken
@@ -140,6 +140,7 @@ class Engine:
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
         self.configure(self.wanted)
+        inspection.refresh(self.database, self.catalogue)
         self._compile_all()
         self._check_synopses()
 
@@ -266,6 +267,7 @@ class Engine:
                 thing.primary_key = statement.primary_key
             catalog.create_input(self.database, thing)
             self.catalogue.inputs[thing.name.lower()] = thing
+            inspection.refresh(self.database, self.catalogue)
 
     def _time_of(self, thing: Input) -> None:
         kind = next(c.type for c in thing.columns if c.name == thing.timestamp_by)
@@ -371,6 +373,7 @@ class Engine:
             catalog.insert(self.database, query)
             self.catalogue.queries[query.name.lower()] = query
             self.compiled[query.name.lower()] = compiled
+            inspection.refresh(self.database, self.catalogue)
 
     def _compile(self, name: str, body: str) -> Compiled:
         self._registering = True
@@ -425,6 +428,7 @@ class Engine:
                     return
                 self._refuse_if_read(query.name)
                 self._drop_query(query)
+                inspection.refresh(self.database, self.catalogue)
                 return
             thing = self.catalogue.inputs.get(key)
             kind = statement.kind.lower()
@@ -435,6 +439,7 @@ class Engine:
             self._refuse_if_read(thing.name)
             catalog.drop_input(self.database, thing)
             del self.catalogue.inputs[key]
+            inspection.refresh(self.database, self.catalogue)
 
     def _missing(self, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
         if not statement.if_exists:

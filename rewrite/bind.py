@@ -557,7 +557,11 @@ class Binder:
             return TimeWindow(inner, 0)
         if window.unbounded:
             return TimeWindow(inner, None, slide)
-        return TimeWindow(inner, width, slide, window.hop, half_open and not window.hop)
+        written = None
+        if window.range is not None and window.range.microseconds is not None and not window.where:
+            written = " ".join(window.text.upper().split()) + "]"
+        edge = half_open and not window.hop
+        return TimeWindow(inner, width, slide, window.hop, edge, written)
 
     def _unqualified(self, tree: exp.Expr, stream: StreamScan | ToStream) -> exp.Expr:
         """Let the condition in a window name the stream itself, besides its alias."""

@@ -90,6 +90,8 @@ def describe(plan: Plan) -> str:
 
 
 def _time_window(plan: TimeWindow) -> str:
+    if plan.written is not None:
+        return plan.written
     if plan.width is None:
         return "[RANGE UNBOUNDED]"
     if plan.hop:

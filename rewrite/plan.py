@@ -15,7 +15,7 @@ Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlglot import exp
@@ -115,6 +115,7 @@ class TimeWindow:
         slide: s, in instants, or None.
         hop: Whether the content is half-open and begins at the next boundary.
         half_open: Whether the range is (τ−w, τ] (setting `window_edge`).
+        written: The window as it was written, where that says more than instants do.
     """
 
     input: Stream
@@ -122,6 +123,7 @@ class TimeWindow:
     slide: int | None = None
     hop: bool = False
     half_open: bool = False
+    written: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse what is no window."""

@@ -51,6 +51,7 @@ class WindowSyntax:
     slide_rows: int | None = None
     partition_by: tuple[tuple[str, int], ...] = ()
     where: exp.Expr | None = None
+    text: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -451,6 +452,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
         reader.fail("PARTITION BY needs ROWS", "as in [PARTITION BY a ROWS 10]")
     if "rows" in parts and "range" in parts and "partition_by" not in parts:
         reader.fail("ROWS and RANGE together need PARTITION BY")
+    parts["text"] = reader.text[offset : reader.tokens[-1].end + 1] if reader.tokens else ""
     return WindowSyntax(offset, **parts)  # type: ignore[arg-type]  # keys are the fields' names
 
 

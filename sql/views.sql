@@ -67,33 +67,8 @@ JOIN cql_state.queries AS q ON q.name = o.query
 ORDER BY q.position, o.number;
 COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it.';
 
-CREATE OR REPLACE VIEW cql.synopses AS
-SELECT
-    s.query,
-    s.operator,
-    s.kind,
-    'cql_state.' || '"' || s.table_name || '"' AS table_name,
-    t.estimated_size AS row_count
-FROM cql_state.synopses AS s
-LEFT JOIN duckdb_tables() AS t
-    ON t.schema_name = 'cql_state' AND t.table_name = s.table_name
-    AND t.database_name = current_database()
-ORDER BY s.query, s.operator, s.kind;
-COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are added up anew; rows: the content of a ROWS window; trace: the log of a materialized input.';
-
-CREATE OR REPLACE VIEW cql.stores AS
-SELECT
-    i.name,
-    i.kind,
-    'cql_state.' || '"' || t.table_name || '"' AS table_name,
-    t.estimated_size AS row_count,
-    cql_state.shown(i.forgotten) AS forgotten_until
-FROM cql_state.inputs AS i
-JOIN duckdb_tables() AS t
-    ON t.schema_name = 'cql_state' AND t.table_name = i.kind || '_' || i.name
-    AND t.database_name = current_database()
-ORDER BY i.position;
-COMMENT ON VIEW cql.stores IS 'One row a store: where the elements of a stream or relation are kept once, for all queries. Windows are positions in it.';
+-- cql.synopses and cql.stores count rows of tables that come and go with what is registered; they
+-- are made anew by cqlduck whenever that changes (cqlduck.state.inspection).
 
 CREATE OR REPLACE VIEW cql.queues AS
 SELECT

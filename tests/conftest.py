@@ -1,5 +1,6 @@
 """What all tests share: hypothesis's profiles, `--update-golden`, a connection."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import cqlduck
 settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=500, deadline=None)
 settings.register_profile("long", max_examples=20_000, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
