@@ -10,13 +10,15 @@ import datetime
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import cqlduck
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 from data import BEGIN, EVENTS_A_SECOND, SECOND, Dataset
 from workload import Workload
+
+import cqlduck
 
 THREADS = 2
 
@@ -69,7 +71,7 @@ def is_stream(work: Workload) -> bool:
 # -- cqlduck --------------------------------------------------------------------------------------
 
 
-def settings(work: Workload) -> dict[str, object]:
+def settings(work: Workload) -> dict[str, Any]:
     """Return the settings with which cqlduck runs a workload."""
     wall_clock = {"granularity": "1 second"} if work.family == "nexmark" else {}
     return {"threads": THREADS, **wall_clock}

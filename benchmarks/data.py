@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as pq
+
 from cqlduck.sources import dropzone
 
 EVENTS_AN_INSTANT = 1_000
@@ -165,9 +166,7 @@ def _write(made: Dataset) -> None:
                 dropzone.publish(hidden, _manifest(made, stream.name, number, last, hidden))
 
 
-def _manifest(
-    made: Dataset, name: str, number: int, last: int, folder: Path
-) -> dropzone.Manifest:
+def _manifest(made: Dataset, name: str, number: int, last: int, folder: Path) -> dropzone.Manifest:
     """Return a manifest whose heartbeat closes the batch's last instant."""
     windows = made.family == "windows"
     stamp = "dateTime" if not windows else "_ts" if name == "rates" else "ts"

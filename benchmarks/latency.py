@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import cqlduck
 import duckdb
 import pyarrow as pa
 from contestants import THREADS, literals, settings
 from data import EVENTS_A_SECOND, MICROSECOND, NEXMARK, SECOND, WINDOWS, Dataset
 from workload import Workload
+
+import cqlduck
 
 Tick = tuple[dict[str, pa.Table], "int | datetime", str]
 """Rows by stream, the heartbeat, and the last instant as SQL."""
@@ -80,7 +81,7 @@ def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]
                 extra = ""
                 if stream.name == "auction":
                     extra = f", expires + to_microseconds({late}) AS expires"
-                tables[stream.name] = con.execute(
+                tables[stream.name] = con.sql(
                     f"SELECT * REPLACE ({moved}{extra}) FROM ({stream.query})"
                 ).to_arrow_table()
             made.append((tables, heartbeat, shown))
@@ -157,4 +158,3 @@ def _fingerprint(columns: list[str]) -> str:
 
 def _print(rows: list[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(int(value) for value in rows[0])
-

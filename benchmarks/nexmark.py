@@ -59,9 +59,10 @@ _HIGHEST_ONCE = f"""
 
 _NEW_USERS_ONCE = f"""
     WITH content AS (
-        SELECT DISTINCT p.id, p.name, {_TEN.format("p.dateTime")} AS due FROM person p JOIN auction a
-        ON p.id = a.seller AND time_bucket(INTERVAL '10 seconds', p.dateTime)
-                             = time_bucket(INTERVAL '10 seconds', a.dateTime))
+        SELECT DISTINCT p.id, p.name, {_TEN.format("p.dateTime")} AS due
+        FROM person p JOIN auction a ON p.id = a.seller AND
+        time_bucket(INTERVAL '10 seconds', p.dateTime)
+        = time_bucket(INTERVAL '10 seconds', a.dateTime))
 """ + _changes("id, name", "10 seconds")
 
 _BIDS_ONCE = f"""

@@ -33,6 +33,9 @@ from cqlduck.state.queues import Taken
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""
 
+HEAVY_TICK = 20_000
+"""How many elements a tick takes in at most if a query is worked out again at each instant."""
+
 MAX_INSTANTS = 1_000_000
 """How many instants a tick spans at most for a query that repeats a relation at each of them."""
 
@@ -660,7 +663,7 @@ class Engine:
         return goal if query.frontier is None or goal > query.frontier else None
 
     def _bounded(self, active: list[Query]) -> int | None:
-        """Return an instant up to which no more than `max_tick` elements are taken in."""
+        """Return an instant up to which a tick takes in no more elements than it should."""
         until: int | None = None
         for thing in self.catalogue.inputs.values():
             if thing.kind != "stream":
@@ -669,12 +672,14 @@ class Engine:
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
             if not readers or any(self.target(q) is None for q in readers):
                 continue
-            if thing.next_seq <= self.max_tick:
+            heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
+            size = min(self.max_tick, HEAVY_TICK) if heavy else self.max_tick
+            if thing.next_seq <= size:
                 continue
             low = "true" if floor is None else f"_ts > {floor}"
             row = self.database.rows(
                 f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
-                f"ORDER BY _ts LIMIT 1 OFFSET {self.max_tick}"
+                f"ORDER BY _ts LIMIT 1 OFFSET {size}"
             )
             if row:
                 bound = row[0][0] - 1 if floor is None or row[0][0] - 1 > floor else row[0][0]

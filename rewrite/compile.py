@@ -11,9 +11,14 @@ from cqlduck.rewrite import explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import Rules, Statement, Synopsis
+from cqlduck.rewrite.delta.aggregate import needs_lifetimes
+from cqlduck.rewrite.delta.frames import has_frame
+from cqlduck.rewrite.delta.rules import is_positive
 from cqlduck.rewrite.plan import (
+    Aggregate,
     Column,
     Plan,
+    Recompute,
     Source,
     ToStream,
     children,
@@ -66,6 +71,7 @@ class Compiled:
         operators: The plan for people to look at.
         repeats: Whether it may repeat a relation at every instant (an Rstream of what stands).
         counts_instants: Whether a window counts bare instants, which only integer time allows.
+        is_heavy: Whether a tick costs pairs of instants and tuples, so that it should stay small.
     """
 
     kind: str
@@ -79,6 +85,7 @@ class Compiled:
     operators: tuple[OperatorRow, ...]
     repeats: bool = False
     counts_instants: bool = False
+    is_heavy: bool = False
 
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
@@ -144,7 +151,14 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
             for window in syntax.windows.values()
             for d in (window.range, window.slide)
         ),
+        any(_is_heavy(node) for node in walk(plan)),
     )
+
+
+def _is_heavy(node: Plan) -> bool:
+    if isinstance(node, Aggregate):
+        return needs_lifetimes(node) and not has_frame(node, is_positive(node.input))
+    return isinstance(node, Recompute)
 
 
 def _step(statement: Statement) -> Step:

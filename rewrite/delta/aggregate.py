@@ -16,7 +16,7 @@ different results, the old one goes and the new one comes:
   group still has at an instant are added up anew. So what passed through leaves nothing behind.
 * min and max of a relation that only grows are running extremes.
 * Everything else is worked out again from the group's tuples, for the groups and instants that
-  changed; that needs the input's lifetimes.
+  changed: as a frame of the log where it is one (`frames`), else over the input's lifetimes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import FLOATS, sums_exactly
+from cqlduck.rewrite.delta import frames
 from cqlduck.rewrite.plan import Aggregate, AggregateCall, Column, Plan, only_inserts
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -423,6 +424,13 @@ class _Query:
 
         node = self.node
         inner = node.input
+        if frames.has_frame(node, is_positive(inner)):
+            calls = [
+                (f"_cql_again{place}", rule.call.call)
+                for place, rule in enumerate(self.made)
+                if rule.again
+            ]
+            return frames.frame(self.rules, node, calls)
         pairs = exp.select(
             *[named(k, f"_cql_key{i}") for i, k in enumerate(self._keys_of("r"))],
             named(qualified("r", TS), "_cql_at"),

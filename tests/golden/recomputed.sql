@@ -96,55 +96,71 @@ WITH changes AS (
   ) AS history
 ), again AS (
   SELECT
-    "_cql_key0" AS "s.k",
-    "_cql_at" AS "_ts",
-    MEDIAN("s.v") FILTER(WHERE
-      NOT "_weight" IS NULL) AS "_cql_again0"
+    "s.k",
+    "_ts",
+    "_cql_again0"
   FROM (
     SELECT
-      r."s.k" AS "_cql_key0",
-      r."_ts" AS "_cql_at",
-      l."s.k" AS "s.k",
-      l."s.v" AS "s.v",
-      l."_weight" AS "_weight"
-    FROM running AS r
-    LEFT JOIN (
+      "s.k",
+      "_ts",
+      MEDIAN("s.v") FILTER(WHERE
+        "_cql_row") OVER (PARTITION BY "s.k" ORDER BY "_ts" RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS "_cql_again0",
+      "_cql_row"
+    FROM (
       SELECT
         "s.k",
         "s.v",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
+        "_cql_enter" AS "_ts",
+        TRUE AS "_cql_row"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 11 AS "_cql_leave",
+          "_cql_enter",
+          "_cql_leave",
           "_weight"
         FROM (
           SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" <= $t1 AND "_ts" + 11 > $t0
-      ) AS input
-    ) AS l
-      ON r."s.k" IS NOT DISTINCT FROM l."s.k"
-      AND l."_cql_enter" <= r."_ts"
-      AND l."_cql_leave" > r."_ts"
-  ) AS tuples
-  GROUP BY
-    "_cql_key0",
-    "_cql_at"
+            "_ts" <= $t1 AND "_ts" + 11 > $t0
+        ) AS input
+      ) AS l
+      WHERE
+        EXISTS(
+          SELECT
+            1
+          FROM running
+          WHERE
+            running."s.k" IS NOT DISTINCT FROM l."s.k"
+        )
+      UNION ALL
+      SELECT
+        "s.k",
+        NULL AS "s.v",
+        "_ts",
+        FALSE AS "_cql_row"
+      FROM running
+    ) AS log
+  ) AS framed
+  WHERE
+    NOT "_cql_row"
 )
 SELECT
   *,
@@ -375,53 +391,29 @@ WITH changes AS (
   ) AS history
 ), again AS (
   SELECT
-    "_cql_at" AS "_ts",
-    COUNT(DISTINCT "s.k") FILTER(WHERE
-      NOT "_weight" IS NULL) AS "_cql_again1"
+    "_ts",
+    "_cql_again1"
   FROM (
     SELECT
-      r."_ts" AS "_cql_at",
-      l."s.k" AS "s.k",
-      l."_weight" AS "_weight"
-    FROM running AS r
-    LEFT JOIN (
+      "_ts",
+      COUNT(DISTINCT "s.k") OVER (ORDER BY "_ts", "_cql_seq" ROWS BETWEEN 4 PRECEDING AND CURRENT ROW) AS "_cql_again1",
+      ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "_cql_seq" DESC) AS "_cql_rank"
+    FROM (
       SELECT
         "s.k",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
+        "_ts",
+        "_cql_seq"
       FROM (
         SELECT
           "s.k",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_3_rows"
-        WHERE
-          NOT "_cql_seq" IN (
-            SELECT
-              "_cql_seq"
-            FROM temp."_cql_delta_q_3"
-            WHERE
-              "_cql_leave" <= $t1
-          )
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
+          CASE WHEN "_ts" IS NULL OR $t0 IS NULL THEN NULL ELSE GREATEST("_ts", $t0) END AS "_ts",
+          "_cql_seq"
         FROM temp."_cql_delta_q_3"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      ) AS input
-    ) AS l
-      ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
-  ) AS tuples
-  GROUP BY
-    "_cql_at"
+      ) AS log
+    ) AS log
+  ) AS framed
+  WHERE
+    "_cql_rank" = 1
 )
 SELECT
   *,
