@@ -101,7 +101,13 @@ class ParseError(Error):
 
 
 class BindError(Error):
-    """A name or a type does not fit."""
+    """A name or a type does not fit.
+
+    Attributes:
+        missing: The name that was not found, or None.
+    """
+
+    missing: str | None = None
 
 
 class NotSupportedError(Error):

@@ -345,7 +345,13 @@ class Binder:
             return self._parenthesized(tree, scope, ctes)
         elif isinstance(tree, exp.Subquery):
             alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
-            self._derived(tree, alias, tree.this, scope, ctes)
+            try:
+                self._derived(tree, alias, tree.this, scope, ctes)
+            except BindError as error:
+                name = error.missing
+                if name is None or not (scope.item(name) or _found(scope.items, name)):
+                    raise
+                raise NoRule("a correlated subquery in FROM", offset=error.offset) from error
         elif isinstance(tree, (exp.Values, exp.Unnest, exp.Lateral)):
             raise NoRule(f"{tree.key.upper()} in FROM", offset=place_of(tree))
         else:

@@ -197,6 +197,9 @@ def _take_order(tree: exp.Query) -> exp.Order | None:
     """Remove and return the ORDER BY of the outermost SELECT."""
     if not isinstance(tree, exp.Select) or tree.args.get("limit") or tree.args.get("offset"):
         return None
+    distinct = tree.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        return None
     order = tree.args.get("order")
     tree.set("order", None)
     return order

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite.plan import Plan, Project, Recompute
-from cqlduck.rewrite.queries import place_of
+from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
 from cqlduck.rewrite.scope import Item, Scope, column, function_name, refuse_always
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ class _Build:
                 continue
             known += [(item.alias, public) for public, _ in item.names if public != "_ts"]
             node.replace(self._leg(item))
+        for node in list(body.find_all(exp.Subquery)):
+            if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
+                item = self._item(node, own)
+                if item is not None:
+                    node.replace(self._leg(item))
         for table in list(body.find_all(exp.Table)):
             if table.name.startswith("_cql_leg") or table.name.lower() in own:
                 continue
@@ -89,6 +94,13 @@ class _Build:
         _refuse_operators(body)
         if complete:
             _break_ties(body, known, self.binder)
+
+    def _needs_binding(self, node: exp.Subquery) -> bool:
+        """Return whether a subquery in FROM is CQL itself: it has a window or an operator."""
+        if self.binder.window_of(node) is not None:
+            return True
+        select = unwrapped(node.this)
+        return isinstance(select, exp.Select) and has_operator(select)
 
     def _item(self, node: exp.Expr, own: set[str]) -> Item | None:
         """Bind one item of FROM by itself, or return None where it needs what is around it."""
@@ -109,8 +121,8 @@ class _Build:
         scope = Scope(volatile=self.binder.catalog.volatile)
         try:
             self.binder.item(node.copy(), scope, self.ctes)
-        except BindError:
-            if isinstance(node, exp.Subquery) and self.binder.window_of(node) is None:
+        except (BindError, NotSupportedError):
+            if isinstance(node, exp.Subquery) and not self._needs_binding(node):
                 return None
             raise
         return scope.items[0]
@@ -234,12 +246,20 @@ def _break_ties(body: exp.Select, known: list[tuple[str, str]], binder: Binder) 
     distinct = body.args.get("distinct")
     on = distinct is not None and distinct.args.get("on")
     if body.args.get("limit") or body.args.get("offset") or on:
+        if _orders_by_all(body):
+            return
         if grouped or (distinct is not None and not on):
             _order_fully(body, [], binder, qualified=False)
         else:
             order = body.args.get("order") or exp.Order(expressions=[])
             order.set("expressions", [*order.expressions, *_terms(known)])
             body.set("order", order)
+
+
+def _orders_by_all(body: exp.Query) -> bool:
+    order = body.args.get("order")
+    terms = order.expressions if order is not None else []
+    return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
 
 
 def _own(body: exp.Select, kind: type[exp.Expr]) -> list[exp.Expr]:
@@ -309,7 +329,7 @@ def _order_call(call: exp.Func, known: list[tuple[str, str]]) -> None:
 def _order_fully(body: exp.Query, names: list[str], binder: Binder, *, qualified: bool) -> None:
     """Order by all columns of the result, after what is there already."""
     del qualified
-    if not (body.args.get("limit") or body.args.get("offset")):
+    if not (body.args.get("limit") or body.args.get("offset")) or _orders_by_all(body):
         return
     if names:
         terms: list[exp.Expr] = [

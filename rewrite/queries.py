@@ -128,6 +128,12 @@ def take_operator(select: exp.Select) -> str | None:
     return None
 
 
+def has_operator(select: exp.Select) -> bool:
+    """Return whether a SELECT has a relation-to-stream operator."""
+    first = select.expressions[0] if select.expressions else None
+    return isinstance(first, exp.Literal) and first.is_string and first.name.startswith(_MARK)
+
+
 def place_of(node: exp.Expr) -> int | None:
     """Return the place of the first name in a tree, in characters from 0, or None."""
     places = [part.meta["start"] for part in node.walk() if "start" in part.meta]

@@ -195,11 +195,13 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
             fields = list(parts[1:])
     if found is None:
         kind = "table or alias" if len(names) > 1 else "column"
-        raise BindError(
+        unknown = BindError(
             f"there is no {kind} {names[0]} here",
             hint=suggestion(".".join(names), [*scope.candidates(), *aliases], "columns"),
             offset=place,
         )
+        unknown.missing = names[0]
+        raise unknown
     for part in fields:
         found = exp.Dot(this=found, expression=part.copy())
     return found

@@ -1,0 +1,530 @@
+"""Any SQL on the engine, against the reference evaluator: what is worked out again at each change.
+
+`HAND_WRITTEN` has a query for each construct, over literal data with empty instants, NULLs in keys
+and in what NOT IN sees, groups that come and go; `sql_strategies` draws the rest. Nothing that is
+written here may be refused.
+"""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+import reference
+import sql_strategies
+import strategies
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference import Edge, Query, Relation, Stream
+from sql_strategies import SHAPES, constructs, sql_cases, written
+from test_differential import play
+
+import cqlduck
+
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+def check(
+    case: strategies.Case, database: str = ":memory:", window_edge: Edge = "closed", **options
+) -> None:
+    """Compare all elements of all queries with the reference evaluator's."""
+    try:
+        actual = play(case, database, window_edge=window_edge, **options)
+    except cqlduck.NotSupportedError as error:
+        shown = sorted(set().union(*(constructs(query.cql) for query in case.queries)))
+        pytest.fail(f"refused, with {', '.join(shown) or 'no construct'}: {error}\n{case}")
+    expected = reference.evaluate_all(case.queries, None, case.t_end, window_edge=window_edge)
+    for result in expected:
+        found = reference.from_changes(actual[result.query.name])
+        problems = reference.differences(result, found)
+        assert not problems, f"{result.query.name}: {problems[:5]}\n{case}"
+
+
+# ------------------------------------------------------------------------------ hand-written
+
+S = Stream(
+    "s",
+    [("k", "BIGINT"), ("a", "BIGINT"), ("v", "VARCHAR")],
+    [
+        (1, (1, 10, "x")),
+        (1, (1, 10, "x")),
+        (1, (2, 20, "y")),
+        (2, (None, 30, "x")),
+        (2, (1, None, None)),
+        (3, (2, 20, "z")),
+        (3, (2, 10, "y")),
+        (7, (3, 5, "")),
+        (8, (None, None, None)),
+        (8, (1, 10, "x")),
+        (8, (3, 5, "w")),
+    ],
+)
+U = Stream(
+    "u",
+    [("k", "BIGINT"), ("b", "BIGINT")],
+    [(0, (1, 10)), (2, (2, 20)), (2, (None, 10)), (3, (1, 20)), (7, (3, None)), (8, (1, 10))],
+)
+R = Relation(
+    "r",
+    [("k", "BIGINT"), ("c", "BIGINT")],
+    [
+        (0, 1, (1, 10)),
+        (0, 1, (2, 20)),
+        (2, 1, (1, 10)),
+        (3, 1, (None, 30)),
+        (4, -1, (1, 10)),
+        (4, -1, (1, 10)),
+        (5, -1, (None, 30)),
+        (5, 1, (3, None)),
+        (6, -1, (2, 20)),
+        (6, 1, (2, 10)),
+        (9, -1, (3, None)),
+        (9, -1, (2, 10)),
+    ],
+)
+END = 11
+
+HAND_WRITTEN: dict[str, str] = {
+    # Joins.
+    "left join": "SELECT x.k, a, c FROM ⟦s RANGE 1⟧ x LEFT JOIN ⟦r⟧ y ON x.k = y.k",
+    "right join": "SELECT x.k, a, c FROM ⟦s RANGE 1⟧ x RIGHT JOIN ⟦r⟧ y ON x.k = y.k",
+    "full join": "SELECT x.k, y.k AS j, a, c FROM ⟦s NOW⟧ x FULL JOIN ⟦r⟧ y ON x.k = y.k",
+    "full join using": "SELECT k, a, b FROM ⟦s ROWS 2⟧ x FULL JOIN ⟦u ROWS 2⟧ y USING (k)",
+    "full join using, star": "SELECT * FROM ⟦s ROWS 2⟧ x FULL JOIN ⟦u ROWS 2⟧ y USING (k)",
+    "left join using": "SELECT k, a, b FROM ⟦s RANGE 2⟧ LEFT JOIN ⟦u RANGE 0⟧ USING (k)",
+    "right join using": "SELECT k, a, b FROM ⟦s RANGE 2⟧ x RIGHT JOIN ⟦u RANGE 0⟧ y USING (k)",
+    "left join, non-equi": "SELECT a, b FROM ⟦s ROWS 3⟧ x LEFT JOIN ⟦u RANGE 2⟧ y ON a > b",
+    "left join, both": "SELECT a, b FROM ⟦s⟧ x LEFT JOIN ⟦u ROWS 1⟧ y ON x.k = y.k AND a <> b",
+    "left join, null-safe": (
+        "SELECT a, c FROM ⟦s ROWS 3⟧ x LEFT JOIN ⟦r⟧ y ON x.k IS NOT DISTINCT FROM y.k"
+    ),
+    "left join, on one side": "SELECT a, c FROM ⟦s ROWS 3⟧ x LEFT JOIN ⟦r⟧ y ON a > 10",
+    "left join on true": "SELECT a, c FROM ⟦s NOW⟧ x LEFT JOIN ⟦r⟧ y ON true",
+    "left join then where": (
+        "SELECT a FROM ⟦s RANGE 1⟧ x LEFT JOIN ⟦r⟧ y ON x.k = y.k WHERE y.k IS NULL"
+    ),
+    "two left joins": (
+        "SELECT a, b, c FROM ⟦s ROWS 3⟧ x LEFT JOIN ⟦u ROWS 2⟧ y ON x.k = y.k "
+        "LEFT JOIN ⟦r⟧ z ON z.k = y.k"
+    ),
+    "left and inner": (
+        "SELECT a, b, c FROM ⟦s ROWS 3⟧ x JOIN ⟦u⟧ y ON x.k = y.k LEFT JOIN ⟦r⟧ z ON z.c = x.a"
+    ),
+    "left join in parentheses": (
+        "SELECT a, b, c FROM ⟦s ROWS 3⟧ x LEFT JOIN (⟦u⟧ y JOIN ⟦r⟧ z ON y.k = z.k) ON x.k = y.k"
+    ),
+    "semi join": "SELECT x.k, a FROM ⟦s RANGE 2⟧ x SEMI JOIN ⟦r⟧ y ON x.k = y.k",
+    "semi join using": "SELECT k, a FROM ⟦s RANGE 2⟧ x SEMI JOIN ⟦r⟧ y USING (k)",
+    "anti join": "SELECT x.k, a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦r⟧ y ON x.k = y.k",
+    "anti join using": "SELECT k, a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦u ROWS 1⟧ y USING (k)",
+    "cross join": "SELECT x.k, c FROM ⟦s NOW⟧ x CROSS JOIN ⟦r⟧ y",
+    "natural join": "SELECT k, a, c FROM ⟦s RANGE 1⟧ NATURAL JOIN ⟦r⟧",
+    "natural left join": "SELECT k, a, c FROM ⟦s RANGE 1⟧ NATURAL LEFT JOIN ⟦r⟧",
+    "natural full join": "SELECT * FROM ⟦s RANGE 1⟧ NATURAL FULL JOIN ⟦r⟧",
+    "asof join": (
+        "SELECT x.a, y.c FROM ⟦s RANGE 1⟧ x ⟦-ASOF JOIN ⟦r⟧ y ON x.k = y.k AND x.a >= y.c-⟧"
+        "⟦+JOIN LATERAL (SELECT * FROM {1} y WHERE x.k = y.k AND x.a >= y.c "
+        "ORDER BY y.c DESC LIMIT 1) y ON true+⟧"
+    ),
+    "asof left join": (
+        "SELECT x.a, y.c FROM ⟦s RANGE 1⟧ x ⟦-ASOF LEFT JOIN ⟦r⟧ y ON x.k = y.k AND x.a >= y.c-⟧"
+        "⟦+LEFT JOIN LATERAL (SELECT * FROM {1} y WHERE x.k = y.k AND x.a >= y.c "
+        "ORDER BY y.c DESC LIMIT 1) y ON true+⟧"
+    ),
+    "asof join, ties": (
+        "SELECT x.a, y.k FROM ⟦s RANGE 1⟧ x ⟦-ASOF JOIN ⟦r⟧ y ON x.a >= y.c-⟧"
+        "⟦+JOIN LATERAL (SELECT * FROM {1} y WHERE x.a >= y.c "
+        "ORDER BY y.c DESC, y.k NULLS LAST LIMIT 1) y ON true+⟧"
+    ),
+    # Subqueries in WHERE.
+    "exists": "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦r⟧ y WHERE y.k = x.k)",
+    "not exists": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE NOT EXISTS (SELECT 1 FROM ⟦r⟧ y WHERE y.k = x.k)"
+    ),
+    "exists, windows": (
+        "SELECT k FROM ⟦s RANGE 2⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u NOW⟧ y WHERE y.k = x.k)"
+    ),
+    "exists, uncorrelated": "SELECT k FROM ⟦s RANGE 2⟧ WHERE EXISTS (SELECT 1 FROM ⟦u NOW⟧)",
+    "not exists, uncorrelated": (
+        "SELECT k FROM ⟦s RANGE 2⟧ WHERE NOT EXISTS (SELECT 1 FROM ⟦u NOW⟧ WHERE b = 20)"
+    ),
+    "exists, non-equi": (
+        "SELECT k FROM ⟦s RANGE 2⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u RANGE 3⟧ y WHERE y.b > x.a)"
+    ),
+    "in": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE k IN (SELECT k FROM ⟦r⟧)",
+    "not in": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE k NOT IN (SELECT k FROM ⟦r⟧)",
+    "not in, window": "SELECT k FROM ⟦r⟧ WHERE k NOT IN (SELECT k FROM ⟦s NOW⟧)",
+    "not in, correlated": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE a NOT IN (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)"
+    ),
+    "in, correlated": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE a IN (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)"
+    ),
+    "in, two columns": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT (k, c) FROM ⟦r⟧)"
+    ),
+    "in or": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE a = 10 OR k IN (SELECT k FROM ⟦r⟧)",
+    "in, negated": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE NOT (k IN (SELECT k FROM ⟦u ROWS 2⟧))",
+    "in a group": (
+        "SELECT k FROM ⟦s ROWS 4⟧ WHERE k IN (SELECT k FROM ⟦u⟧ GROUP BY k HAVING count(*) > 1)"
+    ),
+    "scalar": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE a = (SELECT max(a) FROM ⟦s RANGE 2⟧)",
+    "scalar, correlated": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE a = (SELECT max(a) FROM ⟦s⟧ y WHERE y.k = x.k)"
+    ),
+    "scalar, empty": "SELECT k FROM ⟦r⟧ WHERE (SELECT max(a) FROM ⟦s NOW⟧) IS NULL",
+    "scalar count, correlated": (
+        "SELECT k FROM ⟦r⟧ x WHERE (SELECT count(*) FROM ⟦s NOW⟧ y WHERE y.k = x.k) = 0"
+    ),
+    "scalar with limit": (
+        "SELECT k FROM ⟦r⟧ WHERE c = (SELECT a FROM ⟦s RANGE 3⟧ ORDER BY a DESC LIMIT 1)"
+    ),
+    "scalar with limit, ties": (
+        "SELECT k FROM ⟦r⟧ WHERE k = (SELECT k FROM ⟦s RANGE 3⟧ y ORDER BY a DESC"
+        "⟦+, k, a, v+⟧ LIMIT 1)"
+    ),
+    "any": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a > ANY (SELECT c FROM ⟦r⟧)",
+    "all": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a >= ALL (SELECT c FROM ⟦r⟧)",
+    "all, window": "SELECT k FROM ⟦r⟧ WHERE c <= ALL (SELECT a FROM ⟦s NOW⟧)",
+    "nested subqueries": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u⟧ y WHERE y.k = x.k AND "
+        "EXISTS (SELECT 1 FROM ⟦r⟧ z WHERE z.k = x.k AND z.c = y.b))"
+    ),
+    "two subqueries": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE k IN (SELECT k FROM ⟦r⟧) AND "
+        "a NOT IN (SELECT b FROM ⟦u RANGE 1⟧ WHERE b IS NOT NULL)"
+    ),
+    "a subquery of what is worked out again": (
+        "SELECT k FROM ⟦s ROWS 4⟧ WHERE a IN (SELECT a FROM (SELECT median(a) AS a FROM ⟦s⟧) z)"
+    ),
+    # Subqueries in the SELECT list, in HAVING, in ON.
+    "listed scalar": "SELECT k, (SELECT count(*) FROM ⟦s NOW⟧) AS n FROM ⟦r⟧",
+    "listed scalar, correlated": (
+        "SELECT k, (SELECT sum(a) FROM ⟦s RANGE 2⟧ y WHERE y.k = x.k) AS n FROM ⟦r⟧ x"
+    ),
+    "listed count, correlated": (
+        "SELECT k, (SELECT count(*) FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS n FROM ⟦r⟧ x"
+    ),
+    "listed exists": (
+        "SELECT k, EXISTS (SELECT 1 FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS e FROM ⟦r⟧ x"
+    ),
+    "listed in": "SELECT a, k IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",
+    "listed not in": "SELECT a, k NOT IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",
+    "listed array": "SELECT k, ARRAY(SELECT a FROM ⟦s RANGE 1⟧ ORDER BY a) AS l FROM ⟦r⟧",
+    "listed array, correlated": (
+        "SELECT k, ARRAY(SELECT a FROM ⟦s RANGE 1⟧ y WHERE y.k = x.k ORDER BY a) AS l FROM ⟦r⟧ x"
+    ),
+    "in having": (
+        "SELECT k, count(*) AS n FROM ⟦s RANGE 4⟧ GROUP BY k "
+        "HAVING count(*) >= (SELECT max(b) / 10 FROM ⟦u RANGE 3⟧)"
+    ),
+    "aggregate of a subquery": (
+        "SELECT sum(CASE WHEN k IN (SELECT k FROM ⟦r⟧) THEN 1 ELSE 0 END) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    # Set operations.
+    "except": "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT SELECT k FROM ⟦r⟧",
+    "except all": "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT ALL SELECT k FROM ⟦r⟧",
+    "intersect": "SELECT k FROM ⟦s RANGE 3⟧ INTERSECT SELECT k FROM ⟦r⟧",
+    "intersect all": "SELECT k FROM ⟦s RANGE 3⟧ INTERSECT ALL SELECT k FROM ⟦r⟧",
+    "union": "SELECT k FROM ⟦s RANGE 3⟧ UNION SELECT k FROM ⟦r⟧",
+    "union by name": "SELECT k, a FROM ⟦s NOW⟧ UNION BY NAME SELECT c AS a, k FROM ⟦r⟧",
+    "union all by name": "SELECT k, a FROM ⟦s NOW⟧ UNION ALL BY NAME SELECT c, k FROM ⟦r⟧",
+    "chain of set operations": (
+        "SELECT k FROM ⟦s RANGE 3⟧ UNION ALL SELECT k FROM ⟦u RANGE 1⟧ EXCEPT SELECT k FROM ⟦r⟧"
+    ),
+    "nested set operations": (
+        "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT (SELECT k FROM ⟦r⟧ INTERSECT SELECT k FROM ⟦u⟧)"
+    ),
+    "set operation and limit": (
+        "SELECT k FROM ⟦s RANGE 3⟧ UNION SELECT k FROM ⟦r⟧ ORDER BY k DESC LIMIT 2"
+    ),
+    "set operation of aggregates": (
+        "SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k EXCEPT "
+        "SELECT k, count(*) FROM ⟦u⟧ GROUP BY k"
+    ),
+    "set operation with a constant": "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT SELECT 1",
+    "union with values": "SELECT k FROM ⟦s RANGE 3⟧ UNION ALL VALUES (1::BIGINT)",
+    "types of a union": "SELECT a FROM ⟦s NOW⟧ UNION SELECT v FROM ⟦s ROWS 2⟧",
+    # CTEs, VALUES, unnest, LATERAL.
+    "cte": "WITH w AS (SELECT k, a FROM ⟦s ROWS 3⟧) SELECT k, a FROM w WHERE a > 5",
+    "cte twice": (
+        "WITH w AS (SELECT k, a FROM ⟦s ROWS 3⟧) SELECT x.a, y.a AS b FROM w x JOIN w y USING (k)"
+    ),
+    "cte of a cte": (
+        "WITH w AS (SELECT k, a FROM ⟦s ROWS 3⟧), z AS (SELECT k, count(*) AS n FROM w GROUP BY k) "
+        "SELECT w.k, a, n FROM w LEFT JOIN z ON w.k = z.k"
+    ),
+    "cte in a subquery of an expression": (
+        "WITH w AS (SELECT k, a FROM ⟦s ROWS 3⟧) SELECT k FROM w WHERE a = (SELECT max(a) FROM w)"
+    ),
+    "cte with columns": "WITH w(x, y) AS (SELECT k, a FROM ⟦s ROWS 3⟧) SELECT x, list(y ORDER BY y)"
+    " AS l FROM w GROUP BY x",
+    "cte with limit": (
+        "WITH w AS (SELECT k, a FROM ⟦s ROWS 4⟧ x ORDER BY a DESC⟦+, k, a, v+⟧ LIMIT 2) "
+        "SELECT k, list(a ORDER BY a) AS l FROM w GROUP BY k"
+    ),
+    "cte called as an inner name": (
+        "WITH leg0 AS (SELECT k FROM ⟦r⟧) SELECT k, list(x.a ORDER BY x.a) AS l "
+        "FROM leg0 JOIN ⟦s⟧ x USING (k) GROUP BY k"
+    ),
+    "alias called as an inner name": (
+        "SELECT instants.k, list(results.a ORDER BY results.a) AS l FROM ⟦r⟧ AS instants "
+        "JOIN ⟦s RANGE 3⟧ AS results ON results.k = instants.k GROUP BY ALL"
+    ),
+    "materialized cte": (
+        "WITH w AS MATERIALIZED (SELECT k, median(a) AS m FROM ⟦s RANGE 3⟧ GROUP BY k) "
+        "SELECT x.m FROM w x JOIN w y ON x.k <> y.k"
+    ),
+    "values": (
+        "SELECT x.k, w FROM ⟦s RANGE 1⟧ x JOIN (VALUES (1, 'one'), (2, 'two')) t(n, w) ON x.k = n"
+    ),
+    "values on the left": (
+        "SELECT n, a FROM (VALUES (1), (2), (NULL)) t(n) LEFT JOIN ⟦s NOW⟧ x ON x.k = n"
+    ),
+    "unnest of a constant": "SELECT k, n FROM ⟦s RANGE 1⟧, unnest([1, 2]) t(n)",
+    "unnest of a column": "SELECT k, n FROM ⟦s RANGE 1⟧ x, unnest([x.a, x.k]) t(n)",
+    "unnest in the list": "SELECT k, unnest([a, k]) AS n FROM ⟦s RANGE 1⟧",
+    "unnest of an aggregate": "SELECT k, unnest(list(a ORDER BY a)) AS n FROM ⟦s RANGE 1⟧ GROUP BY k",
+    "range": "SELECT k, n FROM ⟦s RANGE 1⟧, range(2) t(n)",
+    "lateral": (
+        "SELECT x.k, m FROM ⟦r⟧ x, LATERAL (SELECT max(a) AS m FROM ⟦s RANGE 2⟧ y "
+        "WHERE y.k = x.k) z"
+    ),
+    "left join lateral": (
+        "SELECT x.k, a FROM ⟦r⟧ x LEFT JOIN LATERAL (SELECT a FROM ⟦s RANGE 2⟧ y "
+        "WHERE y.k = x.k) z ON true"
+    ),
+    "lateral with limit": (
+        "SELECT x.k, a FROM ⟦r⟧ x, LATERAL (SELECT a FROM ⟦s⟧ y WHERE y.k = x.k "
+        "ORDER BY a DESC LIMIT 1) z"
+    ),
+    "lateral with a list": (
+        "SELECT x.k, l FROM ⟦r⟧ x, LATERAL (SELECT list(a ORDER BY a) AS l FROM ⟦s NOW⟧ y "
+        "WHERE y.k = x.k) z"
+    ),
+    "lateral without the word": (
+        "SELECT x.k, m FROM ⟦r⟧ x, (SELECT max(a) AS m FROM ⟦s⟧ y WHERE y.k = x.k) z"
+    ),
+    # Order.
+    "distinct on": "SELECT DISTINCT ON (k) k, a FROM ⟦s RANGE 3⟧ ORDER BY k, a DESC",
+    "distinct on, ties": (
+        "SELECT DISTINCT ON (k) k, v FROM ⟦s RANGE 3⟧ ORDER BY k, a⟦+, k, a, v+⟧"
+    ),
+    "distinct on, no order": "SELECT DISTINCT ON (k) k, a FROM ⟦s RANGE 3⟧ ⟦+ORDER BY k, a, v+⟧",
+    "distinct on, not in the list": "SELECT DISTINCT ON (k) a FROM ⟦s RANGE 3⟧ ORDER BY k, a DESC",
+    "top": "SELECT k, a FROM ⟦s RANGE 3⟧ ORDER BY a DESC, k LIMIT 2",
+    "top, ties": "SELECT v FROM ⟦s RANGE 3⟧ ORDER BY a⟦+, k, a, v+⟧ LIMIT 2",
+    "top, nulls first": "SELECT k, v FROM ⟦s RANGE 3⟧ ORDER BY a NULLS FIRST⟦+, k, a, v+⟧ LIMIT 1",
+    "limit, no order": "SELECT v FROM ⟦s RANGE 3⟧ ⟦+ORDER BY k, a, v+⟧ LIMIT 2",
+    "limit 0": "SELECT v FROM ⟦s RANGE 3⟧ LIMIT 0",
+    "offset": "SELECT v FROM ⟦s RANGE 3⟧ ORDER BY a DESC⟦+, k, a, v+⟧ LIMIT 2 OFFSET 1",
+    "offset alone": "SELECT v FROM ⟦s RANGE 3⟧ ORDER BY a⟦+, k, a, v+⟧ OFFSET 2",
+    "order by all": "SELECT k, a FROM ⟦s RANGE 3⟧ ORDER BY ALL LIMIT 2",
+    "order by a place": "SELECT k, a FROM ⟦s RANGE 3⟧ ORDER BY 2⟦+, k, a, v+⟧ LIMIT 1",
+    "order by an alias": "SELECT k, -a AS b FROM ⟦s RANGE 3⟧ ORDER BY b⟦+, k, a, v+⟧ LIMIT 1",
+    "limit as a share": "SELECT v FROM ⟦s RANGE 3⟧ ORDER BY a⟦+, k, a, v+⟧ LIMIT 50%",
+    "limit by a subquery": (
+        "SELECT v FROM ⟦s RANGE 3⟧ ORDER BY a⟦+, k, a, v+⟧ LIMIT (SELECT count(*) FROM ⟦r⟧)"
+    ),
+    "top of a join": (
+        "SELECT a, c FROM ⟦s RANGE 3⟧ x JOIN ⟦r⟧ y ON x.k = y.k "
+        "ORDER BY a DESC⟦+, x.k, a, v, y.k, c+⟧ LIMIT 2"
+    ),
+    "top of groups": (
+        "SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k ORDER BY n DESC, k LIMIT 1"
+    ),
+    "top of groups, ties": (
+        "SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k ORDER BY n DESC⟦+, k, n+⟧ LIMIT 1"
+    ),
+    "top of distinct": "SELECT DISTINCT a FROM ⟦s RANGE 3⟧ ORDER BY a DESC LIMIT 2",
+    "top of a top": (
+        "SELECT k FROM (SELECT k, a FROM ⟦s RANGE 3⟧ ORDER BY a DESC⟦+, k, a, v+⟧ LIMIT 3) x "
+        "ORDER BY a⟦+, k, a+⟧ LIMIT 1"
+    ),
+    "row_number": "SELECT k, row_number() OVER (PARTITION BY k ORDER BY a⟦+, k, a, v+⟧) AS n, v "
+    "FROM ⟦s RANGE 3⟧",
+    "row_number, no order": "SELECT v, row_number() OVER (⟦+ORDER BY k, a, v+⟧) AS n "
+    "FROM ⟦s RANGE 3⟧",
+    "rank": "SELECT k, rank() OVER (ORDER BY a) AS n FROM ⟦s RANGE 3⟧",
+    "dense_rank": "SELECT k, dense_rank() OVER (ORDER BY a DESC) AS n FROM ⟦s RANGE 3⟧",
+    "percent_rank": "SELECT k, percent_rank() OVER (ORDER BY k) AS n FROM ⟦r⟧",
+    "lag": "SELECT v, lag(a) OVER (PARTITION BY k ORDER BY a⟦+, k, a, v+⟧) AS n FROM ⟦s RANGE 3⟧",
+    "lead": "SELECT v, lead(v, 1, '-') OVER (ORDER BY a⟦+, k, a, v+⟧) AS n FROM ⟦s RANGE 3⟧",
+    "lag, no nulls": (
+        "SELECT v, lag(v IGNORE NULLS) OVER (ORDER BY a⟦+, k, a, v+⟧) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "first_value": "SELECT k, first_value(v) OVER (ORDER BY a⟦+, k, a, v+⟧) AS n FROM ⟦s RANGE 3⟧",
+    "first_value, range": (
+        "SELECT k, first_value(v⟦+ ORDER BY a, k, a, v+⟧) OVER (ORDER BY a RANGE BETWEEN 10 "
+        "PRECEDING AND CURRENT ROW) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "last_value": (
+        "SELECT k, last_value(v⟦+ ORDER BY a, k, a, v+⟧) OVER (ORDER BY a) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "nth_value": (
+        "SELECT k, nth_value(v, 2 ⟦+ORDER BY a, k, a, v+⟧) OVER (ORDER BY a) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "sum over a partition": "SELECT v, sum(a) OVER (PARTITION BY k) AS n FROM ⟦s RANGE 3⟧",
+    "sum over peers": "SELECT v, sum(a) OVER (ORDER BY k) AS n FROM ⟦s RANGE 3⟧",
+    "sum over rows": (
+        "SELECT v, sum(a) OVER (ORDER BY k⟦+, k, a, v+⟧ ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) "
+        "AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "avg over rows": (
+        "SELECT v, avg(a) OVER (ORDER BY a⟦+, k, a, v+⟧ ROWS 1 PRECEDING) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "list over peers": (
+        "SELECT v, list(a⟦+ ORDER BY k, a, v+⟧) OVER (ORDER BY k) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "exclude": (
+        "SELECT v, sum(a) OVER (ORDER BY k GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW "
+        "EXCLUDE GROUP) AS n FROM ⟦s RANGE 3⟧"
+    ),
+    "named window": (
+        "SELECT v, row_number() OVER w AS n, rank() OVER w AS m FROM ⟦s RANGE 3⟧ "
+        "WINDOW w AS (ORDER BY k, a, v)"
+    ),
+    "window functions over groups": (
+        "SELECT k, rank() OVER (ORDER BY count(*) DESC) AS n FROM ⟦s RANGE 3⟧ GROUP BY k"
+    ),
+    "row_number over groups": (
+        "SELECT k, row_number() OVER (ORDER BY count(*) DESC⟦+, k+⟧) AS n FROM ⟦s RANGE 3⟧ "
+        "GROUP BY k"
+    ),
+    "qualify": (
+        "SELECT k, a, v FROM ⟦s RANGE 3⟧ "
+        "QUALIFY row_number() OVER (PARTITION BY k ORDER BY a DESC⟦+, k, a, v+⟧) = 1"
+    ),
+    "qualify, an alias": (
+        "SELECT k, rank() OVER (ORDER BY a) AS n FROM ⟦s RANGE 3⟧ QUALIFY n <= 2"
+    ),
+    # Groups.
+    "grouping sets": (
+        "SELECT k, v, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY GROUPING SETS ((k, v), (k), ())"
+    ),
+    "rollup": "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)",
+    "cube": "SELECT k, v, sum(a) AS n, grouping(k) AS g FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v)",
+    "key and rollup": "SELECT k, v, count(a) AS n FROM ⟦s RANGE 2⟧ GROUP BY k, ROLLUP (v)",
+    "grouping sets, a list": (
+        "SELECT k, grouping(k) AS g, list(a ORDER BY a) AS l FROM ⟦s NOW⟧ GROUP BY ROLLUP (k)"
+    ),
+    "grouping sets, having": (
+        "SELECT k, v, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v) HAVING count(*) > 1"
+    ),
+    "same set twice": "SELECT k, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY GROUPING SETS ((k), (k))",
+    # Aggregates.
+    "count distinct": "SELECT k, count(DISTINCT a) AS n FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "count distinct, all": "SELECT count(DISTINCT v) AS n FROM ⟦s NOW⟧",
+    "sum distinct": "SELECT k, sum(DISTINCT a) AS n FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "several distincts": (
+        "SELECT count(DISTINCT a) AS n, count(DISTINCT v) AS m, sum(DISTINCT a) AS d, sum(a) AS e "
+        "FROM ⟦s RANGE 3⟧"
+    ),
+    "count distinct of a row": "SELECT count(DISTINCT (k, a)) AS n FROM ⟦s RANGE 3⟧",
+    "filter": "SELECT k, count(*) FILTER (WHERE a > 10) AS n, sum(a) FILTER (WHERE v = 'x') AS m "
+    "FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "filter on all": "SELECT count(*) FILTER (WHERE a > 10) AS n FROM ⟦s NOW⟧",
+    "median": "SELECT k, median(a) AS m FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "quantile_cont": "SELECT quantile_cont(a, 0.25) AS m FROM ⟦s RANGE 3⟧",
+    "quantiles": "SELECT quantile_cont(a, [0.25, 0.5]) AS m FROM ⟦s RANGE 3⟧",
+    "percentile_cont": "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) AS m FROM ⟦s RANGE 3⟧",
+    "stddev": "SELECT k, round(stddev(a), 6) AS m, var_pop(a) AS p FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "list": "SELECT k, list(a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "list over nothing": "SELECT list(a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s NOW⟧",
+    "a constant over nothing": (
+        "SELECT 1 AS one, 'x' || count(*) AS n, coalesce(list(a ORDER BY a), []) AS l FROM ⟦s NOW⟧"
+    ),
+    "list with order": "SELECT list(a ORDER BY v DESC⟦+, k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧",
+    "list distinct": "SELECT list(DISTINCT v⟦+ ORDER BY v NULLS LAST+⟧) AS l FROM ⟦s RANGE 3⟧",
+    "string_agg": "SELECT k, string_agg(v, ','⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "string_agg with order": "SELECT string_agg(v, '' ORDER BY v DESC) AS l FROM ⟦s RANGE 3⟧",
+    "string_agg distinct": (
+        "SELECT string_agg(DISTINCT v, '/'⟦+ ORDER BY v+⟧) AS l FROM ⟦s RANGE 3⟧"
+    ),
+    "first and last": (
+        "SELECT k, first(v⟦+ ORDER BY k, a, v+⟧) AS f, last(v⟦+ ORDER BY k, a, v+⟧) AS l "
+        "FROM ⟦s RANGE 3⟧ GROUP BY k"
+    ),
+    "first with order": (
+        "SELECT first(v ORDER BY a DESC⟦+, k, a, v+⟧) AS f, last(v ORDER BY a⟦+, k, a, v+⟧) AS l "
+        "FROM ⟦s RANGE 3⟧"
+    ),
+    "any_value": "SELECT k, any_value(v⟦+ ORDER BY k, a, v+⟧) AS f FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "arg_max": "SELECT arg_max(v, a⟦+ ORDER BY k, a, v+⟧) AS f FROM ⟦s RANGE 3⟧",
+    "arg_min": "SELECT k, arg_min(v, a⟦+ ORDER BY k, a, v+⟧) AS f FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "max_by with a number": "SELECT max_by(v, a, 2⟦+ ORDER BY k, a, v+⟧) AS f FROM ⟦s RANGE 3⟧",
+    "max with a number": "SELECT max(a, 2) AS f, min(a, 2) AS g FROM ⟦s RANGE 3⟧",
+    "mode": "SELECT mode(v⟦+ ORDER BY k, a, v+⟧) AS f FROM ⟦s RANGE 3⟧",
+    "bool_and": "SELECT k, bool_and(a > 10) AS f, bool_or(a > 10) AS g FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "bit_xor": "SELECT bit_xor(a) AS f, bit_or(a) AS g FROM ⟦s RANGE 3⟧",
+    "histogram": "SELECT histogram(a) AS f FROM ⟦s RANGE 3⟧",
+    "count_if": "SELECT count_if(a > 10) AS f FROM ⟦s NOW⟧",
+    "count_if and list": "SELECT count_if(a > 10) AS f, list(a ORDER BY a) AS l FROM ⟦s NOW⟧",
+    "regr_count": "SELECT regr_count(a, k) AS f, list(a ORDER BY a) AS l FROM ⟦s NOW⟧",
+    "product": "SELECT product(a) AS f FROM ⟦s RANGE 2⟧",
+    "having with a list": "SELECT k FROM ⟦s RANGE 3⟧ GROUP BY k HAVING len(list(a)) > 1",
+    "having over nothing": "SELECT list(a ORDER BY a) AS l FROM ⟦s NOW⟧ HAVING count(*) = 0",
+    "aggregate over a left join": (
+        "SELECT y.k, count(x.a) AS n, list(x.a ORDER BY x.a) AS l FROM ⟦r⟧ y "
+        "LEFT JOIN ⟦s NOW⟧ x ON x.k = y.k GROUP BY y.k"
+    ),
+    "count over a left join": (
+        "SELECT y.k, count(x.a) AS n, sum(x.a) AS m FROM ⟦r⟧ y "
+        "LEFT JOIN ⟦s RANGE 1⟧ x ON x.k = y.k GROUP BY y.k"
+    ),
+    "columns": "SELECT min(COLUMNS(*)) FROM ⟦s RANGE 3⟧",
+    "the row": "SELECT s.k, s FROM ⟦s RANGE 2⟧",
+    # Expressions.
+    "case": "SELECT CASE k WHEN 1 THEN 'one' WHEN 2 THEN 'two' ELSE v END AS c FROM ⟦s RANGE 2⟧",
+    "struct": "SELECT {'k': k, 'v': v} AS c FROM ⟦s RANGE 2⟧",
+    "struct in a group": "SELECT {'k': k} AS c, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY ALL",
+    "map": "SELECT map([k], [v]) AS m FROM ⟦s RANGE 2⟧ WHERE k IS NOT NULL",
+    "list of a row": "SELECT DISTINCT [k, a] AS l FROM ⟦s RANGE 2⟧",
+    "try_cast": "SELECT TRY_CAST(v AS INTEGER) AS i, a::VARCHAR AS w FROM ⟦s RANGE 2⟧",
+    "lambda": "SELECT list_transform([k, a], lambda x: x + 1) AS l FROM ⟦s RANGE 2⟧",
+    # One kind in the other.
+    "incremental over a limit": (
+        "SELECT k, count(*) AS n FROM (SELECT k FROM ⟦s RANGE 3⟧ x ORDER BY a⟦+, k, a, v+⟧ LIMIT 2) "
+        "y GROUP BY k"
+    ),
+    "join of a list": (
+        "SELECT x.k, c, l FROM (SELECT k, list(a ORDER BY a) AS l FROM ⟦s RANGE 2⟧ GROUP BY k) x "
+        "JOIN ⟦r⟧ y ON x.k = y.k"
+    ),
+    "list of a group": (
+        "SELECT list(n ORDER BY n) AS l FROM (SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x"
+    ),
+    "limit of a left join of groups": (
+        "SELECT x.k, n, c FROM (SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x "
+        "LEFT JOIN ⟦r⟧ y ON x.k = y.k ORDER BY n DESC, x.k, c LIMIT 2"
+    ),
+    "union of limits": (
+        "(SELECT k FROM ⟦s RANGE 3⟧ x ORDER BY a⟦+, k, a, v+⟧ LIMIT 1) UNION ALL "
+        "(SELECT k FROM ⟦u RANGE 3⟧ y ORDER BY b DESC⟦+, k, b+⟧ LIMIT 1)"
+    ),
+}
+
+
+def case_of(queries: list[Query], cuts: list[int]) -> strategies.Case:
+    """Return a case over the inputs above: all data before each of the advances that closes it."""
+    script: list[strategies.Step] = [strategies.Register(query) for query in queries]
+    before = -1
+    for to in [*cuts, END]:
+        for source in (S, U, R):
+            arrivals = source.elements if isinstance(source, Stream) else source.changes
+            batch = tuple(arrival for arrival in arrivals if before < arrival[0] <= to)
+            if batch:
+                script.append(strategies.Append(source, batch))
+        script.append(strategies.Advance(to))
+        before = to
+    return strategies.Case((S, U, R), tuple(queries), 0, END, tuple(script))
+
+
+@pytest.mark.parametrize("name", HAND_WRITTEN)
+def test_each_instant_by_itself(name):
+    check(case_of([written("q", HAND_WRITTEN[name], [S, U, R])], list(range(END))))
+
+
+@pytest.mark.parametrize("name", HAND_WRITTEN)
+def test_in_one_tick_with_half_open_windows(name):
+    query = written("q", HAND_WRITTEN[name], [S, U, R])
+    check(case_of([query], []), window_edge="half_open")
