@@ -84,7 +84,8 @@ def function_of(call: exp.Expr) -> str:
     if isinstance(inner, exp.Order) and name in (*ADDITIVE, *EXTREMES):
         core.set("this", inner.this)
         inner = core.this
-    if plain and name in (*ADDITIVE, *EXTREMES) and not core.args.get("expressions"):
+    extra = core.args.get("expressions") or core.args.get("count")
+    if plain and name in (*ADDITIVE, *EXTREMES) and not extra:
         if isinstance(inner, exp.Distinct):
             if len(inner.expressions) > 1:
                 raise NoRule(f"{name} over several distinct columns", offset=place_of(call))

@@ -176,6 +176,8 @@ class Binder:
         for part in ("order", "limit", "offset"):
             if tree.args.get(part):
                 raise NoRule(f"{part.upper()} above a UNION", offset=place_of(tree))
+        if not all(any(s.find_all(exp.Table)) for s in (tree.this, tree.expression)):
+            raise NoRule("constants in a UNION", offset=place_of(tree))
         sides = [self.relation(side, ctes, tree) for side in (tree.this, tree.expression)]
         if len(sides[0].columns) != len(sides[1].columns):
             raise BindError(
@@ -280,11 +282,7 @@ class Binder:
     def _from(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
         clause = tree.args.get("from_")
         if clause is None:
-            raise BindError(
-                "the query reads nothing",
-                hint="a continuous query selects FROM a stream or relation",
-                offset=place_of(tree),
-            )
+            raise NoRule("a SELECT without FROM", offset=place_of(tree))
         conditions = self.item(clause.this, scope, ctes)
         joins = [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]
         return conditions + self._joins(joins, scope, ctes)
@@ -381,6 +379,8 @@ class Binder:
     def _table(self, tree: exp.Table, scope: Scope, ctes: Ctes) -> None:
         place = tree.this.meta.get("start") if isinstance(tree.this, exp.Identifier) else None
         if not isinstance(tree.this, exp.Identifier):
+            if tree.this.sql("duckdb").split("(")[0].lower() in general.CONSTANT_FUNCTIONS:
+                raise NoRule("a table function in FROM", offset=place_of(tree))
             raise NotSupportedError(
                 f"the table function {tree.this.sql('duckdb')} cannot stand in a continuous query",
                 hint="load it into a relation: CREATE RELATION … FROM",

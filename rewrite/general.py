@@ -22,7 +22,14 @@ from cqlduck.rewrite.scope import Item, Scope, column, function_name, refuse_alw
 if TYPE_CHECKING:
     from cqlduck.rewrite.bind import Binder, Ctes
 
-NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile, exp.FirstValue)
+CONSTANT_FUNCTIONS = ("range", "generate_series", "unnest")
+"""Table functions that read nothing but their arguments."""
+
+NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
+"""Window functions that go by the position of a row, whatever the frame."""
+
+RANKING = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+VALUES = (exp.FirstValue, exp.LastValue, exp.NthValue)
 ORDERED = frozenset(
     {"list", "array_agg", "string_agg", "group_concat", "listagg", "first", "last", "any_value",
      "arbitrary", "arg_max", "arg_min", "max_by", "min_by", "argmax", "argmin", "mode",
@@ -56,10 +63,13 @@ class _Build:
     def sides(self, body: exp.SetOperation) -> None:
         """Make each side of a set operation an input."""
         for side in ("this", "expression"):
+            if not any(True for _ in body.args[side].find_all(exp.Table)):
+                continue
             plan = self.binder.relation(body.args[side], self.ctes, body)
             item = Item("side", plan, tuple((c.name, c) for c in plan.columns))
             body.set(side, exp.select("*").from_(self._leg(item)))
-        _order_fully(body, [c.name for c in self.inputs[0].columns], self.binder, qualified=False)
+        names = [c.name for c in self.inputs[0].columns] if self.inputs else []
+        _order_fully(body, names)
 
     def select(self, body: exp.Select) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
@@ -80,6 +90,7 @@ class _Build:
                 continue
             known += [(item.alias, public) for public, _ in item.names if public != "_ts"]
             node.replace(self._leg(item))
+        _refuse_clauses(body)
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
                 item = self._item(node, own)
@@ -90,7 +101,9 @@ class _Build:
                 continue
             item = self._item(table, own)
             if item is not None:
-                table.replace(self._leg(item))
+                leg = self._leg(item)
+                leg.set("joins", table.args.get("joins"))
+                table.replace(leg)
         _refuse_operators(body)
         if complete:
             _break_ties(body, known, self.binder)
@@ -110,7 +123,7 @@ class _Build:
             return None
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
             function = node.this.sql("duckdb").split("(")[0].lower()
-            if function in ("unnest", "range", "generate_series"):
+            if function in CONSTANT_FUNCTIONS:
                 return None
         if isinstance(node, exp.Subquery) and any(
             table.name.lower() in own for table in node.find_all(exp.Table)
@@ -119,8 +132,11 @@ class _Build:
         if isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, exp.Table):
             return None
         scope = Scope(volatile=self.binder.catalog.volatile)
+        single = node.copy()
+        if isinstance(single, exp.Table):
+            single.set("joins", None)
         try:
-            self.binder.item(node.copy(), scope, self.ctes)
+            self.binder.item(single, scope, self.ctes)
         except (BindError, NotSupportedError):
             if isinstance(node, exp.Subquery) and not self._needs_binding(node):
                 return None
@@ -143,7 +159,11 @@ class _Build:
     def finish(self, body: exp.Query) -> Recompute:
         """Return the node, with the columns that DuckDB finds."""
         if not self.inputs:
-            raise BindError("the query reads no stream or relation", offset=place_of(body))
+            raise BindError(
+                "the query reads nothing",
+                hint="a continuous query selects FROM a stream or relation",
+                offset=place_of(body),
+            )
         typed = body.copy()
         for table in list(typed.find_all(exp.Table)):
             if table.name.startswith("_cql_leg"):
@@ -153,7 +173,9 @@ class _Build:
                     for c, name in zip(self.inputs[place].columns, self.names[place], strict=True)
                 ]
                 empty = exp.select(*nothing).where(exp.false())
-                table.replace(empty.subquery(table.alias))
+                nothing_there = empty.subquery(table.alias)
+                nothing_there.set("joins", table.args.get("joins"))
+                table.replace(nothing_there)
         outer = exp.select("*").from_(typed.subquery("named"))
         columns = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
         grows = only_grows(body, self.binder.catalog.aggregates)
@@ -173,6 +195,28 @@ def _from_items(body: exp.Select) -> list[exp.Expr]:
     for join in [*(clause.this.args.get("joins") or []), *(body.args.get("joins") or [])]:
         items.append(join.this)
     return items
+
+
+def _refuse_clauses(body: exp.Select) -> None:
+    """Refuse what DuckDB cannot do inside a LATERAL, or does otherwise there."""
+    for node in body.walk():
+        message = None
+        if isinstance(node, exp.Limit):
+            options = node.args.get("limit_options")
+            if not isinstance(node.expression, exp.Literal) or options is not None:
+                message = "LIMIT with anything but a number"
+        elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "POSITIONAL":
+            message = "POSITIONAL JOIN"
+        elif isinstance(node, (exp.Grouping, exp.GroupingId)) and any(
+            body.find_all(exp.GroupingSets, exp.Rollup, exp.Cube)
+        ):
+            message = "grouping() beside an aggregate without a delta rule"
+        if message is not None:
+            raise NotSupportedError(
+                f"{message} is not supported",
+                hint="see the table of limits for what to write instead",
+                offset=place_of(node),
+            )
 
 
 def _refuse_operators(body: exp.Select) -> None:
@@ -238,22 +282,64 @@ def _break_ties(body: exp.Select, known: list[tuple[str, str]], binder: Binder) 
         if function_name(call) in ORDERED:
             _order_call(call, known)
     if not grouped:
-        for window in _own(body, exp.Window):
-            if isinstance(_unwrapped(window.this), NUMBERING):
-                order = window.args.get("order") or exp.Order(expressions=[])
-                order.set("expressions", [*order.expressions, *_terms(known)])
-                window.set("order", order)
+        _order_windows(body, known)
     distinct = body.args.get("distinct")
     on = distinct is not None and distinct.args.get("on")
     if body.args.get("limit") or body.args.get("offset") or on:
         if _orders_by_all(body):
             return
         if grouped or (distinct is not None and not on):
-            _order_fully(body, [], binder, qualified=False)
+            _order_fully(body, [])
         else:
             order = body.args.get("order") or exp.Order(expressions=[])
             order.set("expressions", [*order.expressions, *_terms(known)])
             body.set("order", order)
+
+
+def _order_windows(body: exp.Select, known: list[tuple[str, str]]) -> None:
+    """Break the ties of window functions.
+
+    Those that go by position, and all over a ROWS frame, get more terms in OVER's ORDER BY. Over
+    RANGE and GROUPS frames that would change who is a peer: there the argument is ordered.
+    """
+    named_windows = {w.this.name.lower(): w for w in body.args.get("windows") or []}
+    for node in _own(body, exp.Window):
+        assert isinstance(node, exp.Window)
+        if isinstance(node.this, exp.Identifier):
+            continue
+        _inline(node, named_windows)
+        function = _unwrapped(node.this)
+        spec = node.args.get("spec")
+        kind = str(spec.args.get("kind") or "RANGE").upper() if spec is not None else "RANGE"
+        order = node.args.get("order") or exp.Order(expressions=[])
+        if isinstance(function, RANKING):
+            continue
+        if isinstance(function, NUMBERING) or kind == "ROWS":
+            order.set("expressions", [*order.expressions, *_terms(known)])
+            node.set("order", order)
+        elif isinstance(function, VALUES) or (
+            isinstance(function, exp.Func) and function_name(function) in ORDERED
+        ):
+            value = function.this
+            if value is not None and not isinstance(value, exp.Order):
+                terms = [term.copy() for term in order.expressions]
+                function.set("this", exp.Order(this=value, expressions=[*terms, *_terms(known)]))
+
+
+def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
+    """Put the definition of a named window in the place of its name."""
+    name = node.args.get("alias")
+    while name is not None:
+        definition = named_windows.get(name.name.lower())
+        if definition is None:
+            return
+        for part in ("partition_by", "order", "spec"):
+            if not node.args.get(part) and definition.args.get(part):
+                value = definition.args[part]
+                copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
+                node.set(part, copied)
+        name = definition.args.get("alias")
+    node.set("alias", None)
 
 
 def _orders_by_all(body: exp.Query) -> bool:
@@ -326,9 +412,8 @@ def _order_call(call: exp.Func, known: list[tuple[str, str]]) -> None:
     call.set(key, exp.Order(this=inner.copy(), expressions=[*terms, *_terms(known)]))
 
 
-def _order_fully(body: exp.Query, names: list[str], binder: Binder, *, qualified: bool) -> None:
+def _order_fully(body: exp.Query, names: list[str]) -> None:
     """Order by all columns of the result, after what is there already."""
-    del qualified
     if not (body.args.get("limit") or body.args.get("offset")) or _orders_by_all(body):
         return
     if names:

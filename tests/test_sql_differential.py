@@ -160,7 +160,7 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE a IN (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)"
     ),
     "in, two columns": (
-        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT (k, c) FROM ⟦r⟧)"
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧)"
     ),
     "in or": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE a = 10 OR k IN (SELECT k FROM ⟦r⟧)",
     "in, negated": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE NOT (k IN (SELECT k FROM ⟦u ROWS 2⟧))",

@@ -17,7 +17,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.sources import dropzone
+from cqlduck.sources import dropzone, sparksink
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
@@ -80,8 +80,10 @@ def _plan(
         stop = held[thing.name].number if thing.name in held else None
         if number == stop:
             continue
+        folder = root / thing.source
+        pending = sparksink.pending if sparksink.is_sink(folder) else dropzone.pending
         try:
-            for batch in dropzone.pending(root / thing.source, thing.next_batch):
+            for batch in pending(folder, thing.next_batch):
                 if batch.number == stop or (count is not None and count <= 0):
                     break
                 plan.append((thing.name, batch))
@@ -212,7 +214,7 @@ def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> N
         reason: str | None = None
         if thing.name in held:
             reason = held[thing.name].error.message
-        else:
+        elif not sparksink.is_sink(root / thing.source):
             beyond = dropzone.gap(root / thing.source, thing.next_batch)
             if beyond is not None:
                 reason = f"batch {thing.next_batch} (batch {beyond} is there)"

@@ -66,33 +66,33 @@ def _query(rules: Rules, node: Recompute) -> exp.Select:
     lateral = exp.Lateral(
         this=exp.Subquery(this=body),
         alias=exp.TableAlias(
-            this=exp.to_identifier("again"),
+            this=exp.to_identifier("_cql_again"),
             columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
         ),
     )
     results = exp.select(
-        *[qualified("again", c.name) for c in node.columns],
-        qualified("instants", TS),
-        qualified("instants", NEXT),
-    ).from_("instants", copy=False)
+        *[qualified("_cql_again", c.name) for c in node.columns],
+        qualified("_cql_instants", TS),
+        qualified("_cql_instants", NEXT),
+    ).from_("_cql_instants", copy=False)
     results = results.join(lateral, join_type="cross", copy=False)
     come = exp.select(
         *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
-    ).from_("results", copy=False)
+    ).from_("_cql_results", copy=False)
     come = come.where(after(column(TS), parameter("t0")), copy=False)
     gone = exp.select(
         *references(node.columns),
         named(column(NEXT), TS),
         named(exp.cast(number(-1), "BIGINT"), WEIGHT),
-    ).from_("results", copy=False)
+    ).from_("_cql_results", copy=False)
     gone = gone.where(exp.not_(exp.Is(this=column(NEXT), expression=exp.null())), copy=False)
     query = consolidate(union_all([come, gone]), node.columns)
     for place, plan in enumerate(node.inputs):
-        query = query.with_(f"alive{place}", as_=rules.alive(plan), copy=False)
-    query = query.with_("instants", as_=_instants(rules, node), copy=False)
+        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan), copy=False)
+    query = query.with_("_cql_instants", as_=_instants(rules, node), copy=False)
     for place, plan in enumerate(node.inputs):
-        query = query.with_(f"leg{place}", as_=_laid_out(plan, place), copy=False)
-    return query.with_("results", as_=results, copy=False)
+        query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place), copy=False)
+    return query.with_("_cql_results", as_=results, copy=False)
 
 
 def _instants(rules: Rules, node: Recompute) -> exp.Select:
@@ -102,7 +102,7 @@ def _instants(rules: Rules, node: Recompute) -> exp.Select:
         for instant in (ENTER, LEAVE):
             parts.append(
                 exp.select(named(column(instant), TS))
-                .from_(f"alive{place}", copy=False)
+                .from_(f"_cql_alive{place}", copy=False)
                 .where(after(column(instant), parameter("t0")), copy=False)
                 .where(until(column(instant), parameter("t1")), copy=False)
             )
@@ -137,8 +137,8 @@ def _laid_out(plan: Plan, place: int) -> exp.Select:
             named(qualified("i", TS), AT),
             named(count(qualified("l", WEIGHT)), WEIGHT),
         )
-        .from_(exp.to_table("instants").as_("i"), copy=False)
-        .join(exp.to_table(f"alive{place}").as_("l"), on=condition, copy=False)
+        .from_(exp.to_table("_cql_instants").as_("i"), copy=False)
+        .join(exp.to_table(f"_cql_alive{place}").as_("l"), on=condition, copy=False)
         .group_by(*[qualified("l", c.name) for c in columns], qualified("i", TS), copy=False)
         .having(after(exp.Sum(this=qualified("l", WEIGHT)), number(0)), copy=False)
     )
@@ -157,10 +157,12 @@ def _leg_at(plan: Plan, names: tuple[str, ...], table: exp.Table) -> exp.Subquer
     ]
     query = (
         exp.select(*listed)
-        .from_(f"leg{place}", copy=False)
+        .from_(f"_cql_at{place}", copy=False)
         .where(
-            exp.EQ(this=column(AT), expression=qualified("instants", TS)),
+            exp.EQ(this=column(AT), expression=qualified("_cql_instants", TS)),
             copy=False,
         )
     )
-    return query.subquery(table.alias or table.name, copy=False)
+    leg = query.subquery(table.alias or table.name, copy=False)
+    leg.set("joins", table.args.get("joins"))
+    return leg
