@@ -8,8 +8,11 @@ latest pending element if later; the rows of a stream with TIMESTAMP BY carry th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import duckdb
 
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
@@ -39,6 +42,10 @@ def run(
             f"{statement.kind} on the stream {thing.name}: a stream only grows",
             hint="a window forgets a stream's tuples by itself",
         )
+    if any(token.text.upper() == "RETURNING" for token in tokenize(statement.text)):
+        raise NotSupportedError(
+            f"RETURNING on {thing.name}", hint="read the relation, or changes() of a query over it"
+        )
     mentions = sum(t.text.lower() == thing.name.lower() for t in tokenize(statement.text))
     whole = statement.kind != "INSERT" or mentions > 1
     if whole and thing.kind == "stream":
@@ -60,7 +67,9 @@ def run(
             f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM temp.{copy}"
         )
     finally:
-        database.execute(f"DROP TABLE temp.{copy}")
+        # after an error the transaction is over, and the table with it
+        with contextlib.suppress(duckdb.Error):
+            database.execute(f"DROP TABLE temp.{copy}")
     return _taken(engine, thing, whole)
 
 

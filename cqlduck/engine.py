@@ -43,8 +43,9 @@ KEPT_TICKS = 10_000
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
 NOT_DETERMINISTIC = frozenset(
-    {"current_timestamp", "current_date", "current_time", "localtime", "localtimestamp", "now",
-     "random", "uuid", "gen_random_uuid", "today", "get_current_timestamp", "rand"}
+    {"approx_quantile", "approx_top_k", "current_date", "current_time", "current_timestamp",
+     "gen_random_uuid", "get_current_timestamp", "localtime", "localtimestamp", "now", "rand",
+     "random", "reservoir_quantile", "today", "uuid"}
 )  # fmt: skip
 SETTINGS = {
     "granularity": "1",
@@ -134,6 +135,7 @@ class Engine:
     _tails: dict[str, int] = field(default_factory=dict)
     _taken: int = 0
     _registering: bool = False
+    _compacted: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
@@ -729,6 +731,7 @@ class Engine:
         if not moved or any(beat is None for beat in beats):
             return
         earliest = min(beat for beat in beats if beat is not None)
+        self._compact_relations(earliest)
         for thing in self.catalogue.inputs.values():
             if thing.kind == "stream":
                 readers = [
@@ -737,6 +740,25 @@ class Engine:
                     if thing.name in q.inputs
                 ]
                 retention.forget(self.database, thing, readers, earliest)
+
+    def _compact_relations(self, earliest: int) -> None:
+        """Replace what no query will read change by change any more by its net content."""
+        for thing in self.catalogue.inputs.values():
+            if thing.kind != "relation":
+                continue
+            rows = self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
+            if rows <= max(retention.LOG, 2 * self._compacted.get(thing.name, 0)):
+                continue
+            readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+            frontiers = [q.frontier for q in readers]
+            if any(f is None for f in frontiers):
+                continue
+            until = min([earliest, *[f for f in frontiers if f is not None]])
+            names = [c.name for c in thing.columns]
+            retention.compact(self.database, thing.table, names, until)
+            self._compacted[thing.name] = int(
+                self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
+            )
 
     def _forget_history(self, query: Query) -> None:
         if self.history is None or query.frontier is None:

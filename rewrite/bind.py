@@ -133,7 +133,7 @@ class Binder:
         inner = unwrapped(tree)
         assert inner is not None
         tree = inner
-        ctes = self._with(tree, ctes)
+        ctes = self.with_(tree, ctes)
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes)
         if isinstance(tree, exp.Union):
@@ -147,7 +147,8 @@ class Binder:
             f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
         )
 
-    def _with(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
+    def with_(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
+        """Return the common table expressions that a query sees, its own included."""
         clause = tree.args.get("with_")
         if clause is None:
             return ctes

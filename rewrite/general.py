@@ -73,7 +73,6 @@ class _Build:
 
     def select(self, body: exp.Select) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
-        own = _names_of_ctes(body)
         for with_ in body.find_all(exp.With):
             if with_.args.get("recursive"):
                 raise NotSupportedError(
@@ -81,15 +80,15 @@ class _Build:
                     hint="a query whose depth depends on the data has no delta rule",
                     offset=place_of(with_),
                 )
-        known: list[tuple[str, str]] = []
-        complete = True
+        self.ctes = self.binder.with_(body, self.ctes)
+        body.set("with_", None)
+        own = _names_of_ctes(body)
         for node in _from_items(body):
             item = self._item(node, own)
-            if item is None:
-                complete = False
-                continue
-            known += [(item.alias, public) for public, _ in item.names if public != "_ts"]
-            node.replace(self._leg(item))
+            if item is not None:
+                leg = self._leg(item)
+                leg.set("joins", node.args.get("joins"))
+                node.replace(leg)
         _refuse_clauses(body)
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
@@ -105,8 +104,21 @@ class _Build:
                 leg.set("joins", table.args.get("joins"))
                 table.replace(leg)
         _refuse_operators(body)
-        if complete:
-            _break_ties(body, known, self.binder)
+        _refuse_what_lateral_misses(body, self.binder.catalog.aggregates)
+        for select in list(body.find_all(exp.Select)):
+            known = self._columns_of(select)
+            if known is not None:
+                _break_ties(select, known, self.binder)
+
+    def _columns_of(self, select: exp.Select) -> list[tuple[str, str]] | None:
+        """Return (alias, name) of all columns of a FROM clause whose items are all inputs."""
+        known: list[tuple[str, str]] = []
+        for node in _from_items(select):
+            if not isinstance(node, exp.Table) or not node.name.startswith("_cql_leg"):
+                return None
+            place = int(node.name.removeprefix("_cql_leg"))
+            known += [(node.alias, name) for name in self.names[place] if name != "_ts"]
+        return known
 
     def _needs_binding(self, node: exp.Subquery) -> bool:
         """Return whether a subquery in FROM is CQL itself: it has a window or an operator."""
@@ -217,6 +229,24 @@ def _refuse_clauses(body: exp.Select) -> None:
                 hint="see the table of limits for what to write instead",
                 offset=place_of(node),
             )
+
+
+def _refuse_what_lateral_misses(body: exp.Select, aggregates: frozenset[str]) -> None:
+    """Refuse what DuckDB answers wrongly inside a LATERAL (release 2.0)."""
+    message = None
+    for node in body.find_all(exp.In, exp.Any, exp.All):
+        if isinstance(node.this, exp.Tuple) and node.find(exp.Query):
+            message = "IN with several columns and a subquery"
+    if body.args.get("group") is None and any(True for _ in _calls(body, aggregates)):
+        for written in body.expressions:
+            if any(True for _ in written.find_all(exp.Query)):
+                message = "a subquery beside an aggregate over everything"
+    if message is not None:
+        raise NotSupportedError(
+            f"{message} is not supported",
+            hint="join with the subquery in FROM instead",
+            offset=place_of(body),
+        )
 
 
 def _refuse_operators(body: exp.Select) -> None:

@@ -447,6 +447,8 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
             reader.accept("PRECEDING")
     reader.accept("PRECEDING")
     if reader.accept("SLIDE"):
+        if "now" in parts or "unbounded" in parts:
+            reader.fail("SLIDE needs a range or a number of rows before it")
         if "rows" in parts:
             parts["slide_rows"] = _count(reader, "SLIDE")
         else:

@@ -282,6 +282,8 @@ REFUSED = (
     ("SELECT k INTO x FROM s", "SELECT INTO"),
     ("SELECT k FROM s AT (VERSION => 1)", "AT"),
     ("SELECT k FROM s LIMIT 50%", "LIMIT"),
+    ("SELECT k FROM s WHERE (k, v) IN (SELECT k, k FROM r)", "IN with several columns"),
+    ("SELECT count(*), (SELECT count(*) FROM r) FROM s", "aggregate over everything"),
     ("SELECT s.k FROM s POSITIONAL JOIN r", "POSITIONAL JOIN"),
     ("SELECT grouping(k), list(v) FROM s GROUP BY ROLLUP (k)", "grouping()"),
     ("SELECT a FROM read_csv('x.csv') x", "table function"),

@@ -5,17 +5,13 @@ and in what NOT IN sees, groups that come and go; `sql_strategies` draws the res
 written here may be refused.
 """
 
-import tempfile
-from pathlib import Path
 
 import pytest
 import reference
-import sql_strategies
 import strategies
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck
 from reference import Edge, Query, Relation, Stream
-from sql_strategies import SHAPES, constructs, sql_cases, written
+from sql_strategies import constructs, written
 from test_differential import play
 
 import cqlduck
@@ -159,9 +155,7 @@ HAND_WRITTEN: dict[str, str] = {
     "in, correlated": (
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE a IN (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)"
     ),
-    "in, two columns": (
-        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧)"
-    ),
+    "in, two columns": ("SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧)"),
     "in or": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE a = 10 OR k IN (SELECT k FROM ⟦r⟧)",
     "in, negated": "SELECT k, a FROM ⟦s ROWS 4⟧ WHERE NOT (k IN (SELECT k FROM ⟦u ROWS 2⟧))",
     "in a group": (
@@ -204,9 +198,7 @@ HAND_WRITTEN: dict[str, str] = {
     "listed count, correlated": (
         "SELECT k, (SELECT count(*) FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS n FROM ⟦r⟧ x"
     ),
-    "listed exists": (
-        "SELECT k, EXISTS (SELECT 1 FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS e FROM ⟦r⟧ x"
-    ),
+    "listed exists": ("SELECT k, EXISTS (SELECT 1 FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS e FROM ⟦r⟧ x"),
     "listed in": "SELECT a, k IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",
     "listed not in": "SELECT a, k NOT IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",
     "listed array": "SELECT k, ARRAY(SELECT a FROM ⟦s RANGE 1⟧ ORDER BY a) AS l FROM ⟦r⟧",

@@ -282,23 +282,28 @@ def _batch(folder: Path, number: int, entries: list[_Entry]) -> Batch:
 def _rows(folder: Path, entry: _Entry) -> int:
     """Return the number of rows in a data file."""
     file = folder / entry.name
-    if not file.is_file():
-        if "=" in entry.parent and entry.parent != folder.name:
-            raise _wrong(
-                entry.log_file,
-                f"{entry.parent}/{entry.name} lies in a partition, and lacks its column",
-                "write to the sink without partitionBy",
-            )
-        raise _wrong(
-            entry.log_file,
-            f"lists {entry.name!r}, which is not in {folder}",
-            "copy the whole folder again; Spark does not remove files that its log lists",
-        )
     try:
+        if not file.is_file():
+            raise _missing(folder, entry)
         size = file.stat().st_size
         if size != entry.size:
             raise _wrong(file, f"has {size} bytes, but {entry.log_file} says {entry.size}")
         rows: int = pq.read_metadata(file).num_rows
     except (pa.ArrowException, OSError) as error:
-        raise _wrong(file, f"cannot be read: {str(error).splitlines()[0]}") from error
+        reason = str(error).partition("\n")[0]
+        raise _wrong(file, f"cannot be read: {reason}") from error
     return rows
+
+
+def _missing(folder: Path, entry: _Entry) -> DropZoneError:
+    if "=" in entry.parent and entry.parent != folder.name:
+        return _wrong(
+            entry.log_file,
+            f"{entry.parent}/{entry.name} lies in a partition, and lacks its column",
+            "write to the sink without partitionBy",
+        )
+    return _wrong(
+        entry.log_file,
+        f"lists {entry.name!r}, which is not in {folder}",
+        "copy the whole folder again; Spark does not remove files that its log lists",
+    )
