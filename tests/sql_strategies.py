@@ -25,10 +25,8 @@ from reference import (
     PartitionRows,
     Query,
     Range,
-    Relation,
     Rows,
     Source,
-    Stream,
     Tumble,
     Unbounded,
     Window,
@@ -46,7 +44,6 @@ from strategies import (
     _Known,
     _phases,
     _script,
-    render_window,
 )
 
 # ------------------------------------------------------------------------------------- texts
@@ -395,7 +392,9 @@ class _SqlBuilder(_Builder):
             for other, b in rrefs
             if a.exact and b.exact and a.kind == b.kind
         ]
-        one, other = self.one(pairs) if pairs else (lrefs[0][0], rrefs[0][0])
+        if not pairs:
+            return self.shape_top(draft, depth)
+        one, other = self.one(pairs)
         sign = self.one([">=", ">", "<=", "<"])
         outer = self.one(["", "LEFT "])
         keys = [(a, b) for a, b in pairs if a.endswith(".k") and b.endswith(".k")]
@@ -434,7 +433,7 @@ class _SqlBuilder(_Builder):
             condition = f" WHERE {both}" if correlated or self.chance(50) else self.where(irefs, 80)
             word = "NOT EXISTS" if form == "not exists" else "EXISTS"
             return f"{word} (SELECT 1 FROM {inner}{condition})", word == "EXISTS" and where
-        (outer, _), (value, column) = self.one(pairs)
+        (outer, _), (value, _column) = self.one(pairs)
         more = f" WHERE {both}" if correlated else self.where(irefs)
         if form in ("in", "not in"):
             word = "NOT IN" if form == "not in" else "IN"
@@ -898,17 +897,3 @@ def sql_cases(
             builder.known.append(replace(known, source=query))
     script = _script(builder, inputs, queries, marks)
     return Case(tuple(inputs), tuple(queries), t_begin, t_end, tuple(script))
-
-
-__all__ = [
-    "CONSTRUCTS",
-    "SHAPES",
-    "Relation",
-    "Stream",
-    "constructs",
-    "engine_text",
-    "oracle_text",
-    "render_window",
-    "sql_cases",
-    "written",
-]

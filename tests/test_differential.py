@@ -97,3 +97,20 @@ def test_bounded_ticks_change_nothing(max_tick):
 def test_working_out_again_equals_the_reference(case):
     """The general operator takes every query; it is the second implementation of all the rules."""
     check(case, recompute="always")
+
+
+def test_what_a_window_pushes_out_leaves_no_outlier_behind(con):
+    """Found by the long run: outliers were read after the window below had moved on."""
+    nan = float("nan")
+    con.execute("""
+        CREATE RELATION r (a BIGINT, b DOUBLE);
+        CREATE CONTINUOUS QUERY every AS SELECT Rstream(DISTINCT *) FROM r;
+        CREATE CONTINUOUS QUERY answer AS
+        SELECT every.a, avg(r.b) AS mean, count(*) AS n FROM every [ROWS 2], r GROUP BY ALL;
+    """)
+    con.append("r", [(1, nan)], at=0)
+    con.append("r", [(1, 0.5)], at=1)
+    con.retract("r", [(1, nan)], at=5)
+    con.advance(8)
+
+    assert [(1, 0.5, 2)] == con.table("answer").fetchall()

@@ -5,7 +5,6 @@ and in what NOT IN sees, groups that come and go; `sql_strategies` draws the res
 written here may be refused.
 """
 
-
 import pytest
 import reference
 import strategies
@@ -494,6 +493,228 @@ HAND_WRITTEN: dict[str, str] = {
         "(SELECT k FROM ⟦u RANGE 3⟧ y ORDER BY b DESC⟦+, k, b+⟧ LIMIT 1)"
     ),
 }
+
+
+MORE = (
+    "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) NOT IN (SELECT k, c FROM ⟦r⟧)",
+    "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) = ANY (SELECT k, c FROM ⟦r⟧)",
+    "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧ y WHERE y.c > x.a)",
+    "SELECT x.k, y.k AS j FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 2⟧ y ON x.a > y.b",
+    ("SELECT x.k, y.k AS j FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 2⟧ y ON x.k = y.k AND x.a > y.b"),
+    (
+        "SELECT x.k, y.k AS j FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 2⟧ y ON x.k = y.k FULL "
+        "JOIN ⟦r⟧ z ON z.k = y.k"
+    ),
+    "SELECT x.k, (SELECT list(y.b ORDER BY y.b) FROM ⟦u⟧ y WHERE y.k = x.k) AS l FROM ⟦r⟧ x",
+    (
+        "SELECT x.k, (SELECT first(y.b⟦+ ORDER BY y.k, y.b+⟧) FROM ⟦u⟧ y WHERE y.k >= x.k) AS "
+        "l FROM ⟦r⟧ x"
+    ),
+    (
+        "SELECT x.k, (SELECT y.b FROM ⟦u⟧ y WHERE y.k >= x.k ORDER BY y.k⟦+, y.k, y.b+⟧ LIMIT "
+        "1) AS l FROM ⟦r⟧ x"
+    ),
+    (
+        "SELECT x.k FROM ⟦r⟧ x WHERE x.c IN (SELECT b FROM ⟦u RANGE 3⟧ y ORDER BY y.k⟦+, y.k, "
+        "y.b+⟧ LIMIT 2)"
+    ),
+    ("SELECT x.k FROM ⟦r⟧ x WHERE x.c IN (SELECT b FROM ⟦u RANGE 3⟧ UNION SELECT a FROM ⟦s NOW⟧)"),
+    (
+        "SELECT x.k FROM ⟦r⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u RANGE 3⟧ y WHERE y.k = x.k UNION "
+        "SELECT 1 FROM ⟦s NOW⟧ y WHERE y.k = x.k)"
+    ),
+    (
+        "SELECT x.k FROM ⟦r⟧ x WHERE x.c = (SELECT sum(n) FROM (SELECT count(*) AS n FROM ⟦s⟧ "
+        "y WHERE y.k = x.k) z)"
+    ),
+    (
+        "SELECT x.k FROM ⟦r⟧ x WHERE x.c > (SELECT avg(b) FROM ⟦u⟧ y WHERE y.k = x.k AND "
+        "EXISTS (SELECT 1 FROM ⟦s⟧ z WHERE z.k = x.k AND z.a = y.b))"
+    ),
+    (
+        "SELECT x.k, row_number() OVER (PARTITION BY x.k ORDER BY x.c, (SELECT count(*) FROM "
+        "⟦u⟧ y WHERE y.k = x.k)) AS n FROM ⟦r⟧ x"
+    ),
+    (
+        "WITH w AS (SELECT k, row_number() OVER (ORDER BY a DESC⟦+, k, a, v+⟧) AS n, v FROM ⟦s "
+        "RANGE 3⟧) SELECT k, v FROM w WHERE n <= 2"
+    ),
+    (
+        "SELECT k, v FROM (SELECT k, v, rank() OVER (PARTITION BY k ORDER BY a DESC) AS n FROM "
+        "⟦s RANGE 3⟧) x WHERE n = 1"
+    ),
+    "SELECT k, count(*) OVER () AS n FROM ⟦s NOW⟧",
+    "SELECT k, sum(count(*)) OVER () AS n FROM ⟦s RANGE 3⟧ GROUP BY k",
+    (
+        "SELECT k, sum(count(*)) OVER (ORDER BY k ROWS UNBOUNDED PRECEDING) AS n FROM ⟦s RANGE "
+        "3⟧ GROUP BY k"
+    ),
+    (
+        "SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k QUALIFY rank() OVER (ORDER BY n "
+        "DESC) = 1"
+    ),
+    "SELECT DISTINCT k, rank() OVER (ORDER BY k) AS n FROM ⟦s RANGE 3⟧",
+    "SELECT k FROM ⟦s RANGE 3⟧ GROUP BY k ORDER BY max(a) DESC, k LIMIT 1",
+    "SELECT k, list(DISTINCT a ORDER BY a DESC) AS l FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "SELECT list({'k': k, 'a': a}⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT list(k || v⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT array_agg(v⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT array_agg(v⟦+ ORDER BY k, a, v+⟧) FILTER (WHERE v <> 'x') AS l FROM ⟦s RANGE 1⟧",
+    "SELECT group_concat(v, '+'⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT listagg(v⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT string_agg(v⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 1⟧",
+    "SELECT arg_min_null(v, a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 2⟧",
+    "SELECT arg_max_null(v, a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 2⟧",
+    (
+        "SELECT any_value(a⟦+ ORDER BY k, a, v+⟧) AS l, arbitrary(a⟦+ ORDER BY k, a, v+⟧) AS m "
+        "FROM ⟦s RANGE 2⟧"
+    ),
+    "SELECT first(a ORDER BY v) AS f FROM ⟦s ROWS 1⟧",
+    (
+        "SELECT k, first(v⟦+ ORDER BY k, a, v+⟧) FILTER (WHERE a = 10) AS f FROM ⟦s RANGE 3⟧ "
+        "GROUP BY k"
+    ),
+    (
+        "SELECT x.k, list(y.c⟦+ ORDER BY x.k, x.a, x.v, y.k, y.c+⟧) AS l FROM ⟦s RANGE 2⟧ x "
+        "LEFT JOIN ⟦r⟧ y ON x.k = y.k GROUP BY x.k"
+    ),
+    (
+        "SELECT k, list(c⟦+ ORDER BY k, a, v, c+⟧) AS l FROM ⟦s RANGE 2⟧ x JOIN ⟦r⟧ y USING "
+        "(k) GROUP BY k"
+    ),
+    (
+        "SELECT k, string_agg(v, ',' ORDER BY a DESC NULLS FIRST⟦+, k, a, v+⟧) AS l FROM ⟦s "
+        "RANGE 3⟧ GROUP BY k"
+    ),
+    "SELECT min(v ORDER BY a) AS m, sum(a ORDER BY v) AS n FROM ⟦s RANGE 3⟧",
+    "SELECT k, mode(a⟦+ ORDER BY k, a, v+⟧) AS m FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "SELECT approx_count_distinct(a) AS n FROM ⟦s NOW⟧",
+    "SELECT entropy(v) AS n FROM ⟦s NOW⟧",
+    (
+        "SELECT count(*) FILTER (WHERE a > 1), k FROM ⟦s RANGE 2⟧ GROUP BY ALL HAVING count(*) "
+        "FILTER (WHERE a > 1) > 0"
+    ),
+    (
+        "SELECT sum(DISTINCT a) FILTER (WHERE a > 5) AS n, count(DISTINCT v) FILTER (WHERE a "
+        "IS NULL) AS m FROM ⟦s RANGE 3⟧"
+    ),
+    "SELECT avg(DISTINCT a) AS n FROM ⟦s RANGE 3⟧",
+    "SELECT max(DISTINCT a) AS n FROM ⟦s RANGE 3⟧",
+    "SELECT histogram(v) AS h FROM ⟦s NOW⟧",
+    (
+        "SELECT map_from_entries(list((k, a)⟦+ ORDER BY k, a, v+⟧)) AS h FROM ⟦s ROWS 1⟧ WHERE "
+        "k IS NOT NULL"
+    ),
+    "SELECT * FROM (SELECT k, a FROM ⟦s RANGE 2⟧) x NATURAL JOIN ⟦u RANGE 2⟧",
+    ("SELECT * FROM ⟦s RANGE 1⟧ x LEFT JOIN ⟦u RANGE 1⟧ y USING (k) LEFT JOIN ⟦r⟧ z USING (k)"),
+    "SELECT k, x.k AS i, y.k AS j FROM ⟦s RANGE 1⟧ x FULL JOIN ⟦r⟧ y USING (k)",
+    "SELECT x.*, y.c FROM ⟦s RANGE 1⟧ x FULL JOIN ⟦r⟧ y USING (k)",
+    "SELECT count(*) AS n, count(x.k) AS i FROM ⟦s NOW⟧ x FULL JOIN ⟦r⟧ y USING (k)",
+    "SELECT k, count(*) AS n FROM ⟦s NOW⟧ x FULL JOIN ⟦r⟧ y USING (k) GROUP BY k",
+    (
+        "SELECT x.k, n FROM ⟦r⟧ x LEFT JOIN (SELECT k, count(*) AS n FROM ⟦s NOW⟧ GROUP BY k) "
+        "y ON x.k = y.k"
+    ),
+    ("SELECT DISTINCT ON (v) v, k FROM ⟦s RANGE 3⟧ ORDER BY v DESC, a DESC⟦+, k, a, v+⟧ LIMIT 2"),
+    "SELECT DISTINCT ON (k + 1) k, v FROM ⟦s RANGE 3⟧ ORDER BY k + 1, a⟦+, k, a, v+⟧",
+    "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT ALL (SELECT k FROM ⟦u⟧ UNION ALL SELECT k FROM ⟦r⟧)",
+    "(SELECT k FROM ⟦s RANGE 3⟧ EXCEPT SELECT k FROM ⟦r⟧) UNION ALL SELECT b FROM ⟦u NOW⟧",
+    (
+        "SELECT x.k FROM ⟦s RANGE 3⟧ x JOIN (SELECT k FROM ⟦u⟧ EXCEPT SELECT k FROM ⟦r⟧) y ON "
+        "x.k = y.k"
+    ),
+    (
+        "SELECT k, n FROM (SELECT k, count(*) AS n FROM (SELECT k FROM ⟦s RANGE 3⟧ INTERSECT "
+        "ALL SELECT k FROM ⟦u⟧) x GROUP BY k) y WHERE n > 1"
+    ),
+    (
+        "SELECT x.k, z.m FROM ⟦r⟧ x LEFT JOIN LATERAL (SELECT median(a) AS m FROM ⟦s RANGE 2⟧ "
+        "y WHERE y.k = x.k) z ON z.m > 0"
+    ),
+    (
+        "SELECT x.k, z.m FROM ⟦r⟧ x, LATERAL (SELECT count(*) AS m FROM ⟦s RANGE 2⟧ y WHERE "
+        "y.k = x.k) z, LATERAL (SELECT z.m + 1 AS o) w"
+    ),
+    "SELECT unnest(struct_pack(i := k, j := v)) FROM ⟦s RANGE 2⟧",
+    "SELECT k, unnest(list_distinct([a, k, a])) AS n FROM ⟦s RANGE 2⟧ WHERE a IS NOT NULL",
+    "SELECT k, CASE WHEN EXISTS (SELECT 1 FROM ⟦u NOW⟧) THEN 'u' ELSE '-' END AS e FROM ⟦r⟧",
+    "SELECT k, coalesce((SELECT max(b) FROM ⟦u NOW⟧), -1) AS e FROM ⟦r⟧",
+    (
+        "SELECT (SELECT count(*) FROM ⟦s NOW⟧) - (SELECT count(*) FROM ⟦u NOW⟧) AS d, (SELECT "
+        "max(c) FROM ⟦r⟧) AS m"
+    ),
+    "SELECT (SELECT count(*) FROM ⟦s NOW⟧) AS d FROM ⟦r⟧ GROUP BY ALL",
+    "SELECT count(*) + (SELECT count(*) FROM ⟦u NOW⟧) AS n FROM ⟦s NOW⟧",
+    "SELECT k, count(*) + (SELECT count(*) FROM ⟦u NOW⟧) AS n FROM ⟦s RANGE 1⟧ GROUP BY k",
+    ("SELECT k, (SELECT count(*) FROM ⟦u⟧ y WHERE y.k = x.k) AS n FROM ⟦s RANGE 1⟧ x GROUP BY k"),
+    "SELECT sum((SELECT count(*) FROM ⟦u⟧ y WHERE y.k = x.k)) AS n FROM ⟦s RANGE 1⟧ x",
+    ("SELECT a FROM ⟦s RANGE 3⟧ x JOIN ⟦r⟧ y ON x.k = y.k AND x.a >= (SELECT max(b) FROM ⟦u NOW⟧)"),
+    (
+        "SELECT a FROM ⟦s RANGE 3⟧ x LEFT JOIN ⟦r⟧ y ON x.k = y.k AND y.c IN (SELECT b FROM ⟦u "
+        "RANGE 2⟧)"
+    ),
+    (
+        "SELECT k, v, count(*) AS n, grouping(k) + grouping(v) AS g FROM ⟦s RANGE 2⟧ GROUP BY "
+        "GROUPING SETS ((), (), (k), CUBE (k, v))"
+    ),
+    "SELECT k, list(v ORDER BY v) AS l FROM ⟦s NOW⟧ GROUP BY GROUPING SETS ((k), ())",
+    (
+        "SELECT coalesce(k, -1) AS k, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP "
+        "(coalesce(k, -1))"
+    ),
+    "SELECT k + 1 AS j, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k)",
+    "SELECT k FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k) HAVING grouping(k) = 0 AND sum(a) > 10",
+    (
+        "SELECT median(a) FILTER (WHERE k = 1) AS m, quantile_disc(a, 0.5) AS q, mad(a) AS d "
+        "FROM ⟦s RANGE 3⟧"
+    ),
+    "SELECT k FROM ⟦s RANGE 3⟧ WHERE a > 5 ORDER BY a DESC⟦+, k, a, v+⟧ LIMIT 1 OFFSET 1",
+    "SELECT x.n FROM (VALUES (1), (2)) x(n) WHERE x.n IN (SELECT k FROM ⟦s NOW⟧)",
+    "SELECT x.n FROM (VALUES (1), (2)) x(n) WHERE x.n NOT IN (SELECT k FROM ⟦s NOW⟧)",
+    "SELECT count(*) AS n FROM ⟦s NOW⟧ x, (VALUES (1), (2)) y(n)",
+    "SELECT x.k, y.n FROM ⟦r⟧ x LEFT JOIN (VALUES (1, 'a')) y(k, n) USING (k)",
+    "SELECT k FROM ⟦s RANGE 3⟧ WHERE k IS NOT DISTINCT FROM (SELECT max(k) FROM ⟦r⟧)",
+    "SELECT k FROM ⟦s RANGE 3⟧ x WHERE a > ALL (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)",
+    "SELECT k FROM ⟦s RANGE 3⟧ x WHERE a = ANY (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k)",
+    "SELECT k FROM ⟦s RANGE 3⟧ x WHERE NOT (a > ANY (SELECT c FROM ⟦r⟧ y))",
+    "SELECT k, a NOT IN (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k) AS i FROM ⟦s RANGE 3⟧ x",
+    "SELECT k, a > ALL (SELECT c FROM ⟦r⟧ y WHERE y.k = x.k) AS i FROM ⟦s RANGE 3⟧ x",
+    (
+        "SELECT k, (SELECT struct_pack(n := count(*), m := max(a)) FROM ⟦s RANGE 1⟧ y WHERE "
+        "y.k = x.k) AS i FROM ⟦r⟧ x"
+    ),
+    "SELECT count(*) AS m, (SELECT count(*) FROM ⟦u NOW⟧) AS n FROM ⟦s NOW⟧",
+    "SELECT count(*) AS m, (SELECT max(b) FROM ⟦u⟧) AS n FROM ⟦s RANGE 2⟧",
+    "SELECT sum(a) AS m, max(a) > (SELECT max(b) FROM ⟦u⟧) AS n FROM ⟦s RANGE 2⟧",
+    (
+        "SELECT list(a⟦+ ORDER BY k, a, v+⟧) AS m, max(a) > (SELECT max(b) FROM ⟦u⟧) AS n FROM "
+        "⟦s RANGE 2⟧"
+    ),
+    "SELECT sum(a) AS m FROM ⟦s RANGE 2⟧ HAVING sum(a) > (SELECT max(b) FROM ⟦u⟧)",
+    "SELECT (SELECT max(b) FROM ⟦u⟧) AS n, (SELECT max(c) FROM ⟦r⟧) AS m",
+    "SELECT k, a FROM ⟦s RANGE 2⟧ WHERE a IN ((SELECT max(b) FROM ⟦u⟧), 10)",
+    "SELECT k, a FROM ⟦s RANGE 2⟧ WHERE (SELECT max(b) FROM ⟦u⟧) BETWEEN a AND 30",
+    ("SELECT k, a FROM ⟦s RANGE 2⟧ WHERE a > (SELECT max(b) FROM ⟦u⟧) - (SELECT min(b) FROM ⟦u⟧)"),
+    ("SELECT k, a FROM ⟦s RANGE 2⟧ ORDER BY (SELECT max(b) FROM ⟦u⟧) - a⟦+, k, a, v+⟧ LIMIT 2"),
+    (
+        "SELECT x.k, y.k AS j, x.c FROM ⟦r⟧ x LEFT JOIN ⟦s NOW⟧ y ON x.k = y.k AND y.a > "
+        "(SELECT min(b) FROM ⟦u⟧)"
+    ),
+    (
+        "SELECT k FROM ⟦s RANGE 2⟧ UNION ALL SELECT count(*) FROM ⟦r⟧ WHERE EXISTS (SELECT 1 "
+        "FROM ⟦u NOW⟧)"
+    ),
+    "SELECT count(*) AS n FROM ⟦r⟧ WHERE EXISTS (SELECT 1 FROM ⟦u NOW⟧)",
+    "SELECT count(*) AS n FROM ⟦r⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u NOW⟧ y WHERE x.k = y.k)",
+    (
+        "SELECT k, sum(a) AS n FROM ⟦s RANGE 2⟧ x WHERE NOT EXISTS (SELECT 1 FROM ⟦u RANGE 1⟧ "
+        "y WHERE x.k = y.k) GROUP BY k"
+    ),
+    (
+        "SELECT y.k, sum(y.b) AS n FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 1⟧ y ON x.k = y.k "
+        "GROUP BY y.k HAVING count(x.a) = 0"
+    ),
+)
 
 
 def case_of(queries: list[Query], cuts: list[int]) -> strategies.Case:

@@ -184,7 +184,16 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
             ),
             is_log=True,
         )
-    query = _Query(rules, grouped, made, parts, table, outliers).build()
+    fresh = None
+    if outliers is not None:
+        # worked out once, before any synopsis below moves
+        fresh = rules.keep(
+            node,
+            f"_cql_outliers_{rules.query}_{rules.number(node)}",
+            _outlying(rules, grouped, made),
+            "the values that stay as they are",
+        )
+    query = _Query(rules, grouped, made, parts, table, outliers, fresh).build()
     rules.delta(node, query, "the groups and instants that changed")
     delta = temp_table(rules.deltas[id(node)])
     touched = (
@@ -208,9 +217,9 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     if not grouped.everything:
         stay = stay.where(after(column(N), number(0)), copy=False)
     rules.update(node, "keep their new state", exp.insert(stay, state_table(table)))
-    if outliers is not None:
-        fresh = _outlying(rules, grouped, made)
-        rules.update(node, "keep the outliers", exp.insert(fresh, state_table(outliers)))
+    if outliers is not None and fresh is not None:
+        rows = exp.select("*").from_(temp_table(fresh))
+        rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
 
 
 @dataclass
@@ -223,6 +232,7 @@ class _Query:
     parts: list[_Part]
     table: str
     outliers: str | None
+    fresh: str | None
 
     @property
     def keys(self) -> list[exp.Expr]:
@@ -361,7 +371,8 @@ class _Query:
     def _outlying_now(self) -> exp.Select:
         """For each changed group and instant, the sum of the outliers that it has."""
         assert self.outliers is not None
-        fresh = _outlying(self.rules, self.node, self.made)
+        assert self.fresh is not None
+        fresh = exp.select("*").from_(temp_table(self.fresh))
         kept = exp.select(
             *self.keys, column("_cql_call"), column("_cql_value"), column(TS), column(WEIGHT)
         ).from_(state_table(self.outliers), copy=False)

@@ -143,6 +143,10 @@ class Rules:
         """Keep the result of a query for the tick; return its temporary table."""
         name = f"_cql_delta_{self.query}_{self.number(node)}"
         self.deltas[id(node)] = name
+        return self.keep(node, name, query, purpose)
+
+    def keep(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
+        """Keep the result of a query in a temporary table; return its name."""
         tree = exp.Create(
             this=temp_table(name),
             kind="TABLE",

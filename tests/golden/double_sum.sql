@@ -1,6 +1,68 @@
 -- title: sums of DOUBLE are fixed-point; what does not fit is kept apart and added up anew
 SELECT k, sum(d) AS total FROM s [RANGE 10] GROUP BY k
 ----
+-- operator 1: the values that stay as they are
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_outliers_q_1" AS
+SELECT
+  "s.k",
+  0 AS "_cql_call",
+  CAST("s.d" AS DOUBLE) AS "_cql_value",
+  "_ts",
+  "_weight"
+FROM (
+  SELECT
+    "s.k",
+    "s.d",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "s.d",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+) AS elements
+WHERE
+  NOT (
+    "s.d" = 0
+    OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+  );
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
@@ -139,64 +201,8 @@ WITH changes AS (
       FROM cql_state."q_1_outliers"
       UNION ALL
       SELECT
-        "s.k",
-        0 AS "_cql_call",
-        CAST("s.d" AS DOUBLE) AS "_cql_value",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.d",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.d",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.d",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
-      ) AS elements
-      WHERE
-        NOT (
-          "s.d" = 0
-          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-        )
+        *
+      FROM temp."_cql_outliers_q_1"
     ) AS o
       ON r."s.k" IS NOT DISTINCT FROM o."s.k" AND o."_ts" <= r."_ts"
     GROUP BY
@@ -325,26 +331,32 @@ WHERE
 -- operator 1: keep the outliers
 INSERT INTO cql_state."q_1_outliers"
 SELECT
-  "s.k",
+  *
+FROM temp."_cql_outliers_q_1";
+
+-- title: two of them share the table of outliers
+SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
+----
+-- operator 1: the values that stay as they are
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_outliers_q_1" AS
+SELECT
   0 AS "_cql_call",
   CAST("s.d" AS DOUBLE) AS "_cql_value",
   "_ts",
   "_weight"
 FROM (
   SELECT
-    "s.k",
     "s.d",
+    "s.d" * 2 AS "argument1",
     "_ts",
     "_weight"
   FROM (
     SELECT
-      "s.k",
       "s.d",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "k" AS "s.k",
         "d" AS "s.d",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
@@ -358,13 +370,11 @@ FROM (
       "_ts" > $t0 AND "_ts" <= $t1
     UNION ALL
     SELECT
-      "s.k",
       "s.d",
       "_ts" + 11 AS "_ts",
       -"_weight" AS "_weight"
     FROM (
       SELECT
-        "k" AS "s.k",
         "d" AS "s.d",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
@@ -382,11 +392,63 @@ WHERE
   NOT (
     "s.d" = 0
     OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+  )
+UNION ALL
+SELECT
+  1 AS "_cql_call",
+  CAST("argument1" AS DOUBLE) AS "_cql_value",
+  "_ts",
+  "_weight"
+FROM (
+  SELECT
+    "s.d",
+    "s.d" * 2 AS "argument1",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.d",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.d",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "d" AS "s.d",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+) AS elements
+WHERE
+  NOT (
+    "argument1" = 0
+    OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
   );
 
--- title: two of them share the table of outliers
-SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
-----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH changes AS (
@@ -556,114 +618,8 @@ WITH changes AS (
       FROM cql_state."q_1_outliers"
       UNION ALL
       SELECT
-        0 AS "_cql_call",
-        CAST("s.d" AS DOUBLE) AS "_cql_value",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.d",
-          "s.d" * 2 AS "argument1",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.d",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.d",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
-      ) AS elements
-      WHERE
-        NOT (
-          "s.d" = 0
-          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-        )
-      UNION ALL
-      SELECT
-        1 AS "_cql_call",
-        CAST("argument1" AS DOUBLE) AS "_cql_value",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.d",
-          "s.d" * 2 AS "argument1",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.d",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.d",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
-      ) AS elements
-      WHERE
-        NOT (
-          "argument1" = 0
-          OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-        )
+        *
+      FROM temp."_cql_outliers_q_1"
     ) AS o
       ON TRUE AND o."_ts" <= r."_ts"
     GROUP BY
@@ -810,111 +766,5 @@ WHERE
 -- operator 1: keep the outliers
 INSERT INTO cql_state."q_1_outliers"
 SELECT
-  0 AS "_cql_call",
-  CAST("s.d" AS DOUBLE) AS "_cql_value",
-  "_ts",
-  "_weight"
-FROM (
-  SELECT
-    "s.d",
-    "s.d" * 2 AS "argument1",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.d",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.d",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS elements
-WHERE
-  NOT (
-    "s.d" = 0
-    OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-  )
-UNION ALL
-SELECT
-  1 AS "_cql_call",
-  CAST("argument1" AS DOUBLE) AS "_cql_value",
-  "_ts",
-  "_weight"
-FROM (
-  SELECT
-    "s.d",
-    "s.d" * 2 AS "argument1",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.d",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.d",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS elements
-WHERE
-  NOT (
-    "argument1" = 0
-    OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-  );
+  *
+FROM temp."_cql_outliers_q_1";

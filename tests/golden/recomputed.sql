@@ -756,7 +756,7 @@ SELECT r.name, s.v FROM r LEFT JOIN s [RANGE 10] ON r.k = s.k
 ----
 -- operator 0: worked out again: LEFT JOIN
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH alive0 AS (
+WITH _cql_alive0 AS (
   SELECT
     "k" AS "r.k",
     "name" AS "r.name",
@@ -766,7 +766,7 @@ WITH alive0 AS (
   FROM cql_state."relation_r"
   WHERE
     "_ts" <= $t1
-), alive1 AS (
+), _cql_alive1 AS (
   SELECT
     "s.k",
     "s.v",
@@ -789,7 +789,7 @@ WITH alive0 AS (
   ) AS stream
   WHERE
     "_ts" <= $t1 AND "_ts" + 11 > $t0
-), instants AS (
+), _cql_instants AS (
   SELECT
     "_ts",
     LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
@@ -799,25 +799,25 @@ WITH alive0 AS (
     FROM (
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
@@ -834,7 +834,7 @@ WITH alive0 AS (
     GROUP BY
       "_ts"
   ) AS distinct_instants
-), leg0 AS (
+), _cql_at0 AS (
   SELECT
     "r.k",
     "r.name",
@@ -846,8 +846,8 @@ WITH alive0 AS (
       l."r.name" AS "r.name",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive0 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."r.k",
@@ -856,7 +856,7 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), leg1 AS (
+), _cql_at1 AS (
   SELECT
     "s.k",
     "s.v",
@@ -870,8 +870,8 @@ WITH alive0 AS (
       l."s.d" AS "s.d",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive1 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive1 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."s.k",
@@ -881,13 +881,13 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), results AS (
+), _cql_results AS (
   SELECT
-    again."name",
-    again."v",
-    instants."_ts",
-    instants."_cql_next"
-  FROM instants
+    _cql_again."name",
+    _cql_again."v",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
   CROSS JOIN LATERAL (
     SELECT
       r.name,
@@ -896,21 +896,21 @@ WITH alive0 AS (
       SELECT
         "r.k" AS "k",
         "r.name" AS "name"
-      FROM leg0
+      FROM _cql_at0
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS r
     LEFT JOIN (
       SELECT
         "s.k" AS "k",
         "s.v" AS "v",
         "s.d" AS "d"
-      FROM leg1
+      FROM _cql_at1
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS s
       ON r.k = s.k
-  ) AS again("name", "v")
+  ) AS _cql_again("name", "v")
 )
 SELECT
   "name",
@@ -923,7 +923,7 @@ FROM (
     "v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     "_ts" > $t0
   UNION ALL
@@ -932,7 +932,7 @@ FROM (
     "v",
     "_cql_next" AS "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     NOT "_cql_next" IS NULL
 ) AS elements
@@ -977,7 +977,7 @@ SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
 -- operator 0: worked out again: a subquery in an expression
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH alive0 AS (
+WITH _cql_alive0 AS (
   SELECT
     "s.k",
     "s.v",
@@ -1000,7 +1000,7 @@ WITH alive0 AS (
   ) AS stream
   WHERE
     "_ts" <= $t1 AND "_ts" + 11 > $t0
-), alive1 AS (
+), _cql_alive1 AS (
   SELECT
     "k" AS "r.k",
     "name" AS "r.name",
@@ -1010,7 +1010,7 @@ WITH alive0 AS (
   FROM cql_state."relation_r"
   WHERE
     "_ts" <= $t1
-), instants AS (
+), _cql_instants AS (
   SELECT
     "_ts",
     LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
@@ -1020,25 +1020,25 @@ WITH alive0 AS (
     FROM (
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
@@ -1055,7 +1055,7 @@ WITH alive0 AS (
     GROUP BY
       "_ts"
   ) AS distinct_instants
-), leg0 AS (
+), _cql_at0 AS (
   SELECT
     "s.k",
     "s.v",
@@ -1069,8 +1069,8 @@ WITH alive0 AS (
       l."s.d" AS "s.d",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive0 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."s.k",
@@ -1080,7 +1080,7 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), leg1 AS (
+), _cql_at1 AS (
   SELECT
     "r.k",
     "r.name",
@@ -1092,8 +1092,8 @@ WITH alive0 AS (
       l."r.name" AS "r.name",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive1 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive1 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."r.k",
@@ -1102,13 +1102,13 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), results AS (
+), _cql_results AS (
   SELECT
-    again."k",
-    again."v",
-    instants."_ts",
-    instants."_cql_next"
-  FROM instants
+    _cql_again."k",
+    _cql_again."v",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
   CROSS JOIN LATERAL (
     SELECT
       k,
@@ -1118,9 +1118,9 @@ WITH alive0 AS (
         "s.k" AS "k",
         "s.v" AS "v",
         "s.d" AS "d"
-      FROM leg0
+      FROM _cql_at0
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS s
     WHERE
       k IN (
@@ -1130,12 +1130,12 @@ WITH alive0 AS (
           SELECT
             "r.k" AS "k",
             "r.name" AS "name"
-          FROM leg1
+          FROM _cql_at1
           WHERE
-            "_cql_at" = instants."_ts"
+            "_cql_at" = _cql_instants."_ts"
         ) AS r
       )
-  ) AS again("k", "v")
+  ) AS _cql_again("k", "v")
 )
 SELECT
   "k",
@@ -1148,7 +1148,7 @@ FROM (
     "v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     "_ts" > $t0
   UNION ALL
@@ -1157,7 +1157,7 @@ FROM (
     "v",
     "_cql_next" AS "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     NOT "_cql_next" IS NULL
 ) AS elements
@@ -1252,7 +1252,7 @@ FROM (
 
 -- operator 0: worked out again: a window function (OVER)
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH alive0 AS (
+WITH _cql_alive0 AS (
   SELECT
     "s.k",
     "s.v",
@@ -1282,7 +1282,7 @@ WITH alive0 AS (
     "_cql_enter" < "_cql_leave" AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
-), instants AS (
+), _cql_instants AS (
   SELECT
     "_ts",
     LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
@@ -1292,13 +1292,13 @@ WITH alive0 AS (
     FROM (
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
@@ -1315,7 +1315,7 @@ WITH alive0 AS (
     GROUP BY
       "_ts"
   ) AS distinct_instants
-), leg0 AS (
+), _cql_at0 AS (
   SELECT
     "s.k",
     "s.v",
@@ -1329,8 +1329,8 @@ WITH alive0 AS (
       l."s.d" AS "s.d",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive0 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."s.k",
@@ -1340,13 +1340,13 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), results AS (
+), _cql_results AS (
   SELECT
-    again."k",
-    again."place",
-    instants."_ts",
-    instants."_cql_next"
-  FROM instants
+    _cql_again."k",
+    _cql_again."place",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
   CROSS JOIN LATERAL (
     SELECT
       k,
@@ -1356,11 +1356,11 @@ WITH alive0 AS (
         "s.k" AS "k",
         "s.v" AS "v",
         "s.d" AS "d"
-      FROM leg0
+      FROM _cql_at0
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS s
-  ) AS again("k", "place")
+  ) AS _cql_again("k", "place")
 )
 SELECT
   "k",
@@ -1373,7 +1373,7 @@ FROM (
     "place",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     "_ts" > $t0
   UNION ALL
@@ -1382,7 +1382,7 @@ FROM (
     "place",
     "_cql_next" AS "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     NOT "_cql_next" IS NULL
 ) AS elements
@@ -1563,7 +1563,7 @@ FROM (
 
 -- operator 0: worked out again: LIMIT
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH alive0 AS (
+WITH _cql_alive0 AS (
   SELECT
     "k" AS "x.k",
     "n" AS "x.n",
@@ -1615,7 +1615,7 @@ WITH alive0 AS (
       ) AS elements
     ) AS input
   ) AS input
-), instants AS (
+), _cql_instants AS (
   SELECT
     "_ts",
     LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
@@ -1625,13 +1625,13 @@ WITH alive0 AS (
     FROM (
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
@@ -1648,7 +1648,7 @@ WITH alive0 AS (
     GROUP BY
       "_ts"
   ) AS distinct_instants
-), leg0 AS (
+), _cql_at0 AS (
   SELECT
     "x.k",
     "x.n",
@@ -1660,8 +1660,8 @@ WITH alive0 AS (
       l."x.n" AS "x.n",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive0 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."x.k",
@@ -1670,13 +1670,13 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), results AS (
+), _cql_results AS (
   SELECT
-    again."k",
-    again."n",
-    instants."_ts",
-    instants."_cql_next"
-  FROM instants
+    _cql_again."k",
+    _cql_again."n",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
   CROSS JOIN LATERAL (
     SELECT
       k,
@@ -1685,16 +1685,16 @@ WITH alive0 AS (
       SELECT
         "x.k" AS "k",
         "x.n" AS "n"
-      FROM leg0
+      FROM _cql_at0
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS x
     ORDER BY
       n DESC,
       "x"."k",
       "x"."n"
     LIMIT 3
-  ) AS again("k", "n")
+  ) AS _cql_again("k", "n")
 )
 SELECT
   "k",
@@ -1707,7 +1707,7 @@ FROM (
     "n",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     "_ts" > $t0
   UNION ALL
@@ -1716,7 +1716,7 @@ FROM (
     "n",
     "_cql_next" AS "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     NOT "_cql_next" IS NULL
 ) AS elements
@@ -1801,7 +1801,7 @@ SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r
 ----
 -- operator 0: worked out again: EXCEPT
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH alive0 AS (
+WITH _cql_alive0 AS (
   SELECT
     "s.k" AS "k",
     "_cql_enter",
@@ -1827,7 +1827,7 @@ WITH alive0 AS (
     WHERE
       "_ts" <= $t1 AND "_ts" + 11 > $t0
   ) AS input
-), alive1 AS (
+), _cql_alive1 AS (
   SELECT
     "r.k" AS "k",
     "_cql_enter",
@@ -1843,7 +1843,7 @@ WITH alive0 AS (
     WHERE
       "_ts" <= $t1
   ) AS input
-), instants AS (
+), _cql_instants AS (
   SELECT
     "_ts",
     LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
@@ -1853,25 +1853,25 @@ WITH alive0 AS (
     FROM (
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive0
+      FROM _cql_alive0
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
       SELECT
         "_cql_enter" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_enter" > $t0 AND "_cql_enter" <= $t1
       UNION ALL
       SELECT
         "_cql_leave" AS "_ts"
-      FROM alive1
+      FROM _cql_alive1
       WHERE
         "_cql_leave" > $t0 AND "_cql_leave" <= $t1
       UNION ALL
@@ -1888,7 +1888,7 @@ WITH alive0 AS (
     GROUP BY
       "_ts"
   ) AS distinct_instants
-), leg0 AS (
+), _cql_at0 AS (
   SELECT
     "k",
     "_cql_at",
@@ -1898,8 +1898,8 @@ WITH alive0 AS (
       l."k" AS "k",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive0 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."k",
@@ -1907,7 +1907,7 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), leg1 AS (
+), _cql_at1 AS (
   SELECT
     "k",
     "_cql_at",
@@ -1917,8 +1917,8 @@ WITH alive0 AS (
       l."k" AS "k",
       i."_ts" AS "_cql_at",
       CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM instants AS i
-    JOIN alive1 AS l
+    FROM _cql_instants AS i
+    JOIN _cql_alive1 AS l
       ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
     GROUP BY
       l."k",
@@ -1926,21 +1926,21 @@ WITH alive0 AS (
     HAVING
       SUM(l."_weight") > 0
   ) AS net
-), results AS (
+), _cql_results AS (
   SELECT
-    again."k",
-    instants."_ts",
-    instants."_cql_next"
-  FROM instants
+    _cql_again."k",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
   CROSS JOIN LATERAL (
     SELECT
       *
     FROM (
       SELECT
         "k" AS "k"
-      FROM leg0
+      FROM _cql_at0
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS side
     EXCEPT ALL
     SELECT
@@ -1948,11 +1948,11 @@ WITH alive0 AS (
     FROM (
       SELECT
         "k" AS "k"
-      FROM leg1
+      FROM _cql_at1
       WHERE
-        "_cql_at" = instants."_ts"
+        "_cql_at" = _cql_instants."_ts"
     ) AS side
-  ) AS again("k")
+  ) AS _cql_again("k")
 )
 SELECT
   "k",
@@ -1963,7 +1963,7 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     "_ts" > $t0
   UNION ALL
@@ -1971,7 +1971,7 @@ FROM (
     "k",
     "_cql_next" AS "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM results
+  FROM _cql_results
   WHERE
     NOT "_cql_next" IS NULL
 ) AS elements
