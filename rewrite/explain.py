@@ -93,7 +93,8 @@ def _time_window(plan: TimeWindow) -> str:
     if plan.written is not None:
         return plan.written
     if plan.width is None:
-        return "[RANGE UNBOUNDED]"
+        slide = f" SLIDE {plan.slide}" if plan.slide is not None else ""
+        return f"[RANGE UNBOUNDED{slide}]"
     if plan.hop:
         return f"[HOP {plan.width} EVERY {plan.slide}]"
     if plan.width == 0 and plan.slide is None and not plan.half_open:

@@ -417,8 +417,9 @@ _STOPS = ("PRECEDING", "SLIDE", "WHERE", "EVERY", "ROWS", "RANGE")
 
 def _window(reader: Reader, offset: int) -> WindowSyntax:
     parts: dict[str, object] = {}
+    slides = True
     if reader.accept("NOW"):
-        parts["now"] = True
+        parts["now"], slides = True, False
     elif reader.accept("UNBOUNDED"):
         parts["unbounded"] = True
     elif reader.accept("HOP"):
@@ -434,7 +435,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
         while not reader.done:
             if reader.accept("ROWS"):
                 if reader.accept("UNBOUNDED"):
-                    parts["unbounded"] = True
+                    parts["unbounded"], slides = True, False
                 else:
                     parts["rows"] = _count(reader, "ROWS")
             elif reader.accept("RANGE"):
@@ -447,7 +448,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
             reader.accept("PRECEDING")
     reader.accept("PRECEDING")
     if reader.accept("SLIDE"):
-        if "now" in parts or "unbounded" in parts:
+        if not slides:
             reader.fail("SLIDE needs a range or a number of rows before it")
         if "rows" in parts:
             parts["slide_rows"] = _count(reader, "SLIDE")

@@ -732,12 +732,149 @@ def case_of(queries: list[Query], cuts: list[int]) -> strategies.Case:
     return strategies.Case((S, U, R), tuple(queries), 0, END, tuple(script))
 
 
-@pytest.mark.parametrize("name", HAND_WRITTEN)
+ALL = {**HAND_WRITTEN, **{text: text for text in MORE}}
+
+LIMITS: dict[str, str] = {
+    "limit as a share": "LIMIT",
+}
+"""What is refused on purpose, with a word of the message; docs/limits.md says why."""
+
+
+def of_text(text: str, **options) -> Query:
+    """Return a query over the inputs above."""
+    return written("q", text, [S, U, R], **options)
+
+
+def check_or_refused(name: str, cuts: list[int], **options) -> None:
+    """Check a hand-written query, or that it is refused, if it is one of `LIMITS`."""
+    case = case_of([of_text(ALL[name])], cuts)
+    if name in LIMITS:
+        with pytest.raises(cqlduck.NotSupportedError, match=re.escape(LIMITS[name])):
+            play(case, ":memory:", **options)
+        return
+    check(case, **options)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_each_instant_by_itself(name):
-    check(case_of([written("q", HAND_WRITTEN[name], [S, U, R])], list(range(END))))
+    check_or_refused(name, list(range(END)))
 
 
-@pytest.mark.parametrize("name", HAND_WRITTEN)
+@pytest.mark.parametrize("name", ALL)
 def test_in_one_tick_with_half_open_windows(name):
-    query = written("q", HAND_WRITTEN[name], [S, U, R])
-    check(case_of([query], []), window_edge="half_open")
+    check_or_refused(name, [], window_edge="half_open")
+
+
+@pytest.mark.parametrize("r2s", ["istream", "dstream", "rstream"])
+@pytest.mark.parametrize(
+    "name",
+    ["full join", "not in", "listed count, correlated", "except all", "cte twice", "lateral",
+     "distinct on, ties", "offset", "row_number", "qualify", "cube", "list over nothing",
+     "several distincts", "aggregate over a left join", "incremental over a limit"],
+)  # fmt: skip
+def test_under_an_operator(name, r2s):
+    check(case_of([of_text(HAND_WRITTEN[name], r2s=r2s)], [0, 3, 4, 8]))
+
+
+@pytest.mark.parametrize(
+    ("below", "above"),
+    [
+        ("top, ties", "SELECT count(*) AS n FROM ⟦q⟧"),
+        ("top, ties", "SELECT list(v⟦+ ORDER BY v+⟧) AS l FROM ⟦q⟧"),
+        ("full join", "SELECT x.k, j, b FROM ⟦q⟧ x LEFT JOIN ⟦u RANGE 2⟧ y ON x.j = y.k"),
+        ("not in", "SELECT k, a FROM ⟦q⟧ EXCEPT SELECT k, c FROM ⟦r⟧"),
+        ("rank", "SELECT k FROM ⟦q⟧ WHERE n = (SELECT max(n) FROM ⟦q⟧)"),
+        ("count over a left join", "SELECT sum(n) AS n, max(m) AS m FROM ⟦q⟧"),
+        ("count over a left join", "SELECT x.k, y.n FROM ⟦u ROWS 3⟧ x JOIN ⟦q⟧ y ON x.k = y.k"),
+    ],
+)
+def test_a_query_over_a_query_that_is_worked_out_again(below, above):
+    query = of_text(HAND_WRITTEN[below])
+    over = written("p", above, [S, U, R, query])
+    for cuts in (list(range(END)), [2, 5], []):
+        check(case_of([query, over], cuts))
+
+
+@pytest.mark.parametrize("name", ["top, ties", "except all", "rank", "list", "listed exists"])
+def test_a_window_over_a_stream_of_what_is_worked_out_again(name):
+    query = of_text(HAND_WRITTEN[name], r2s="istream")
+    column = "l" if name == "list" else "v" if "top" in name else "k"
+    over = written("p", f"SELECT {column}, count(*) AS n FROM ⟦q RANGE 2⟧ GROUP BY ALL", [query])
+    for cuts in (list(range(END)), [2, 5], []):
+        check(case_of([query, over], cuts))
+
+
+def test_every_construct_is_written_down():
+    shown = set().union(*(constructs(of_text(text).cql) for text in ALL.values()))
+    assert not CONSTRUCTS.keys() - shown
+
+
+# -------------------------------------------------------------------------------------- random
+
+
+def examples(share: float) -> int:
+    """Return a share of the profile's examples."""
+    return max(3, int(settings.default.max_examples * share))
+
+
+def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:
+    if not any(isinstance(step, strategies.Restart) for step in case.script):
+        check(case, **options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        check(case, str(Path(folder) / "case.duckdb"), **options)
+
+
+ANY_CASE = st.one_of(
+    sql_cases(),
+    sql_cases(wide=True, disorder=True),
+    sql_cases(timestamp_by=True, disorder=True, restarts=True),
+)
+"""Plain cases; all kinds of windows, out of order; restarts on disk."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_construct(shape):
+    shown: set[str] = set()
+
+    @given(case=sql_cases(shapes=(shape,), plain=20))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.08))
+    def run(case):
+        shown.update(*(constructs(query.cql) for query in case.queries))
+        check(case)
+
+    run()
+
+
+@pytest.mark.parametrize("edge", ["closed", "half_open"])
+def test_any_sql(edge):
+    @given(case=ANY_CASE)
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.3))
+    def run(case):
+        on_disk_if_it_restarts(case, window_edge=edge)
+
+    run()
+
+
+@pytest.mark.parametrize("max_tick", [1, 3])
+def test_bounded_ticks_change_nothing(max_tick):
+    @given(case=sql_cases())
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.1))
+    def run(case):
+        check(case, max_tick=max_tick)
+
+    run()
+
+
+def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
+    @given(case=strategies.cases(restarts=False, wide=True))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.3))
+    def run(case):
+        check(case, recompute="always")
+
+    run()
+
+
+@pytest.mark.parametrize("name", ["cte twice", "cube", "several distincts", "filter", "union"])
+def test_hand_written_with_recompute_always(name):
+    check(case_of([of_text(HAND_WRITTEN[name])], [0, 3, 4, 8]), recompute="always")
