@@ -456,7 +456,7 @@ class _SqlBuilder(_Builder):
         item, refs, n, _ = self.source(draft, depth, 60)
         test, grows = self.subquery(draft, depth, refs, where=True)
         if self.chance(20):
-            second, also = self.subquery(draft, depth, refs, where=True)
+            second, _ = self.subquery(draft, depth, refs, where=True)
             test, grows = f"{test} {self.one(['AND', 'OR'])} {second}", False
         if self.chance(20) and self.exact_of(refs):
             test = f"{self.comparison(self.exact_of(refs))} AND {test}"
@@ -634,7 +634,7 @@ class _SqlBuilder(_Builder):
     def shape_top(self, draft: _Draft, depth: int) -> _Shaped:
         item, refs, n, _ = self.source(draft, depth, 60, ordered=True)
         if self.chance(30):
-            more, others, m, _ = self.source(draft, depth, max(MOST_ROWS // n, 1), ordered=True)
+            more, others, _, _ = self.source(draft, depth, max(MOST_ROWS // n, 1), ordered=True)
             item += f" JOIN {more} ON {self.condition(refs, others)}"
             refs = [*refs, *others]
         items, columns = self.listed(refs)
@@ -708,14 +708,16 @@ class _SqlBuilder(_Builder):
             name = self.name()
             items.append(f"{text} AS {name}")
             columns.append(Column(name, column.kind))
-        name = self.name()
-        items.append(f"grouping({', '.join(text for text, _ in keys)}) AS {name}")
-        columns.append(Column(name, "int"))
-        drawn, more = self.aggregates(refs) if self.chance(40) else (None, ())
-        if drawn is None:
+        if self.chance(40):
+            # Those that are worked out again have no grouping() beside them.
+            drawn, more = self.aggregates(refs)
+        else:
             text, kind, is_exact = self.aggregate(refs)
-            name = self.name()
-            drawn, more = f"{text} AS {name}", (Column(name, kind, is_exact),)
+            one_name, name = self.name(), self.name()
+            drawn = (
+                f"grouping({', '.join(text for text, _ in keys)}) AS {one_name}, {text} AS {name}"
+            )
+            more = (Column(one_name, "int"), Column(name, kind, is_exact))
         having = f" HAVING count(*) {self.one(['> 1', '<> 1'])}" if self.chance(20) else ""
         text = (
             f"SELECT ⟦({', '.join(items)}, {drawn})⟧ FROM {item}{self.where(refs)} "

@@ -5,12 +5,17 @@ and in what NOT IN sees, groups that come and go; `sql_strategies` draws the res
 written here may be refused.
 """
 
+import re
+import tempfile
+from pathlib import Path
+
 import pytest
 import reference
 import strategies
-from hypothesis import HealthCheck
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from reference import Edge, Query, Relation, Stream
-from sql_strategies import constructs, written
+from sql_strategies import CONSTRUCTS, SHAPES, constructs, sql_cases, written
 from test_differential import play
 
 import cqlduck
@@ -274,7 +279,9 @@ HAND_WRITTEN: dict[str, str] = {
     "unnest of a constant": "SELECT k, n FROM ⟦s RANGE 1⟧, unnest([1, 2]) t(n)",
     "unnest of a column": "SELECT k, n FROM ⟦s RANGE 1⟧ x, unnest([x.a, x.k]) t(n)",
     "unnest in the list": "SELECT k, unnest([a, k]) AS n FROM ⟦s RANGE 1⟧",
-    "unnest of an aggregate": "SELECT k, unnest(list(a ORDER BY a)) AS n FROM ⟦s RANGE 1⟧ GROUP BY k",
+    "unnest of an aggregate": (
+        "SELECT k, unnest(list(a ORDER BY a)) AS n FROM ⟦s RANGE 1⟧ GROUP BY k"
+    ),
     "range": "SELECT k, n FROM ⟦s RANGE 1⟧, range(2) t(n)",
     "lateral": (
         "SELECT x.k, m FROM ⟦r⟧ x, LATERAL (SELECT max(a) AS m FROM ⟦s RANGE 2⟧ y "
@@ -392,7 +399,9 @@ HAND_WRITTEN: dict[str, str] = {
     "grouping sets": (
         "SELECT k, v, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY GROUPING SETS ((k, v), (k), ())"
     ),
-    "rollup": "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)",
+    "rollup": (
+        "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)"
+    ),
     "cube": "SELECT k, v, sum(a) AS n, grouping(k) AS g FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v)",
     "key and rollup": "SELECT k, v, count(a) AS n FROM ⟦s RANGE 2⟧ GROUP BY k, ROLLUP (v)",
     "grouping sets, a list": (
@@ -417,7 +426,9 @@ HAND_WRITTEN: dict[str, str] = {
     "median": "SELECT k, median(a) AS m FROM ⟦s RANGE 3⟧ GROUP BY k",
     "quantile_cont": "SELECT quantile_cont(a, 0.25) AS m FROM ⟦s RANGE 3⟧",
     "quantiles": "SELECT quantile_cont(a, [0.25, 0.5]) AS m FROM ⟦s RANGE 3⟧",
-    "percentile_cont": "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) AS m FROM ⟦s RANGE 3⟧",
+    "percentile_cont": (
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) AS m FROM ⟦s RANGE 3⟧"
+    ),
     "stddev": "SELECT k, round(stddev(a), 6) AS m, var_pop(a) AS p FROM ⟦s RANGE 3⟧ GROUP BY k",
     "list": "SELECT k, list(a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧ GROUP BY k",
     "list over nothing": "SELECT list(a⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s NOW⟧",
@@ -426,7 +437,9 @@ HAND_WRITTEN: dict[str, str] = {
     ),
     "list with order": "SELECT list(a ORDER BY v DESC⟦+, k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧",
     "list distinct": "SELECT list(DISTINCT v⟦+ ORDER BY v NULLS LAST+⟧) AS l FROM ⟦s RANGE 3⟧",
-    "string_agg": "SELECT k, string_agg(v, ','⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧ GROUP BY k",
+    "string_agg": (
+        "SELECT k, string_agg(v, ','⟦+ ORDER BY k, a, v+⟧) AS l FROM ⟦s RANGE 3⟧ GROUP BY k"
+    ),
     "string_agg with order": "SELECT string_agg(v, '' ORDER BY v DESC) AS l FROM ⟦s RANGE 3⟧",
     "string_agg distinct": (
         "SELECT string_agg(DISTINCT v, '/'⟦+ ORDER BY v+⟧) AS l FROM ⟦s RANGE 3⟧"
@@ -474,15 +487,16 @@ HAND_WRITTEN: dict[str, str] = {
     "lambda": "SELECT list_transform([k, a], lambda x: x + 1) AS l FROM ⟦s RANGE 2⟧",
     # One kind in the other.
     "incremental over a limit": (
-        "SELECT k, count(*) AS n FROM (SELECT k FROM ⟦s RANGE 3⟧ x ORDER BY a⟦+, k, a, v+⟧ LIMIT 2) "
-        "y GROUP BY k"
+        "SELECT k, count(*) AS n FROM (SELECT k FROM ⟦s RANGE 3⟧ x ORDER BY a⟦+, k, a, v+⟧ "
+        "LIMIT 2) y GROUP BY k"
     ),
     "join of a list": (
         "SELECT x.k, c, l FROM (SELECT k, list(a ORDER BY a) AS l FROM ⟦s RANGE 2⟧ GROUP BY k) x "
         "JOIN ⟦r⟧ y ON x.k = y.k"
     ),
     "list of a group": (
-        "SELECT list(n ORDER BY n) AS l FROM (SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x"
+        "SELECT list(n ORDER BY n) AS l FROM "
+        "(SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x"
     ),
     "limit of a left join of groups": (
         "SELECT x.k, n, c FROM (SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x "
