@@ -69,8 +69,8 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
             parts.append(rules.lives(plan))
         else:
             parts.append(rules.alive(plan))
-    enter = _most(exp.Greatest, [qualified(name, ENTER) for name in names])
-    leave = _most(exp.Least, [qualified(name, LEAVE) for name in names])
+    enter = _most("greatest", [qualified(name, ENTER) for name in names])
+    leave = _most("least", [qualified(name, LEAVE) for name in names])
     weight: exp.Expr = qualified(names[0], WEIGHT)
     for name in names[1:]:
         weight = exp.Mul(this=weight, expression=qualified(name, WEIGHT))
@@ -84,14 +84,28 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
     for part, name in zip(parts[1:], names[1:], strict=True):
         query = query.join(part.subquery(name, copy=False), join_type="cross", copy=False)
     conditions = [predicate.copy() for predicate in node.predicates]
-    if not is_endless(node):
-        conditions.append(exp.LT(this=enter.copy(), expression=leave.copy()))
+    conditions += _overlaps(node, names)
     return query.where(*conditions, copy=False) if conditions else query
 
 
-def _most(function: type[exp.Greatest | exp.Least], parts: list[exp.Column]) -> exp.Expr:
-    first, *others = parts
-    return function(this=first, expressions=list(others))
+def _overlaps(node: Join, names: list[str]) -> list[exp.Expr]:
+    """Return that the lifetimes have an instant in common, as one condition for each pair.
+
+    Intervals that meet two by two meet all together; written so, each condition can be tested as
+    soon as its two inputs are joined.
+    """
+    ends = [not is_endless(plan) for plan in node.inputs]
+    return [
+        exp.LT(this=qualified(mine, ENTER), expression=qualified(theirs, LEAVE))
+        for mine in names
+        for theirs, has_end in zip(names, ends, strict=True)
+        if mine != theirs and has_end
+    ]
+
+
+def _most(function: str, parts: list[exp.Column]) -> exp.Expr:
+    # by name: sqlglot guards its own nodes of these against NULL, which lifetimes never are
+    return exp.Anonymous(this=function, expressions=list(parts))
 
 
 def is_endless(node: Plan) -> bool:

@@ -27,16 +27,8 @@ FROM (
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -107,31 +99,16 @@ FROM (
         ) AS i1
         WHERE
           "s.k" = "t.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -202,15 +179,8 @@ FROM (
         ) AS i1
         WHERE
           "s.k" = "t.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *
@@ -324,16 +294,8 @@ FROM (
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -372,31 +334,16 @@ FROM (
         ) AS i1
         WHERE
           "s.k" = "t.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -462,15 +409,8 @@ FROM (
         ) AS i1
         WHERE
           "s.k" = "t.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *
@@ -560,16 +500,8 @@ FROM (
         i0."s.v",
         i1."t.k",
         i1."t.w",
-        CASE
-          WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-          THEN NULL
-          ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-        END AS "_cql_enter",
-        CASE
-          WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-          THEN NULL
-          ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-        END AS "_cql_leave",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
@@ -621,16 +553,8 @@ FROM (
         i0."s.v",
         i1."t.k",
         i1."t.w",
-        CASE
-          WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-          THEN NULL
-          ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-        END AS "_cql_enter",
-        CASE
-          WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-          THEN NULL
-          ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-        END AS "_cql_leave",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
@@ -706,16 +630,8 @@ FROM (
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -787,31 +703,16 @@ FROM (
         WHERE
           "s.k" = "t.k"
           AND "t.w" > 0
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
           i0."s.v",
           i1."t.k",
           i1."t.w",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -883,15 +784,8 @@ FROM (
         WHERE
           "s.k" = "t.k"
           AND "t.w" > 0
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *

@@ -27,16 +27,8 @@ FROM (
           i0."s.v",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -95,32 +87,15 @@ FROM (
             "_ts" <= $t1
         ) AS i1
         WHERE
-          "s.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
           i0."s.v",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -163,16 +138,7 @@ FROM (
           ) AS elements
         ) AS i1
         WHERE
-          "s.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *
@@ -259,16 +225,8 @@ FROM (
           i0."s.v",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -327,32 +285,15 @@ FROM (
             "_ts" <= $t1
         ) AS i1
         WHERE
-          "s.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
           i0."s.v",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -395,16 +336,7 @@ FROM (
           ) AS elements
         ) AS i1
         WHERE
-          "s.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
       ) AS input
     ) AS lives
   ) AS elements
@@ -452,16 +384,8 @@ FROM (
           i0."a.name",
           i1."b.k",
           i1."b.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -500,16 +424,8 @@ FROM (
           i0."a.name",
           i1."b.k",
           i1."b.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT

@@ -341,16 +341,8 @@ FROM (
           i0."t.w",
           i1."x.k",
           i1."x.n",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -451,32 +443,15 @@ FROM (
           ) AS input
         ) AS i1
         WHERE
-          "t.k" = "x.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "t.k" = "x.k" AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."t.k",
           i0."t.w",
           i1."x.k",
           i1."x.n",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -544,16 +519,7 @@ FROM (
           ) AS input
         ) AS i1
         WHERE
-          "t.k" = "x.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END
+          "t.k" = "x.k" AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *
@@ -768,16 +734,8 @@ FROM (
           i0."x.k",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
@@ -828,16 +786,8 @@ FROM (
           i0."x.k",
           i1."r.k",
           i1."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT

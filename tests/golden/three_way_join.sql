@@ -32,16 +32,8 @@ FROM (
           i1."t.w",
           i2."r.k",
           i2."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
         FROM (
           SELECT
@@ -124,15 +116,10 @@ FROM (
         WHERE
           "s.k" = "t.k"
           AND "t.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i1."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
@@ -141,16 +128,8 @@ FROM (
           i1."t.w",
           i2."r.k",
           i2."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
         FROM (
           SELECT
@@ -233,15 +212,10 @@ FROM (
         WHERE
           "s.k" = "t.k"
           AND "t.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i1."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
@@ -250,16 +224,8 @@ FROM (
           i1."t.w",
           i2."r.k",
           i2."r.name",
-          CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END AS "_cql_enter",
-          CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END AS "_cql_leave",
+          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
         FROM (
           SELECT
@@ -326,15 +292,10 @@ FROM (
         WHERE
           "s.k" = "t.k"
           AND "t.k" = "r.k"
-          AND CASE
-            WHEN i0."_cql_enter" IS NULL OR i1."_cql_enter" IS NULL OR i2."_cql_enter" IS NULL
-            THEN NULL
-            ELSE GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter")
-          END < CASE
-            WHEN i0."_cql_leave" IS NULL OR i1."_cql_leave" IS NULL OR i2."_cql_leave" IS NULL
-            THEN NULL
-            ELSE LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave")
-          END
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i0."_cql_leave"
+          AND i2."_cql_enter" < i1."_cql_leave"
       )
       SELECT
         *
