@@ -92,13 +92,6 @@ def test_bounded_ticks_change_nothing(max_tick):
     run()
 
 
-@given(case=strategies.cases(restarts=False, wide=True))
-@settings(suppress_health_check=QUIET, deadline=None)
-def test_working_out_again_equals_the_reference(case):
-    """The general operator takes every query; it is the second implementation of all the rules."""
-    check(case, recompute="always")
-
-
 def test_what_a_window_pushes_out_leaves_no_outlier_behind(con):
     """Found by the long run: outliers were read after the window below had moved on."""
     nan = float("nan")
