@@ -212,7 +212,8 @@ class Binder:
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = take_operator(tree)
         try:
-            if self.catalog.recompute == "always":
+            grouping = any(tree.find_all(exp.Grouping, exp.GroupingId))
+            if self.catalog.recompute == "always" and not grouping:
                 raise NoRule("the setting recompute is always")
             plan = self._incremental(tree.copy(), ctes)
         except NoRule as reason:

@@ -235,18 +235,29 @@ def _refuse_what_lateral_misses(body: exp.Select, aggregates: frozenset[str]) ->
     """Refuse what DuckDB answers wrongly inside a LATERAL (release 2.0)."""
     message = None
     for node in body.find_all(exp.In, exp.Any, exp.All):
-        if isinstance(node.this, exp.Tuple) and node.find(exp.Query):
+        left = node if isinstance(node, exp.In) else node.parent
+        if left is not None and isinstance(left.this, exp.Tuple) and node.find(exp.Query):
             message = "IN with several columns and a subquery"
     if body.args.get("group") is None and any(True for _ in _calls(body, aggregates)):
         for written in body.expressions:
-            if any(True for _ in written.find_all(exp.Query)):
-                message = "a subquery beside an aggregate over everything"
+            for query in written.find_all(exp.Query):
+                if not _inside_aggregate(query, aggregates):
+                    message = "a subquery beside an aggregate over everything"
     if message is not None:
         raise NotSupportedError(
             f"{message} is not supported",
             hint="join with the subquery in FROM instead",
             offset=place_of(body),
         )
+
+
+def _inside_aggregate(node: exp.Expr, aggregates: frozenset[str]) -> bool:
+    around = node.parent
+    while around is not None and not isinstance(around, exp.Select):
+        if isinstance(around, exp.Func) and function_name(around) in aggregates:
+            return True
+        around = around.parent
+    return False
 
 
 def _refuse_operators(body: exp.Select) -> None:
@@ -350,10 +361,11 @@ def _order_windows(body: exp.Select, known: list[tuple[str, str]]) -> None:
         elif isinstance(function, VALUES) or (
             isinstance(function, exp.Func) and function_name(function) in ORDERED
         ):
-            value = function.this
+            last = "offset" if function.args.get("offset") else "this"
+            value = function.args.get(last)
             if value is not None and not isinstance(value, exp.Order):
                 terms = [term.copy() for term in order.expressions]
-                function.set("this", exp.Order(this=value, expressions=[*terms, *_terms(known)]))
+                function.set(last, exp.Order(this=value, expressions=[*terms, *_terms(known)]))
 
 
 def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
@@ -425,8 +437,9 @@ def _order_call(call: exp.Func, known: list[tuple[str, str]]) -> None:
         call.set("expressions", [*call.expressions[:-1], ordered])
         return
     key = "this"
-    if isinstance(call, (exp.ArgMax, exp.ArgMin)) and call.expression is not None:
-        key, argument = "expression", call.expression
+    if isinstance(call, (exp.ArgMax, exp.ArgMin)):
+        key = "count" if call.args.get("count") else "expression"
+        argument = call.args[key]
     if isinstance(argument, exp.Order):
         inner = argument.this
         terms = argument.expressions
