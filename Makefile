@@ -6,7 +6,7 @@ DEMO_DATA ?= demo-data
 
 # Arguments for pytest, such as PYTEST_ARGS="-m 'not slow' -k window". Tests that share something
 # costly, such as a Spark session, stay in one process by the mark xdist_group.
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
@@ -44,7 +44,7 @@ bench: $(VENV)/installed  ## the benchmarks
 
 # Hypothesis marks its own tests, and tests/conftest.py has the profile.
 long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
-	$(BIN)/pytest $(PYTEST_ARGS) -m "hypothesis and not spark" --hypothesis-profile=long
+	$(BIN)/pytest -n 2 -m "hypothesis and not spark" --hypothesis-profile=long
 
 # Hashes come from the public index alone: a mirror may hold files of its own. "cqlduck" is left out
 # because an extra that names another extra would put this folder's path into the file.
