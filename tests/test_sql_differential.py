@@ -18,9 +18,10 @@ from reference import Edge, Query, Relation, Stream
 from sql_strategies import CONSTRUCTS, SHAPES, constructs, sql_cases, written
 from test_differential import play
 
-pytestmark = pytest.mark.long
 
 import cqlduck
+
+pytestmark = pytest.mark.long
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
