@@ -18,7 +18,6 @@ from reference import Edge, Query, Relation, Stream
 from sql_strategies import CONSTRUCTS, SHAPES, constructs, sql_cases, written
 from test_differential import play
 
-
 import cqlduck
 
 pytestmark = pytest.mark.long
