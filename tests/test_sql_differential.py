@@ -137,6 +137,11 @@ HAND_WRITTEN: dict[str, str] = {
         "⟦+JOIN LATERAL (SELECT * FROM {1} y WHERE x.a >= y.c "
         "ORDER BY y.c DESC, y.k NULLS LAST LIMIT 1) y ON true+⟧"
     ),
+    "asof join, ties against arrival": (
+        "SELECT x.c, y.a FROM ⟦r⟧ x ⟦-ASOF JOIN ⟦s RANGE 3⟧ y ON x.k >= y.k-⟧"
+        "⟦+JOIN LATERAL (SELECT * FROM {1} y WHERE x.k >= y.k "
+        "ORDER BY y.k DESC, y.a NULLS LAST, y.v NULLS LAST LIMIT 1) y ON true+⟧"
+    ),
     # Subqueries in WHERE.
     "exists": "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦r⟧ y WHERE y.k = x.k)",
     "not exists": (
@@ -503,7 +508,6 @@ HAND_WRITTEN: dict[str, str] = {
 MORE = (
     "SELECT sum((SELECT count(*) FROM ⟦u⟧ y WHERE y.k = x.k)) AS n FROM ⟦s RANGE 1⟧ x",
     "SELECT sum(CASE WHEN k IN (SELECT k FROM ⟦r⟧) THEN 1 ELSE 0 END) AS n FROM ⟦s RANGE 3⟧",
-    "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) = ANY (SELECT k, c FROM ⟦r⟧)",
     "SELECT x.k, y.k AS j FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 2⟧ y ON x.a > y.b",
     ("SELECT x.k, y.k AS j FROM ⟦s RANGE 2⟧ x FULL JOIN ⟦u RANGE 2⟧ y ON x.k = y.k AND x.a > y.b"),
     (
@@ -732,6 +736,7 @@ ALL = {**HAND_WRITTEN, **{text: text for text in MORE}}
 
 LIMITS: dict[str, tuple[str, ...]] = {
     "IN with several columns": (
+        "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) = ANY (SELECT k, c FROM ⟦r⟧)",
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧)",
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) NOT IN (SELECT k, c FROM ⟦r⟧)",
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE (k, a) IN (SELECT k, c FROM ⟦r⟧ y WHERE y.c > x.a)",
