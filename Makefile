@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench long lock clean
+.PHONY: help demo test check golden bench long compiled lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -45,6 +45,9 @@ bench: $(VENV)/installed  ## the benchmarks
 # Hypothesis marks its own tests, and tests/conftest.py has the profile.
 long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
 	$(BIN)/pytest -n 2 -m "hypothesis and not spark" --hypothesis-profile=long
+
+compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
+	$(BIN)/pytest -m long -rs tests/test_compiled.py
 
 # Hashes come from the public index alone: a mirror may hold files of its own. "cqlduck" is left out
 # because an extra that names another extra would put this folder's path into the file.
