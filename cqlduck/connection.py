@@ -292,8 +292,8 @@ class Connection:
         engine = self._engine
         with engine.changing():
             thing = engine.input(name)
-            ingest.stage(engine, thing, data, at, operation)
-            return engine.accept(thing)
+            with ingest.arriving(engine, thing, data, at, operation) as rows:
+                return engine.accept(thing, rows)
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""
@@ -315,8 +315,10 @@ class Connection:
         with engine.lock:
             until: int | None = None
             if to is not None:
-                with engine.changing():
-                    until = ingest.heartbeat_instant(engine, to)
+                if engine.catalogue.clock is None:
+                    with engine.changing():
+                        ingest.raw_time(engine, to)
+                until = ingest.heartbeat_instant(engine, to)
                 engine.step(lambda: self._heartbeats(until), until)
             engine.run(until)
             return queues.public(engine.clock, engine.frontier())

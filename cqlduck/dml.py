@@ -80,8 +80,8 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
     else:
         stamp = f"{engine.next_instant(thing)}::BIGINT"
     if not whole:
-        queues.stage(engine.database, thing, "temp._cql_content_after", thing.columns, stamp, "'+'")
-        return engine.accept(thing).taken
+        rows = queues.arrival(thing, "temp._cql_content_after", thing.columns, stamp)
+        return engine.accept(thing, rows).taken
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     before, after = "temp._cql_content_before", "temp._cql_content_after"
     engine.database.execute(
@@ -92,6 +92,5 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
         f"INSERT INTO temp._cql_difference SELECT {listed}, '+' FROM "
         f"(SELECT {listed} FROM {after} EXCEPT ALL SELECT {listed} FROM {before}) AS come"
     )
-    source = "temp._cql_difference"
-    queues.stage(engine.database, thing, source, thing.columns, stamp, "_cql_sign")
-    return engine.accept(thing).taken
+    rows = queues.arrival(thing, "temp._cql_difference", thing.columns, stamp, "_cql_sign")
+    return engine.accept(thing, rows).taken

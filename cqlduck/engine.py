@@ -28,7 +28,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.queues import Taken
+from cqlduck.state.queues import Arrival, Taken
 
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""
@@ -857,12 +857,16 @@ class Engine:
 
     # -- elements ---------------------------------------------------------------------------------
 
-    def accept(self, thing: Input, *, late: str | None = None) -> Taken:
-        """Take the staged rows into an input, inside a change."""
-        done = queues.accept(self.database, self.clock, thing, late=late)
-        self._taken += done.taken
+    def accept(self, thing: Input, rows: Arrival, *, late: str | None = None) -> Taken:
+        """Take rows into an input, inside a change."""
+        done = queues.accept(self.database, self.clock, thing, rows, late=late)
+        self.took(done.taken)
         catalog.save(self.database, [thing])
         return done
+
+    def took(self, count: int) -> None:
+        """Count elements that were taken in, for the report of the next tick."""
+        self._taken += count
 
     def save(self, *things: Input) -> None:
         """Write what changed of inputs, inside a change."""

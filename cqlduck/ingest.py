@@ -1,4 +1,4 @@
-"""What people pass to `append` and `retract`, as a staged table.
+"""What people pass to `append` and `retract`, made readable as SQL.
 
 Data may be a pandas or polars frame, anything of Arrow, a DuckDB relation, or rows (tuples, lists
 or mappings). Columns are matched by name where the data has names, else by position. `at` gives the
@@ -7,8 +7,9 @@ instants of data that carries none: one for all, or one for each row.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -87,20 +88,36 @@ def instant(engine: Engine, moment: Any) -> int:
     return queues.instant_of(engine.clock, raw)
 
 
-def stage(engine: Engine, thing: Input, data: Any, at: Any, operation: str) -> int:
-    """Fill `incoming` from what a user passed; return the number of rows.
+@contextlib.contextmanager
+def arriving(
+    engine: Engine, thing: Input, data: Any, at: Any, operation: str
+) -> Iterator[queues.Arrival]:
+    """Make readable what a user passed, as long as the block runs.
 
     Raises:
         DataError: The data does not fit the input.
     """
-    names = _load(engine, thing, data)
-    given = _matched(thing, names)
-    source, stamp = _stamp(engine, thing, names, at)
-    return queues.stage(engine.database, thing, source, given, stamp, f"'{operation}'")
+    table = _as_arrow(thing, data)
+    connection = engine.database.connection
+    if table is not None:
+        source, names = "_cql_incoming_data", list(table.column_names)
+        connection.register(source, table)
+    else:
+        source = "temp._cql_incoming_rows"
+        names = _rows(engine, thing, data)
+    try:
+        given = _matched(thing, names)
+        rows, stamp = _stamp(engine, thing, source, names, at)
+        yield queues.arrival(thing, rows, given, stamp, f"'{operation}'")
+    finally:
+        if table is not None:
+            # after an error the transaction is over, and the view with it
+            with contextlib.suppress(duckdb.Error):
+                connection.unregister(source)
 
 
-def _load(engine: Engine, thing: Input, data: Any) -> list[str] | None:
-    """Copy data into `incoming_rows`; return its column names, or None where it has none."""
+def _as_arrow(thing: Input, data: Any) -> pa.Table | None:
+    """Return data as an Arrow table, or None if it is rows of Python values."""
     if isinstance(data, duckdb.DuckDBPyRelation):
         data = data.to_arrow_table()
     if isinstance(data, pa.RecordBatch):
@@ -116,26 +133,17 @@ def _load(engine: Engine, thing: Input, data: Any) -> list[str] | None:
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise DataError(f"the data for {thing.name} cannot be read: {error}") from error
     if isinstance(data, pa.Table):
-        connection = engine.database.connection
-        connection.register("_cql_incoming_data", data)
-        try:
-            engine.database.execute(
-                "CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS "
-                "SELECT * FROM _cql_incoming_data"
-            )
-        finally:
-            connection.unregister("_cql_incoming_data")
-        return list(data.column_names)
+        return data
     if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
         raise DataError(
             f"cannot append a {type(data).__name__} to {thing.name}",
             hint="pass rows (tuples or dicts), a frame, Arrow, or a DuckDB relation",
         )
-    return _rows(engine, thing, data)
+    return None
 
 
 def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> list[str] | None:
-    """Put rows of Python values into `incoming_rows`, with the input's types."""
+    """Put rows of Python values into `incoming_rows`; return their names, or None without."""
     listed = list(data)
     names: list[str] | None = None
     if listed and isinstance(listed[0], Mapping):
@@ -218,9 +226,10 @@ def _matched(thing: Input, names: list[str] | None) -> tuple[Column, ...]:
     return tuple(Column(by_lower[c.name.lower()], c.type) for c in thing.columns)
 
 
-def _stamp(engine: Engine, thing: Input, names: list[str] | None, at: Any) -> tuple[str, str]:
+def _stamp(
+    engine: Engine, thing: Input, rows: str, names: list[str] | None, at: Any
+) -> tuple[str, str]:
     """Return what to read the rows from, and the raw time of each as SQL over it."""
-    rows = "temp._cql_incoming_rows"
     if thing.timestamp_by is not None:
         if at is not None:
             raise DataError(
@@ -235,7 +244,7 @@ def _stamp(engine: Engine, thing: Input, names: list[str] | None, at: Any) -> tu
         return rows, queues.raw_sql(engine.clock, value, own.type)
     if at is None:
         if names is not None and any(n.lower() == "_ts" for n in names):
-            return rows, _stamp_column(engine)
+            return rows, _stamp_column(engine, rows)
         return rows, f"{engine.next_instant(thing)}::BIGINT"
     if isinstance(at, str) or not hasattr(at, "__len__"):
         return rows, f"{raw_time(engine, at)}::BIGINT"
@@ -259,14 +268,12 @@ def _stamp(engine: Engine, thing: Input, names: list[str] | None, at: Any) -> tu
     return f"(SELECT * FROM {rows}) AS given POSITIONAL JOIN {at_rows}", "_cql_raw"
 
 
-def _stamp_column(engine: Engine) -> str:
+def _stamp_column(engine: Engine, rows: str) -> str:
     """Return the raw time of the data's own `_ts`; its type tells the kind of time."""
     database = engine.database
-    kind = database.rows("DESCRIBE SELECT _ts FROM temp._cql_incoming_rows")[0][1]
+    kind = database.rows(f"DESCRIBE SELECT _ts FROM {rows}")[0][1]
     if kind == "VARCHAR":
-        sample = database.value(
-            "SELECT _ts FROM temp._cql_incoming_rows WHERE _ts IS NOT NULL LIMIT 1"
-        )
+        sample = database.value(f"SELECT _ts FROM {rows} WHERE _ts IS NOT NULL LIMIT 1")
         if sample is not None and sample.lstrip("-").isdigit():
             engine.set_time("integer", "the column _ts")
             return "CAST(_ts AS BIGINT)"

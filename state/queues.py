@@ -1,8 +1,10 @@
 """Queues: how elements come in.
 
-Rows are staged in the temporary table `incoming`: the input's columns, then `_ts` as a raw time
-(microseconds on wall-clock time, instants on integer time), and for relations `_op`. Their order is
-the order of arrival. `accept` then judges them element by element and takes all of them, or none.
+An `Arrival` says how to read rows: the input's columns, the raw time of each row (microseconds on
+wall-clock time, instants on integer time), and for relations the operation. Their order is the
+order of arrival. One scan of the times alone, the `Survey`, tells whether all is well, as it mostly
+is; then the rows go straight from where they lie into the store. Else they are staged in the
+temporary table `incoming` and judged one by one. `accept` takes all rows, or none.
 
 A stream gives itself the heartbeat m − b − 1 instant after timestamp m, b being its bound; so an
 element is late if its instant is at or before the greater of the input's heartbeat and what the
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -74,93 +77,213 @@ def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
     return f"epoch_us(CAST({expression} AS TIMESTAMP))"
 
 
-def stage(
-    database: Database,
+@dataclass(frozen=True)
+class Arrival:
+    """Rows on their way in; reading them twice gives the same rows in the same order.
+
+    Args:
+        source: What stands after FROM.
+        columns: The input's columns, in order, as SQL over the source.
+        stamp: The raw time of a row as SQL over the source.
+        operation: '+', '-' or 'u' as SQL over the source; for relations.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    stamp: str
+    operation: str = "'+'"
+
+
+def arrival(
     thing: Input,
     source: str,
     given: tuple[Column, ...],
     stamp: str,
-    operation: str | None,
-) -> int:
-    """Fill `incoming` from a FROM item whose columns are `given`; return the number of rows.
+    operation: str | None = None,
+) -> Arrival:
+    """Return the rows of a FROM item whose columns are `given`, in the order of the input's own."""
+    listed = tuple(
+        f"CAST({quoted(mine.name)} AS {own.type})"
+        for mine, own in zip(given, thing.columns, strict=True)
+    )
+    return Arrival(source, listed, stamp, operation or "'+'")
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one scan of the times tells of rows that come in.
 
     Args:
-        database: The database.
-        thing: The stream or relation.
-        source: What stands after FROM.
-        given: The columns of the source, in the order of the input's own.
-        stamp: The raw time as an expression over the source's columns.
-        operation: '+' or '-' as an SQL expression, for relations.
+        count: How many rows there are.
+        stamped: How many of them have a time.
+        lowest: The least raw time, or None.
+        highest: The greatest raw time, or None.
+        in_order: Whether no raw time is before the one of the row before it.
+        legal: Whether all operations are the input's.
+    """
+
+    count: int
+    stamped: int
+    lowest: int | None
+    highest: int | None
+    in_order: bool
+    legal: bool
+
+
+def survey(
+    database: Database, thing: Input, rows: Arrival, by: str | None = None
+) -> dict[int, Survey]:
+    """Scan the times of rows, by the number of their file if `by` is given; else all under 0.
 
     Raises:
-        DataError: A value that does not fit its column, with row and column.
+        DataError: A time that cannot be read.
     """
-    listed = [
-        f"CAST({quoted(mine.name)} AS {own.type}) AS {quoted(own.name)}"
-        for mine, own in zip(given, thing.columns, strict=True)
-    ]
-    listed.append(f"{stamp} AS _ts")
+    group = "0" if by is None else by
+    allowed = "('+', '-', 'u')" if thing.primary_key else "('+', '-')"
+    legal = "true"
     if thing.kind == "relation":
-        listed.append(f"{operation or chr(39) + '+' + chr(39)} AS _op")
-    listed.append("row_number() OVER () - 1 AS _cql_row")
-    sql = f"CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT {', '.join(listed)} FROM {source}"
+        legal = f"coalesce({rows.operation} IN {allowed}, false)"
+    order = "true"
+    if thing.kind == "stream":
+        order = "_ts >= lag(_ts, 1, _ts) OVER ()"
+    found = _read(
+        database,
+        thing,
+        f"SELECT part, count(*), count(_ts), min(_ts), max(_ts), "
+        f"coalesce(bool_and(in_order), true), coalesce(bool_and(legal), true) FROM (SELECT *, "
+        f"{order} AS in_order FROM (SELECT {group} AS part, {rows.stamp} AS _ts, {legal} AS legal "
+        f"FROM {rows.source}) AS times) AS judged GROUP BY part",
+    )
+    return {row[0]: Survey(*row[1:]) for row in found}
+
+
+def _read(database: Database, thing: Input, sql: str) -> list[tuple[Any, ...]]:
+    """Run a statement that reads what comes in.
+
+    Raises:
+        DataError: A value that does not fit its column.
+    """
     try:
-        database.execute(sql)
+        return database.rows(sql)
     except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
             duckdb.BinderException) as error:  # fmt: skip
         raise DataError(
             f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
             hint=f"its columns are {typed(thing.columns)}",
         ) from error
-    return int(database.value("SELECT count(*) FROM temp._cql_incoming"))
 
 
-def accept(database: Database, clock: Clock, thing: Input, *, late: str | None = None) -> Taken:
-    """Judge the staged rows and take them into the input's store or queue.
+def accept(
+    database: Database, clock: Clock, thing: Input, rows: Arrival, *, late: str | None = None
+) -> Taken:
+    """Judge rows and take them into the input's store or queue.
 
     Args:
         database: The database, inside a transaction.
         clock: The clock.
         thing: The stream or relation; its heartbeat and counters move.
+        rows: The rows.
         late: The policy, if not the input's own.
 
     Raises:
-        DataError: A row without a timestamp.
+        DataError: A row without a timestamp, or one that does not fit the input.
         LateError: Late rows under REJECT; nothing is taken.
     """
+    seen = survey(database, thing, rows).get(0)
+    if seen is None:
+        return Taken(0, 0)
+    if is_clean(clock, thing, seen):
+        insert(database, clock, thing, rows, seen)
+        return Taken(seen.count, 0)
+    return _accept_staged(database, clock, thing, rows, late or thing.late)
+
+
+def is_clean(clock: Clock, thing: Input, seen: Survey, heartbeat: int | None = None) -> bool:
+    """Return whether rows can be taken as they are: stamped, legal, in order and none late.
+
+    Args:
+        clock: The clock.
+        thing: The stream or relation.
+        seen: What is known of the rows.
+        heartbeat: The instant after which they have to be, if not the input's own heartbeat.
+    """
+    if seen.stamped < seen.count or not seen.legal or not seen.in_order or seen.lowest is None:
+        return False
+    bound = thing.heartbeat if heartbeat is None else heartbeat
+    return bound is None or instant_of(clock, seen.lowest) > bound
+
+
+def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: Survey) -> None:
+    """Take clean rows from where they lie into the store or queue, and move the counters.
+
+    Raises:
+        DataError: A row that does not fit the input.
+    """
+    instant = instant_sql(clock, rows.stamp)
+    listed = ", ".join(rows.columns)
+    number = f"row_number() OVER () - 1 + {thing.next_seq}"
+    if thing.kind == "stream":
+        target, more = thing.table, f"{instant}, {number}"
+    else:
+        target, more = thing.pending, f"{instant}, {rows.operation}, {number}"
+    _read(
+        database,
+        thing,
+        f"INSERT INTO cql_state.{quoted(target)} SELECT {listed}, {more} FROM {rows.source}",
+    )
+    assert seen.lowest is not None
+    assert seen.highest is not None
+    _count(clock, thing, seen.count, seen.lowest, seen.highest)
+
+
+def _count(clock: Clock, thing: Input, numbers: int, lowest: int, highest: int) -> None:
+    """Move an input's counters and a stream's own heartbeat; `numbers` are given away."""
+    thing.next_seq += numbers
+    thing.first_instant = _least(thing.first_instant, instant_of(clock, lowest))
+    thing.last_instant = _greatest(thing.last_instant, instant_of(clock, highest))
+    if thing.kind == "stream":
+        thing.last_raw = _greatest(thing.last_raw, highest)
+        own = heartbeat_after(clock, thing.last_raw, thing.bound)
+        thing.heartbeat = _greatest(thing.heartbeat, own)
+
+
+def _accept_staged(
+    database: Database, clock: Clock, thing: Input, rows: Arrival, policy: str
+) -> Taken:
+    """Stage rows, judge them one by one, and take those that are left."""
+    listed = [
+        f"{expression} AS {quoted(own.name)}"
+        for expression, own in zip(rows.columns, thing.columns, strict=True)
+    ]
+    listed += [f"{rows.stamp} AS _ts", f"{rows.operation} AS _op"]
+    listed.append("row_number() OVER () - 1 AS _cql_row")
+    _read(
+        database,
+        thing,
+        f"CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT {', '.join(listed)} "
+        f"FROM {rows.source}",
+    )
     _refuse_unstamped(database, thing)
-    policy = late or thing.late
     condition = _late_condition(clock, thing)
     dropped = 0
     if condition is not None:
         dropped = _judge(database, clock, thing, condition, policy)
     if thing.kind == "relation":
         _refuse_operations(database, thing)
-    instant = instant_sql(clock, "_ts")
-    lowest, highest, last, count = database.rows(
-        f"SELECT min({instant}), max({instant}), max(_ts), count(*) FROM temp._cql_incoming"
+    lowest, highest, count = database.rows(
+        "SELECT min(_ts), max(_ts), count(*) FROM temp._cql_incoming"
     )[0]
     if not count:
         return Taken(0, dropped)
-    listed = ", ".join(quoted(c.name) for c in thing.columns)
-    if thing.kind == "stream":
-        database.execute(
-            f"INSERT INTO cql_state.{quoted(thing.table)} "
-            f"SELECT {listed}, {instant}, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
-        )
-    else:
-        database.execute(
-            f"INSERT INTO cql_state.{quoted(thing.pending)} "
-            f"SELECT {listed}, {instant}, _op, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
-        )
-    thing.next_seq += count
-    thing.first_instant = _least(thing.first_instant, lowest)
-    thing.last_instant = _greatest(thing.last_instant, highest)
-    if thing.kind == "stream":
-        thing.last_raw = _greatest(thing.last_raw, last)
-        assert thing.last_raw is not None
-        own = heartbeat_after(clock, thing.last_raw, thing.bound)
-        thing.heartbeat = _greatest(thing.heartbeat, own)
+    names = ", ".join(quoted(c.name) for c in thing.columns)
+    instant = instant_sql(clock, "_ts")
+    target, more = (thing.table, "") if thing.kind == "stream" else (thing.pending, ", _op")
+    database.execute(
+        f"INSERT INTO cql_state.{quoted(target)} "
+        f"SELECT {names}, {instant}{more}, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
+    )
+    # a late row keeps its number, so that no other gets it
+    _count(clock, thing, count + dropped, lowest, highest)
     return Taken(count, dropped)
 
 

@@ -1538,3 +1538,67 @@ def test_reading_and_writing_from_several_threads(anywhere: cqlduck.Connection) 
         thread.join(timeout=PATIENCE)
     assert [] == failures
     assert [(10,)] == con.table("q").fetchall()
+
+
+# -- taking rows in ---------------------------------------------------------------------------
+
+
+def test_a_late_row_keeps_its_number(con: cqlduck.Connection) -> None:
+    """Else two elements would share one, and a ROWS window would forget both at once."""
+    con.execute("""
+        CREATE STREAM s (a INTEGER) LATE DROP;
+        CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 2];
+    """)
+    con.append("s", [(1,)], at=5)
+    con.append("s", [(0,), (2,), (3,)], at=[1, 6, 6])
+    con.append("s", [(4,)], at=6)
+    con.append("s", [(5,)], at=7)
+    con.advance(8)
+
+    assert [(4,), (5,)] == sorted(con.table("q").fetchall())
+    numbers = [n for (n,) in con.sql("SELECT _cql_seq FROM cql_state.stream_s").fetchall()]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_batches_read_together_are_as_one_by_one(tmp_path: Path) -> None:
+    """Batches that are fine, one that is late inside, two files in one, one without rows."""
+    for number, stamps in enumerate([[0, 1], [1, 2], [], [5, 6], [6, 4], [9, 9]]):
+        rows = pa.table(
+            {
+                "a": pa.array([10 * number + i for i in range(len(stamps))], pa.int32()),
+                "_ts": pa.array(stamps, pa.int64()),
+            }
+        )
+        dropzone.write_batch(
+            tmp_path, "s", number, rows if stamps else None, heartbeat=3 if number == 2 else None
+        )
+    script = """
+        CREATE STREAM s (a INTEGER) LATE KEEP FROM 's';
+        CREATE CONTINUOUS QUERY q AS SELECT a, count(*) AS n FROM s [RANGE 2] GROUP BY a;
+    """
+    found = []
+    for limit in (None, 1):
+        with cqlduck.connect(drop_zone=tmp_path) as con:
+            con.execute(script)
+            while con.follow(limit=limit):
+                pass
+            con.advance(20)
+            changes = sorted(con.changes("q").fetchall())
+            late = con.sql("SELECT * EXCLUDE (element) FROM cql.late").fetchall()
+            store = con.sql("SELECT a, _cql_seq FROM cql_state.stream_s").fetchall()
+            found.append((changes, late, store))
+
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 1
+
+
+def test_batches_are_read_by_one_statement(tmp_path: Path) -> None:
+    for number in range(20):
+        rows = pa.table({"a": pa.array([number], pa.int32()), "_ts": pa.array([number])})
+        dropzone.write_batch(tmp_path, "s", number, rows)
+    statements: list[str] = []
+    with cqlduck.connect(drop_zone=tmp_path, trace=lambda sql, _: statements.append(sql)) as con:
+        con.execute("CREATE STREAM s (a INTEGER) FROM 's'")
+        assert 20 == con.follow()
+
+    assert 1 == sum(sql.startswith('INSERT INTO cql_state."stream_s"') for sql in statements)

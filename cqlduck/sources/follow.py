@@ -5,10 +5,14 @@ often it is written or the process dies. A batch that is late under REJECT is qu
 recorded in `cql.batches`, passed over, and following goes on. A batch that cannot be read holds its
 own input: nothing of it is taken, `waiting_for` in `cql.streams` says why, the other inputs go on,
 and `take` raises the error when they have.
+
+The batches that a tick takes are read together where nothing is wrong with any of them; a scan of
+their times tells. Otherwise they are read one by one, so that what is wrong is said of its batch.
 """
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import duckdb
@@ -22,6 +26,14 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
+
+
+class _Apart(Exception):
+    """An input whose batches cannot be read together: it ends the transaction."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
 
 
 class _Unreadable(Exception):
@@ -45,6 +57,7 @@ def take(engine: Engine, root: Path, limit: int | None = None) -> int:
     """
     taken = 0
     held: dict[str, _Unreadable] = {}
+    apart: set[str] = set()
     left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
     while True:
         with engine.lock:
@@ -52,7 +65,10 @@ def take(engine: Engine, root: Path, limit: int | None = None) -> int:
             if not plan:
                 break
             try:
-                engine.step(lambda plan=plan: _take_all(engine, plan))  # type: ignore[misc]
+                engine.step(lambda plan=plan: _take_all(engine, plan, apart))  # type: ignore[misc]
+            except _Apart as error:
+                apart.add(error.name)
+                continue
             except _Unreadable as unreadable:
                 held[unreadable.name] = unreadable
                 continue
@@ -97,30 +113,102 @@ def _plan(
     return plan
 
 
-def _take_all(engine: Engine, plan: list[tuple[str, Batch]]) -> None:
-    for name, batch in plan:
-        try:
-            _take(engine, engine.input(name), batch)
-        except DropZoneError as error:
-            raise _Unreadable(name, batch.number, error) from error
+def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str]) -> None:
+    for name, pairs in itertools.groupby(plan, key=lambda pair: pair[0]):
+        batches = [batch for _, batch in pairs]
+        thing = engine.input(name)
+        if len(batches) > 1 and name not in apart and _take_together(engine, thing, batches):
+            continue
+        for batch in batches:
+            try:
+                _take(engine, thing, batch)
+            except DropZoneError as error:
+                raise _Unreadable(name, batch.number, error) from error
 
 
-def _take(engine: Engine, thing: Input, batch: Batch) -> None:
-    """Take one batch, or quarantine it if it is late."""
-    manifest = batch.manifest
-    late: str | None = None
+def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
+    """Take batches in one read if nothing is wrong with them; return whether that was so.
+
+    Raises:
+        _Apart: Reading failed, which ended the transaction.
+    """
+    database = engine.database
+    full = [batch for batch in batches if batch.manifest.rows]
+    files = [str(path) for batch in full for path in batch.files]
+    kinds = {b.manifest.wall_clock for b in batches if b.manifest.heartbeat is not None}
+    if len(kinds) > 1:
+        return False
     try:
-        if manifest.rows:
-            _stage(engine, thing, batch)
-            engine.accept(thing)
-        if manifest.heartbeat is not None:
-            engine.set_time("wall" if manifest.wall_clock else "integer", "its heartbeat")
-            engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
-    except LateError as error:
-        late = error.message
-    except DataError as error:
-        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
-    thing.next_batch = batch.number + 1
+        if files:
+            listed = ", ".join(map(literal, files))
+            source = f"read_parquet([{listed}], hive_partitioning = false)"
+            if not _alike(engine, listed):
+                return False
+            rows = _arrival(engine, thing, full[0], source)
+            seen = queues.survey(database, thing, rows, "file_index")
+            whole = _whole(engine, thing, batches, seen)
+            if whole is None:
+                return False
+            queues.insert(database, engine.clock, thing, rows, whole)
+            engine.took(whole.count)
+    except (duckdb.Error, DataError, DropZoneError) as error:
+        raise _Apart(thing.name) from error
+    for batch in batches:
+        _promise(engine, thing, batch)
+    _record(engine, thing, batches[-1], sum(b.manifest.rows for b in batches), None)
+    return True
+
+
+def _alike(engine: Engine, listed: str) -> bool:
+    """Return whether Parquet files have the same columns."""
+    kinds = engine.database.value(
+        "SELECT count(DISTINCT columns) FROM (SELECT list((name, type, repetition_type, "
+        "num_children, logical_type)) AS columns "
+        f"FROM parquet_schema([{listed}]) GROUP BY file_name)"
+    )
+    return bool(kinds == 1)
+
+
+def _whole(
+    engine: Engine, thing: Input, batches: list[Batch], seen: dict[int, queues.Survey]
+) -> queues.Survey | None:
+    """Return what is known of all batches, or None if one of them has to be looked at by itself.
+
+    A batch has as many rows as it says, and none at or before the heartbeats of those before it.
+    """
+    clock = engine.clock
+    beat = thing.heartbeat
+    number = 0
+    for batch in batches:
+        parts = []
+        if batch.manifest.rows:
+            numbers = range(number, number + len(batch.files))
+            parts = [seen[n] for n in numbers if n in seen]
+            number += len(batch.files)
+        if sum(part.count for part in parts) != batch.manifest.rows:
+            return None
+        if not all(queues.is_clean(clock, thing, part, beat) for part in parts):
+            return None
+        if batch.manifest.heartbeat is not None:
+            promised = queues.closes(clock, batch.manifest.heartbeat)
+            beat = promised if beat is None else max(beat, promised)
+    count = sum(part.count for part in seen.values())
+    lowest = min(part.lowest for part in seen.values() if part.lowest is not None)
+    highest = max(part.highest for part in seen.values() if part.highest is not None)
+    return queues.Survey(count, count, lowest, highest, True, True)
+
+
+def _promise(engine: Engine, thing: Input, batch: Batch) -> None:
+    """Raise the input's heartbeat to what a batch promises."""
+    manifest = batch.manifest
+    if manifest.heartbeat is not None:
+        engine.set_time("wall" if manifest.wall_clock else "integer", "its heartbeat")
+        engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
+
+
+def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | None) -> None:
+    """Remember, in the transaction, up to which batch an input has been taken."""
+    thing.next_batch = last.number + 1
     thing.waiting_for = None
     database = engine.database
     database.execute(
@@ -128,13 +216,27 @@ def _take(engine: Engine, thing: Input, batch: Batch) -> None:
     )
     database.execute(
         "INSERT INTO cql_state.batches VALUES (?, ?, ?, ?, ?)",
-        [thing.name, batch.number, manifest.rows, "taken" if late is None else "quarantined", late],
+        [thing.name, last.number, rows, "taken" if late is None else "quarantined", late],
     )
     engine.save(thing)
 
 
-def _stage(engine: Engine, thing: Input, batch: Batch) -> None:
-    """Stage the rows of a batch.
+def _take(engine: Engine, thing: Input, batch: Batch) -> None:
+    """Take one batch, or quarantine it if it is late."""
+    late: str | None = None
+    try:
+        if batch.manifest.rows:
+            _accept(engine, thing, batch)
+        _promise(engine, thing, batch)
+    except LateError as error:
+        late = error.message
+    except DataError as error:
+        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
+    _record(engine, thing, batch, batch.manifest.rows, late)
+
+
+def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
+    """Take the rows of a batch.
 
     Raises:
         DropZoneError: The files cannot be read, or do not hold what the manifest says.
@@ -142,23 +244,26 @@ def _stage(engine: Engine, thing: Input, batch: Batch) -> None:
     files = ", ".join(literal(str(path)) for path in batch.files)
     source = f"read_parquet([{files}], hive_partitioning = false)"
     try:
-        columns = {
-            row[0].lower(): Column(row[0], row[1])
-            for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
-        }
+        rows = engine.database.value(f"SELECT count(*) FROM {source}")
+        if rows != batch.manifest.rows:
+            raise DropZoneError(
+                f"{batch.folder} has {rows} rows, and its manifest says {batch.manifest.rows}",
+                hint="write the batch again under a hidden name and rename it into place",
+            )
+        engine.accept(thing, _arrival(engine, thing, batch, source))
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
+
+
+def _arrival(engine: Engine, thing: Input, batch: Batch, source: str) -> queues.Arrival:
+    """Return how to read the rows of files whose columns are those of a batch's first."""
+    columns = {
+        row[0].lower(): Column(row[0], row[1])
+        for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
+    }
     given = _matched(thing, batch, columns)
     stamp, operation = _stamp(engine, thing, batch, columns)
-    try:
-        rows = queues.stage(engine.database, thing, source, given, stamp, operation)
-    except duckdb.Error as error:
-        raise _unreadable(batch, error) from error
-    if rows != batch.manifest.rows:
-        raise DropZoneError(
-            f"{batch.folder} has {rows} rows, and its manifest says {batch.manifest.rows}",
-            hint="write the batch again under a hidden name and rename it into place",
-        )
+    return queues.arrival(thing, source, given, stamp, operation)
 
 
 def _unreadable(batch: Batch, error: duckdb.Error) -> DropZoneError:
