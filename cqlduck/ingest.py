@@ -99,6 +99,7 @@ def arriving(
     """
     table = _as_arrow(thing, data)
     connection = engine.database.connection
+    names: list[str] | None
     if table is not None:
         source, names = "_cql_incoming_data", list(table.column_names)
         connection.register(source, table)
