@@ -1,4 +1,4 @@
-"""The command line: `cqlduck run`, `demo`, `explain`, `shell` and `snapshot`.
+"""The command line: `cqlduck run`, `demo`, `explain`, `profile`, `shell` and `snapshot`.
 
 Thin: what a command does is the library's. Errors of the family are printed with their place and
 hint, and end with 1; Ctrl-C ends with 130 and SIGTERM with 143, after the database was closed.
@@ -6,10 +6,14 @@ hint, and end with 1; Ctrl-C ends with 130 and SIGTERM with 143, after the datab
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
@@ -20,7 +24,7 @@ import typer
 import cqlduck
 from cqlduck import application as applications
 from cqlduck import display
-from cqlduck.connection import connect
+from cqlduck.connection import Connection, connect
 from cqlduck.errors import DatabaseError, Error
 
 P = ParamSpec("P")
@@ -79,6 +83,10 @@ def _options(
         raise typer.Exit
 
 
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help=f"One of {', '.join(SETTINGS)}."),
+]
 Database = Annotated[Path, typer.Argument(help="A database that `cqlduck run` or `connect` made.")]
 
 
@@ -100,10 +108,10 @@ def run(
         float, typer.Option(min=0.01, help="With --follow: seconds between two looks.")
     ] = 1.0,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print of each answer.")] = 5,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help=f"One of {', '.join(SETTINGS)}."),
-    ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Print at the end where the time of ticks went.")
+    ] = False,
+    setting: Setting = None,
 ) -> int:
     """Run an application: take what the drop zone has, advance, and print the answers.
 
@@ -140,16 +148,14 @@ def run(
     out = display.console()
     with applications.Stop() as stop, connect(database or ":memory:", **settings) as con:
         applications.go_on(con, text)
-        folders = [i.source for i in con.engine.catalogue.inputs.values() if i.source is not None]
-        if drop_zone is None and folders:
-            raise Error(
-                f"the application reads from folders ({', '.join(folders)})",
-                hint="say with --drop-zone where they are",
-            )
-        with display.Display(con, out) as shown:
+        _needs_zone(con)
+        counting = con.profile() if profile else contextlib.nullcontext()
+        with counting as counted, display.Display(con, out) as shown:
             shown.note = f"following {drop_zone}; Ctrl-C ends" if follow else ""
             held = applications.follow(con, shown, stop, poll=poll, complete=lambda: not follow)
         display.print_answers(con, out, rows)
+        if counted is not None:
+            display.print_profile(counted, out)
         failed = any(q.state == "failed" for q in con.engine.catalogue.queries.values())
     return stop.code or int(failed or held is not None)
 
@@ -232,6 +238,96 @@ def explain(
             typer.echo(con.explain(name) + "\n")
 
 
+@_command("profile")
+def profile(
+    application: Annotated[
+        Path | None, typer.Argument(help="A file of CQL statements, as for `cqlduck run`.")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option("--database", "-d", help="Begin with a copy of this database."),
+    ] = None,
+    drop_zone: Annotated[
+        Path | None,
+        typer.Option("--drop-zone", "-z", help="The folder that FROM is relative to."),
+    ] = None,
+    script: Annotated[
+        Path | None, typer.Option(help="Statements to run, such as INSERT, while time is taken.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="INSTANT", help="Advance up to here at the end.")
+    ] = None,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Ask DuckDB's profiler for its operators too.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    setting: Setting = None,
+) -> int:
+    """Run an application, and print where the time of its ticks goes.
+
+    A line for each query, each operator of its plan and each of its statements: milliseconds in
+    all, their share, the median and the 95th percentile of a tick, and rows written. What a tick
+    does besides has lines of its own. Nothing is kept: without a database all is in memory, with
+    one a copy of it is advanced. `cqlduck run --profile` does the same to a run that is kept.
+
+    For example:
+
+    ```
+    cqlduck profile app.cql --drop-zone drop
+    cqlduck profile app.cql -z drop --deep
+    cqlduck profile -d app.duckdb --script inserts.cql --to '2013-02-01'
+    cqlduck profile app.cql -z drop --json > profile.json
+    ```
+    """
+    if application is None and database is None:
+        raise Error("there is nothing to profile", hint="name an application, a --database or both")
+    text = "" if application is None else applications.read(application)
+    statements = "" if script is None else applications.read(script)
+    settings = _settings(setting or [])
+    if drop_zone is not None:
+        if not drop_zone.is_dir():
+            raise Error(f"there is no drop zone {drop_zone}")
+        settings["drop_zone"] = drop_zone
+    with tempfile.TemporaryDirectory() as folder, applications.Stop() as stop:
+        kept = ":memory:" if database is None else _copy(_closed(database), Path(folder))
+        with connect(kept, **settings) as con:
+            if text:
+                applications.go_on(con, text)
+            if drop_zone is not None or database is None:
+                _needs_zone(con)
+            watched = display.Display(con, display.console(stderr=True))
+            with con.profile(deep=deep) as counted, watched:
+                if statements:
+                    con.execute(statements)
+                applications.follow(con, watched, stop, poll=1.0, complete=lambda: True)
+                if to is not None:
+                    con.advance(int(to) if to.lstrip("-").isdigit() else to)
+            if as_json:
+                typer.echo(json.dumps(counted.report(), indent=2))
+            else:
+                display.print_profile(counted, display.console())
+            failed = any(q.state == "failed" for q in con.engine.catalogue.queries.values())
+    return stop.code or int(failed)
+
+
+def _needs_zone(con: Connection) -> None:
+    """Refuse an application that reads from folders without a drop zone."""
+    folders = [i.source for i in con.engine.catalogue.inputs.values() if i.source is not None]
+    if con.drop_zone is None and folders:
+        raise Error(
+            f"the application reads from folders ({', '.join(folders)})",
+            hint="say with --drop-zone where they are",
+        )
+
+
+def _copy(database: Path, folder: Path) -> Path:
+    """Copy a closed database, with what a crash may have left beside it."""
+    for found in (database, database.with_name(f"{database.name}.wal")):
+        if found.exists():
+            shutil.copyfile(found, folder / found.name)
+    return folder / database.name
+
+
 @_command("shell")
 def shell(
     database: Database,
@@ -251,18 +347,7 @@ def shell(
     cqlduck shell app.duckdb -c "FROM cql.queries" -c "FROM delays"
     ```
     """
-    line = [display.duckdb_shell(), "-readonly", os.fspath(_there(database))]
-    try:
-        duckdb.connect(os.fspath(database), read_only=True).close()
-    except duckdb.Error as error:
-        if "lock" in str(error).lower():
-            raise DatabaseError(
-                f"the database {database} is in use by another process",
-                hint="stop that process first; it can write a copy with Connection.snapshot()",
-            ) from error
-        raise DatabaseError(
-            f"the database {database} cannot be opened: {str(error).splitlines()[0]}"
-        ) from error
+    line = [display.duckdb_shell(), "-readonly", os.fspath(_closed(database))]
     for text in command or []:
         line += ["-c", text]
     # In the shell Ctrl-C ends a statement; it is not for us.
@@ -295,6 +380,22 @@ def snapshot(
 def _there(database: Path) -> Path:
     if not database.is_file():
         raise DatabaseError(f"there is no database {database}", hint="cqlduck run makes one")
+    return database
+
+
+def _closed(database: Path) -> Path:
+    """Return the path of a database that no other process has open."""
+    try:
+        duckdb.connect(os.fspath(_there(database)), read_only=True).close()
+    except duckdb.Error as error:
+        if "lock" in str(error).lower():
+            raise DatabaseError(
+                f"the database {database} is in use by another process",
+                hint="stop that process first; it can write a copy with Connection.snapshot()",
+            ) from error
+        raise DatabaseError(
+            f"the database {database} cannot be opened: {str(error).splitlines()[0]}"
+        ) from error
     return database
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -37,6 +38,7 @@ from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
 from cqlduck.state import answers, queues, snapshot
 from cqlduck.state.connection import Database
+from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
 
 SETTINGS = (
@@ -206,7 +208,8 @@ class Connection:
             case Dml():
                 name = statement.name.lower()
                 if name in engine.catalogue.inputs or name in engine.catalogue.queries:
-                    dml.run(engine, statement, parameters)
+                    with engine.database.part(INGEST):
+                        dml.run(engine, statement, parameters)
                     return None
                 self._refuse_ours(statement.text)
                 return self._sql_statement(statement.text, parameters)
@@ -290,7 +293,7 @@ class Connection:
 
     def _append(self, name: str, data: Any, at: Any, operation: str) -> Taken:
         engine = self._engine
-        with engine.changing():
+        with engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
             with ingest.arriving(engine, thing, data, at, operation) as rows:
                 return engine.accept(thing, rows)
@@ -447,6 +450,45 @@ class Connection:
         with engine.lock:
             found = engine.query(query)
             return engine.compiled[found.name.lower()].explain()
+
+    @contextmanager
+    def profile(self, *, deep: bool = False) -> Iterator[Profile]:
+        """Count where the time of the block's ticks goes.
+
+        Args:
+            deep: Ask DuckDB's own profiler too, for the operators of each statement; costs time.
+
+        Yields:
+            The profile: printed it is a table; `lines()` and `report()` give values.
+
+        Raises:
+            Error: A profile is being taken already.
+
+        >>> with connect() as con:
+        ...     con.execute("CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t;"
+        ...         "CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s GROUP BY k")
+        ...     with con.profile() as profile:
+        ...         taken = con.append("s", [(1, 1), (2, 2)])
+        ...         at = con.advance(5)
+        ...     [line.what for line in profile.lines() if line.level == "operator"]
+        ['project: "s.k" AS k, "count0" AS n', 'aggregate: COUNT(*) BY s.k']
+        """
+        engine = self._engine
+        base = engine.database
+        with engine.lock:
+            if base.profile is not None:
+                raise Error("a profile is being taken already", hint="end that one first")
+            found = Profile(engine.operators, deep=deep)
+            if deep:
+                base.execute("SET enable_profiling = 'no_output'")
+            base.profile = found
+        try:
+            yield found
+        finally:
+            with engine.lock:
+                base.profile = None
+                if deep and not engine.closed:
+                    base.execute("RESET enable_profiling")
 
     def snapshot(self, path: str | os.PathLike[str]) -> Path:
         """Write a consistent copy of the database, renamed into place; return its path."""

@@ -32,8 +32,11 @@ from cqlduck.engine import TickReport
 from cqlduck.errors import Error
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import quoted
+from cqlduck.state.profile import BOOKKEEPING, Line, Profile
 
 _PLAIN_WIDTH = 120
+_WORDS = 60  # letters of an operator's description in a profile
+_LEAST = 0.001  # share from which one of DuckDB's own operators is worth a line
 _SECONDS_BETWEEN_LINES = 5.0
 _SPEED_OVER_SECONDS = 10.0
 # Answers are read at most this often, and in at most this share of the time.
@@ -237,6 +240,55 @@ def as_table(columns: list[str], rows: list[tuple[Any, ...]]) -> Table:
     for row in rows:
         table.add_row(*(Text(shown(value)) for value in row))
     return table
+
+
+# --- profiles -------------------------------------------------------------------------------------
+
+
+def print_profile(profile: Profile, out: Console) -> None:
+    """Print where the time of ticks went; times are milliseconds."""
+    said = profile.report()
+    out.print(
+        Text(
+            f"{said['ticks']:,} ticks, {said['elements_in']:,} elements in, "
+            f"{said['elements_out']:,} out, {said['ms']:,.0f} ms; a tick: "
+            f"p50 {said['p50_ms']:,.2f} ms, p95 {said['p95_ms']:,.2f} ms",
+            style="bold",
+        ),
+        soft_wrap=True,
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for name in ("ms", "share", "p50 ms", "p95 ms", "rows", "runs"):
+        table.add_column(name, justify="right", no_wrap=True)
+    styles = {"query": "bold", "statement": "dim", "duckdb": "dim"}
+    level = None
+    for line in profile.lines():
+        if line.level == "duckdb" and line.share < _LEAST:
+            continue
+        if line.level in ("query", "bookkeeping") and level not in (None, line.level):
+            table.add_section()
+        level = line.level
+        table.add_row(_of_profile(line), *_figures(line), style=styles.get(line.level))
+    out.print(table)
+
+
+def _of_profile(line: Line) -> Text:
+    if line.level == "bookkeeping":
+        return Text(f"{line.what}: {BOOKKEEPING[line.what]}")
+    indent = "  " * ("query", "operator", "statement", "duckdb").index(line.level)
+    number = f"{line.operator} " if line.level == "operator" else ""
+    what = line.what if len(line.what) <= _WORDS else f"{line.what[: _WORDS - 1]}…"
+    return Text(f"{indent}{number}{what}")
+
+
+def _figures(line: Line) -> tuple[str, ...]:
+    return (
+        f"{line.ms:,.1f}",
+        f"{line.share:.1%}",
+        *("" if x is None else f"{x:,.2f}" for x in (line.p50_ms, line.p95_ms)),
+        *("" if x is None else f"{x:,}" for x in (line.rows, line.runs)),
+    )
 
 
 # --- other programs -------------------------------------------------------------------------------

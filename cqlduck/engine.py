@@ -21,6 +21,7 @@ import duckdb
 from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error
 from cqlduck.rewrite import Compiled, compile_query
 from cqlduck.rewrite.aggregates import RECOMPUTED
+from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import CreateQuery, CreateRelation, CreateStream, Drop
@@ -28,6 +29,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
 
 MAX_TICK = 2_000_000
@@ -518,6 +520,11 @@ class Engine:
             raise CatalogError(f"there is no continuous query {name}", hint=hint)
         return found
 
+    def operators(self, name: str) -> Sequence[OperatorRow]:
+        """Return the operators of a query's plan; none if there is no such query."""
+        found = self.compiled.get(name.lower())
+        return () if found is None else found.operators
+
     # -- heartbeats -------------------------------------------------------------------------------
 
     def raise_heartbeat(self, thing: Input, instant: int) -> None:
@@ -621,7 +628,8 @@ class Engine:
         try:
             with self.changing():
                 if before is not None:
-                    before()
+                    with self.database.part(INGEST):
+                        before()
                 self._tick(skip, current, until)
         except duckdb.Error as error:
             if not current or not _is_the_querys(error):
@@ -634,8 +642,10 @@ class Engine:
         active = [
             q for q in self.catalogue.queries.values() if q.state == "active" and q.name not in skip
         ]
-        until = _least(self._bounded(active), bound)
-        self._close_relations(active, until)
+        with self.database.part("bounds"):
+            until = _least(self._bounded(active), bound)
+        with self.database.part("relations"):
+            self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
         elements = 0
         moved = []
@@ -648,12 +658,14 @@ class Engine:
             current.pop()
             moved.append(query)
         self._finish(moved)
-        catalog.save(self.database, list(self.catalogue.inputs.values()))
-        catalog.save(self.database, moved)
+        with self.database.part("catalogue"):
+            catalog.save(self.database, list(self.catalogue.inputs.values()))
+            catalog.save(self.database, moved)
         seconds = wall.perf_counter() - started
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
-            self._record(min(before, default=None), reached, len(moved), elements, seconds)
+            with self.database.part("catalogue"):
+                self._record(min(before, default=None), reached, len(moved), elements, seconds)
         self._report(reached, elements, seconds)
 
     def _goal(self, query: Query, until: int | None) -> int | None:
@@ -723,10 +735,17 @@ class Engine:
     def _finish(self, moved: list[Query]) -> None:
         """Keep answers, stores and logs small."""
         for query in moved:
-            if answers.settle(self.database, self.clock, query, self._tails.get(query.name, 0)):
-                self._tails[query.name] = 0
-            self._forget_history(query)
-            self._compact(query)
+            with self.database.part("answers"):
+                if answers.settle(self.database, self.clock, query, self._tails.get(query.name, 0)):
+                    self._tails[query.name] = 0
+            with self.database.part("retention"):
+                self._forget_history(query)
+                self._compact(query)
+        with self.database.part("retention"):
+            self._forget(moved)
+
+    def _forget(self, moved: list[Query]) -> None:
+        """Keep the stores of inputs small."""
         beats = [i.heartbeat for i in self.catalogue.inputs.values()]
         if not moved or any(beat is None for beat in beats):
             return
@@ -809,6 +828,8 @@ class Engine:
 
     def _report(self, until: int | None, elements: int, seconds: float) -> None:
         taken, self._taken = self._taken, 0
+        if self.database.profile is not None:
+            self.database.profile.ticked(taken, elements)
         if until is not None:
             for listener in self.on_tick:
                 listener(TickReport(until, taken, elements, seconds))

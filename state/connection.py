@@ -21,11 +21,14 @@ import pyarrow as pa
 
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError
+from cqlduck.rewrite.compile import Step
+from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 
 ALIAS = "cqlduck"
 STORAGE_VERSION = "v1.5.0"
 Trace = Callable[[str, Any], None]
 
+_NOTHING = contextlib.nullcontext()
 _OPEN: set[str] = set()
 _OPEN_LOCK = threading.Lock()
 
@@ -61,6 +64,7 @@ class Database:
             DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
         """
         self.trace = trace
+        self.profile: Profile | None = None
         self.path = os.fspath(path)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
@@ -145,7 +149,16 @@ class Database:
         """Run a statement; the one place where SQL runs."""
         if self.trace is not None:
             self.trace(sql, parameters)
-        return self.connection.execute(sql, parameters)
+        result = self.connection.execute(sql, parameters)
+        if self.profile is not None:
+            self.profile.ran()
+            if self.profile.looks_inside:
+                self.profile.inside(self.connection.get_profiling_information(format="json"))
+        return result
+
+    def part(self, name: str, step: Step | None = None) -> contextlib.AbstractContextManager[None]:
+        """Tell a profile, if one is taken, what a block is for: a query's step, or bookkeeping."""
+        return _NOTHING if self.profile is None else self.profile.part(name, step)
 
     def rows(
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -186,17 +199,21 @@ class Database:
         if self.depth:
             yield
             return
-        self.execute("BEGIN TRANSACTION")
-        self.depth = 1
-        try:
-            yield
-        except BaseException:
+        with self.part(BETWEEN):
+            self.execute("BEGIN TRANSACTION")
+            self.depth = 1
+            try:
+                yield
+            except BaseException:
+                self.depth = 0
+                with contextlib.suppress(duckdb.Error):
+                    self.execute("ROLLBACK")
+                raise
             self.depth = 0
-            with contextlib.suppress(duckdb.Error):
-                self.execute("ROLLBACK")
-            raise
-        self.depth = 0
-        self.execute("COMMIT")
+            with self.part(COMMIT):
+                self.execute("COMMIT")
+        if self.profile is not None:
+            self.profile.committed()
 
     def reader(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own that sees what is committed."""

@@ -49,8 +49,13 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
     }
     elements = 0
     for step in compiled.steps:
-        result = database.execute(step.sql, {name: values[name] for name in step.parameters})
-        if step.operator == 0 and step.sql.startswith("INSERT"):
-            elements += sum(int(row[0]) for row in result.fetchall())
+        with database.part(query.name, step):
+            result = database.execute(step.sql, {name: values[name] for name in step.parameters})
+            is_answer = step.operator == 0 and step.sql.startswith("INSERT")
+            if is_answer or database.profile is not None:
+                written = sum(int(row[0]) for row in result.fetchall())
+                elements += written if is_answer else 0
+                if database.profile is not None:
+                    database.profile.wrote(written)
     query.frontier = until
     return Ran(elements)

@@ -26,6 +26,7 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
+from cqlduck.state.profile import INGEST
 
 
 class _Apart(Exception):
@@ -61,7 +62,8 @@ def take(engine: Engine, root: Path, limit: int | None = None) -> int:
     left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
     while True:
         with engine.lock:
-            plan = _plan(engine, root, left, held)
+            with engine.database.part(INGEST):
+                plan = _plan(engine, root, left, held)
             if not plan:
                 break
             try:
