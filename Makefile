@@ -11,10 +11,10 @@ PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench long compiled lock clean
+.PHONY: help demo test check golden bench bench-smoke long compiled lock clean
 
 help:  ## list the verbs
-	@sed -n -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(VENV)/installed  ## run the demo; its database and drop zone are under ./demo-data
 	@$(BIN)/cqlduck demo --data $(DEMO_DATA) $(DEMO_ARGS)
@@ -41,6 +41,9 @@ golden: $(VENV)/installed  ## write the golden files anew; then read the diff
 
 bench: $(VENV)/installed  ## the benchmarks
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all results right?
+	$(BIN)/python benchmarks/run.py --smoke
 
 # Hypothesis marks its own tests, and tests/conftest.py has the profile.
 long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours

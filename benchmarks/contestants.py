@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from data import BEGIN, EVENTS_A_SECOND, SECOND, Dataset
+from data import BEGIN, SECOND, Dataset
 from workload import Workload
 
 import cqlduck
@@ -59,7 +59,7 @@ def literals(data: Dataset, until: int | None = None) -> dict[str, str]:
     if data.family == "windows":
         return {"last": str(data.last), "now": str(data.last if until is None else until)}
     read = data.events if until is None else until
-    now = BEGIN + SECOND * (read // EVENTS_A_SECOND) - datetime.timedelta(seconds=1)
+    now = BEGIN + SECOND * (read // data.rate) - datetime.timedelta(seconds=1)
     return {"end": f"TIMESTAMP '{data.end}'", "now": f"TIMESTAMP '{now}'"}
 
 
@@ -173,10 +173,9 @@ def _instants(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> 
 
 
 def _batches(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> None:
-    for number in range(data.batches):
+    for number, read in enumerate(data.cuts):
         for name in work.streams:
             con.execute(f"INSERT INTO {name} FROM {data.scan(name, number, 1)}")
-        read = min((number + 1) * data.batch, data.events)
         query = work.recompute.format(**literals(data, read))
         con.execute(f"CREATE OR REPLACE TABLE answer AS {query}")
 

@@ -10,8 +10,11 @@ with the same version of DuckDB. DuckDB, plain Python and cqlduck read the same 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -19,11 +22,8 @@ import pyarrow.parquet as pq
 
 from cqlduck.sources import dropzone
 
-EVENTS_AN_INSTANT = 1_000
-"""Of the sliding windows: an instant is one second."""
-
-EVENTS_A_SECOND = 10_000
-"""Of Nexmark's event time."""
+RATES = {"windows": 1_000, "nexmark": 10_000}
+"""Events a second of event time; of the sliding windows an instant is one second."""
 
 WINDOWS_BATCH = 250_000
 NEXMARK_BATCH = 100_000
@@ -42,27 +42,44 @@ class Stream:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The files of one family of workloads in one size."""
+    """The files of one family of workloads in one size.
+
+    Attributes:
+        family: 'windows' or 'nexmark'.
+        root: The drop zone.
+        cuts: Where batches end: numbers of events, rising; the last is the size.
+        rate: Events a second of event time.
+    """
 
     family: str
     root: Path
-    events: int
-    batch: int
+    cuts: tuple[int, ...]
+    rate: int
+
+    @property
+    def events(self) -> int:
+        """How many events all streams together have."""
+        return self.cuts[-1]
 
     @property
     def batches(self) -> int:
         """How many batches each stream has."""
-        return -(-self.events // self.batch)
+        return len(self.cuts)
 
     @property
     def last(self) -> int:
         """The last instant of the sliding windows."""
-        return (self.events - 1) // EVENTS_AN_INSTANT
+        return (self.events - 1) // self.rate
 
     @property
     def end(self) -> datetime.datetime:
         """The end of Nexmark's event time, exclusive; a whole second."""
-        return BEGIN + SECOND * (self.events // EVENTS_A_SECOND)
+        return BEGIN + SECOND * (self.events // self.rate)
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The inputs at this rate."""
+        return windows(self.rate) if self.family == "windows" else nexmark(self.rate)
 
     def files(self, stream: str, first: int = 0, count: int | None = None) -> list[str]:
         """Return the Parquet files of a stream's batches, in order."""
@@ -80,26 +97,29 @@ def _roll(salt: str, modulus: int) -> str:
     return f"CAST(hash(i, '{salt}') % {modulus} AS INTEGER)"
 
 
-_TS = f"i // {EVENTS_AN_INSTANT} AS ts"
+def windows(rate: int) -> tuple[Stream, ...]:
+    """Return the inputs of the sliding windows at so many events an instant."""
+    ts, few = f"i // {rate} AS ts", max(rate // 10, 1)
+    keys, more = f"{_roll('a', 10 * rate)} AS a", f"{_roll('a', 20 * rate)} AS a"
+    others = f"{_roll('b', 20 * rate)} AS b"
+    return (
+        Stream("trades", f"SELECT i AS id, {ts}, {_roll('sym', 1000)} AS sym, "
+               f"{_roll('price', 10000)} AS price FROM events"),
+        Stream("s1", f"SELECT i AS id, {ts}, {keys} FROM events WHERE i % 2 = 0"),
+        Stream("s2", f"SELECT i AS id, {ts}, {keys} FROM events WHERE i % 2 = 1"),
+        Stream("r", f"SELECT i AS id, {ts}, {more} FROM events WHERE i % 3 = 0"),
+        Stream("s", f"SELECT i AS id, {ts}, {more}, {others} FROM events WHERE i % 3 = 1"),
+        Stream("t", f"SELECT i AS id, {ts}, {others} FROM events WHERE i % 3 = 2"),
+        # all symbols at first, then ten new rates an instant
+        Stream("rates", f"SELECT CAST(range AS INTEGER) AS sym, CAST(hash(range, 'rate') % 500 AS "
+               "INTEGER) AS rate, 0::BIGINT AS _ts, 'u' AS _op FROM range(1000) "
+               "WHERE EXISTS (FROM events WHERE i = 0) UNION ALL "
+               f"SELECT CAST(i // {few} % 1000 AS INTEGER), {_roll('rate', 500)}, "
+               f"i // {rate}, 'u' FROM events WHERE i >= {rate} AND i % {few} = 0 "
+               "ORDER BY _ts, sym"),
+    )  # fmt: skip
 
-WINDOWS = (
-    Stream("trades", f"SELECT i AS id, {_TS}, {_roll('sym', 1000)} AS sym, "
-           f"{_roll('price', 10000)} AS price FROM events"),
-    Stream("s1", f"SELECT i AS id, {_TS}, {_roll('a', 10000)} AS a FROM events WHERE i % 2 = 0"),
-    Stream("s2", f"SELECT i AS id, {_TS}, {_roll('a', 10000)} AS a FROM events WHERE i % 2 = 1"),
-    Stream("r", f"SELECT i AS id, {_TS}, {_roll('a', 20000)} AS a FROM events WHERE i % 3 = 0"),
-    Stream("s", f"SELECT i AS id, {_TS}, {_roll('a', 20000)} AS a, {_roll('b', 20000)} AS b "
-           "FROM events WHERE i % 3 = 1"),
-    Stream("t", f"SELECT i AS id, {_TS}, {_roll('b', 20000)} AS b FROM events WHERE i % 3 = 2"),
-    # all symbols at first, then ten new rates an instant
-    Stream("rates", f"SELECT CAST(i % 1000 AS INTEGER) AS sym, {_roll('rate', 500)} AS rate, "
-           "0::BIGINT AS _ts, 'u' AS _op FROM events WHERE i < 1000 UNION ALL "
-           f"SELECT CAST((i // 100) % 1000 AS INTEGER), {_roll('rate', 500)}, "
-           f"i // {EVENTS_AN_INSTANT}, 'u' FROM events "
-           f"WHERE i >= {EVENTS_AN_INSTANT} AND i % 100 = 0 ORDER BY _ts, sym"),
-)  # fmt: skip
 
-_AT = f"TIMESTAMP '{BEGIN}' + to_microseconds(i * {1_000_000 // EVENTS_A_SECOND})"
 # How many auctions and persons there are before event i: 2 % persons, 6 % auctions, 92 % bids.
 _AUCTIONS = "(i // 50 * 3 + least(greatest(i % 50 - 1, 0), 3))"
 _PERSONS = "(i // 50 + 1)"
@@ -116,50 +136,62 @@ def _recent(count: str, salt: str, span: int, ahead: int, hot: int) -> str:
 
 _PRICE = "CAST(pow(10, CAST(hash(i, 'price') % 1000000 AS DOUBLE) / 1e6 * 6) * 100 AS BIGINT)"
 
-NEXMARK = (
-    Stream("person", "SELECT 1000 + i // 50 AS id, 'person ' || (i // 50) AS name, "
-           f"['Phoenix', 'Seattle', 'Boise', 'Portland', 'Bend'][1 + {_roll('city', 5)}] AS city, "
-           f"['AZ', 'CA', 'ID', 'OR', 'WA', 'WY'][1 + {_roll('state', 6)}] AS state, "
-           f"{_AT} AS dateTime FROM events WHERE i % 50 = 0"),
-    Stream("auction", f"SELECT 1000 + {_AUCTIONS} AS id, 'item ' || {_roll('item', 5000)} "
-           f"AS itemName, {_recent(_PERSONS, 'seller', 100, 0, 10)} AS seller, "
-           f"10 + {_roll('category', 5)} AS category, "
-           f"{_AT} + to_seconds(1 + {_roll('expires', 20)}) AS expires, {_AT} AS dateTime "
-           "FROM events WHERE i % 50 BETWEEN 1 AND 3"),
-    Stream("bid", f"SELECT {_recent(_AUCTIONS, 'auction', 100, 10, 100)} AS auction, "
-           f"{_recent(_PERSONS, 'bidder', 1000, 0, 100)} AS bidder, {_PRICE} AS price, "
-           f"{_AT} AS dateTime FROM events WHERE i % 50 > 3"),
-)  # fmt: skip
+
+def nexmark(rate: int) -> tuple[Stream, ...]:
+    """Return the inputs of Nexmark at so many events a second."""
+    at = f"TIMESTAMP '{BEGIN}' + to_microseconds(i * {1_000_000 // rate})"
+    return (
+        Stream("person", "SELECT 1000 + i // 50 AS id, 'person ' || (i // 50) AS name, "
+               "['Phoenix', 'Seattle', 'Boise', 'Portland', 'Bend']"
+               f"[1 + {_roll('city', 5)}] AS city, "
+               f"['AZ', 'CA', 'ID', 'OR', 'WA', 'WY'][1 + {_roll('state', 6)}] AS state, "
+               f"{at} AS dateTime FROM events WHERE i % 50 = 0"),
+        Stream("auction", f"SELECT 1000 + {_AUCTIONS} AS id, 'item ' || {_roll('item', 5000)} "
+               f"AS itemName, {_recent(_PERSONS, 'seller', 100, 0, 10)} AS seller, "
+               f"10 + {_roll('category', 5)} AS category, "
+               f"{at} + to_seconds(1 + {_roll('expires', 20)}) AS expires, {at} AS dateTime "
+               "FROM events WHERE i % 50 BETWEEN 1 AND 3"),
+        Stream("bid", f"SELECT {_recent(_AUCTIONS, 'auction', 100, 10, 100)} AS auction, "
+               f"{_recent(_PERSONS, 'bidder', 1000, 0, 100)} AS bidder, {_PRICE} AS price, "
+               f"{at} AS dateTime FROM events WHERE i % 50 > 3"),
+    )  # fmt: skip
 
 
-def dataset(family: str, folder: Path, events: int) -> Dataset:
+def dataset(
+    family: str, folder: Path, events: int, *, rate: int | None = None,
+    cuts: Sequence[int] | None = None,
+) -> Dataset:  # fmt: skip
     """Return a data set; write its files if they are not there.
 
     Args:
         family: 'windows' or 'nexmark'.
         folder: Where all data lie.
         events: How many events all streams together have.
+        rate: Events a second of event time, if not the usual.
+        cuts: Where batches end, if not the usual: numbers of events, rising, the last is `events`.
     """
-    root = folder / f"{family}-{events}"
-    batch = min(WINDOWS_BATCH if family == "windows" else NEXMARK_BATCH, events)
-    found = Dataset(family, root, events, batch)
-    if not (root / "complete").exists():
-        shutil.rmtree(root, ignore_errors=True)
+    name = f"{family}-{events}"
+    if rate is not None or cuts is not None:
+        name += f"-{rate}-" + hashlib.sha256(repr(cuts).encode()).hexdigest()[:8]
+    if cuts is None:
+        batch = WINDOWS_BATCH if family == "windows" else NEXMARK_BATCH
+        cuts = [*range(batch, events, batch), events]
+    found = Dataset(family, folder / name, tuple(cuts), rate or RATES[family])
+    if not (found.root / "complete").exists():
+        shutil.rmtree(found.root, ignore_errors=True)
         _write(found)
-        (root / "complete").touch()
+        (found.root / "complete").touch()
     return found
 
 
 def _write(made: Dataset) -> None:
-    streams = WINDOWS if made.family == "windows" else NEXMARK
     with duckdb.connect() as con:
-        for number in range(made.batches):
-            first, last = number * made.batch, min((number + 1) * made.batch, made.events)
+        for number, (first, last) in enumerate(pairwise((0, *made.cuts))):
             con.execute(
                 f"CREATE OR REPLACE TEMP VIEW events AS SELECT range AS i FROM range({first}, "
                 f"{last})"
             )
-            for stream in streams:
+            for stream in made.streams:
                 folder = made.root / stream.name
                 hidden = dropzone.hidden_folder(folder, number)
                 con.execute(f"COPY ({stream.query}) TO '{hidden}/part-0.parquet' (FORMAT parquet)")
@@ -167,15 +199,17 @@ def _write(made: Dataset) -> None:
 
 
 def _manifest(made: Dataset, name: str, number: int, last: int, folder: Path) -> dropzone.Manifest:
-    """Return a manifest whose heartbeat closes the batch's last instant."""
+    """Return a manifest whose heartbeat closes the batch's last whole instant."""
     windows = made.family == "windows"
     stamp = "dateTime" if not windows else "_ts" if name == "rates" else "ts"
     file = pq.ParquetFile(folder / "part-0.parquet")
     reach = dropzone.extent(file.read([stamp]).column(0), stamp)
-    heartbeat: int | datetime.datetime
-    if windows:
-        heartbeat = (last - 1) // EVENTS_AN_INSTANT
+    heartbeat: int | datetime.datetime | None
+    if not windows:
+        heartbeat = BEGIN + SECOND * (last // made.rate) - MICROSECOND
+    elif last == made.events:
+        heartbeat = made.last
     else:
-        heartbeat = BEGIN + SECOND * (last // EVENTS_A_SECOND) - MICROSECOND
+        heartbeat = last // made.rate - 1 if last >= made.rate else None
     files = ["part-0.parquet"] if reach.rows else []
     return dropzone.describe(name, number, reach, heartbeat, files, file.schema_arrow)

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 from contestants import THREADS, literals, settings
-from data import EVENTS_A_SECOND, MICROSECOND, NEXMARK, SECOND, WINDOWS, Dataset
+from data import MICROSECOND, SECOND, Dataset
 from workload import Workload
 
 import cqlduck
@@ -57,7 +57,7 @@ def percentile(values: list[float], share: float) -> float:
 def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]:
     """Return `count` ticks of `size` events that come after a data set's own."""
     made: list[Tick] = []
-    streams = [s for s in (*WINDOWS, *NEXMARK) if s.name in work.streams]
+    streams = [s for s in data.streams if s.name in work.streams]
     with duckdb.connect() as con:
         for number in range(count):
             first = data.events + number * size
@@ -74,7 +74,7 @@ def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]
                 begins = data.end + SECOND * number
                 heartbeat = begins + SECOND - MICROSECOND
                 shown = f"TIMESTAMP '{begins}'"
-                late = number * (1_000_000 - size * (1_000_000 // EVENTS_A_SECOND))
+                late = number * (1_000_000 - size * (1_000_000 // data.rate))
                 moved = f"dateTime + to_microseconds({late}) AS dateTime"
             tables = {}
             for stream in streams:
