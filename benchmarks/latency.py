@@ -1,8 +1,9 @@
-"""Keeping up: how long one more tick takes after a history, on disk (W3 of PEERS).
+"""Keeping up: how long one more tick takes after a history, on disk.
 
 A tick is `append` to each input and `advance`; both DuckDB and cqlduck get the same Arrow tables,
-made beforehand. In a tick of few events each tick is a second of its own, so that it closes an
-instant. What is measured is the call until the answer stands in the database.
+made beforehand, each tick here and then there. In a tick of few events each tick is a second of its
+own, so that it closes an instant. What is measured is the call until the answer stands in the
+database.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]:
-    """Return `count` ticks of `size` events that come after a data set's own."""
+def ticks_of(work: Workload, data: Dataset, size: int, count: int, skip: int = 0) -> list[Tick]:
+    """Return `count` ticks of `size` events that come after a data set's own and `skip` ticks."""
     made: list[Tick] = []
     streams = [s for s in data.streams if s.name in work.streams]
     with duckdb.connect() as con:
-        for number in range(count):
+        for number in range(skip, skip + count):
             first = data.events + number * size
             con.execute(
                 f"CREATE OR REPLACE TEMP VIEW events AS SELECT range AS i FROM range({first}, "
@@ -71,10 +72,11 @@ def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]
                 heartbeat: int | datetime = now
                 shown = str(now)
             else:
-                begins = data.end + SECOND * number
-                heartbeat = begins + SECOND - MICROSECOND
-                shown = f"TIMESTAMP '{begins}'"
-                late = number * (1_000_000 - size * (1_000_000 // data.rate))
+                seconds = -(-size // data.rate)
+                ends = data.end + SECOND * seconds * (number + 1)
+                heartbeat = ends - MICROSECOND
+                shown = f"TIMESTAMP '{ends - SECOND}'"
+                late = number * (1_000_000 * seconds - size * (1_000_000 // data.rate))
                 moved = f"dateTime + to_microseconds({late}) AS dateTime"
             tables = {}
             for stream in streams:
@@ -89,7 +91,7 @@ def ticks_of(work: Workload, data: Dataset, size: int, count: int) -> list[Tick]
 
 
 def latency(work: Workload, data: Dataset, sizes: dict[int, int]) -> list[Latency]:
-    """Measure ticks of each size, one after the other on one history.
+    """Measure ticks of each size, each size on the same history.
 
     Args:
         work: The workload.
@@ -100,50 +102,57 @@ def latency(work: Workload, data: Dataset, sizes: dict[int, int]) -> list[Latenc
     for size, count in sizes.items():
         ticks = ticks_of(work, data, size, count)
         with tempfile.TemporaryDirectory() as folder:
-            ours, answer = _cqlduck(work, data, ticks, Path(folder) / "ours.duckdb")
-            theirs, expected = _recompute(work, data, ticks, Path(folder) / "theirs.duckdb")
-        wrong = None if answer == expected else f"{answer} instead of {expected}"
-        found.append(Latency(work, data.events, size, ours, theirs, expected[0], wrong))
+            ours = cqlduck.connect(
+                Path(folder) / "ours.duckdb", drop_zone=data.root, **settings(work)
+            )
+            theirs = duckdb.connect(Path(folder) / "theirs.duckdb", config={"threads": THREADS})
+            with ours, theirs:
+                found.append(_in_turn(work, data, size, ticks, ours, theirs))
     return found
 
 
-def _cqlduck(
-    work: Workload, data: Dataset, ticks: list[Tick], path: Path
-) -> tuple[list[float], tuple[int, ...]]:
-    with cqlduck.connect(path, drop_zone=data.root, **settings(work)) as con:
-        con.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer AS {work.cql};")
-        con.follow()
-        taken = []
-        for tables, heartbeat, _ in ticks:
-            started = time.perf_counter()
-            for name, rows in tables.items():
-                con.append(name, rows)
-            con.advance(heartbeat)
-            taken.append((time.perf_counter() - started) * 1e3)
-        columns = con.engine.query("answer").columns
-        return taken, _print(con.sql(_fingerprint([c.name for c in columns])).fetchall())
+def _in_turn(
+    work: Workload, data: Dataset, size: int, ticks: list[Tick], ours: cqlduck.Connection,
+    theirs: duckdb.DuckDBPyConnection,
+) -> Latency:  # fmt: skip
+    """Run each tick here and there, so that what else the machine does meets both."""
+    ours.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer AS {work.cql};")
+    ours.follow()
+    for name in work.streams:
+        theirs.execute(f"CREATE TABLE {name} AS FROM {data.scan(name)}")
+    spent: tuple[list[float], list[float]] = ([], [])
+    for tick in ticks:
+        started = time.perf_counter()
+        _advance(ours, tick)
+        between = time.perf_counter()
+        _recompute(work, data, theirs, tick)
+        spent[0].append((between - started) * 1e3)
+        spent[1].append((time.perf_counter() - between) * 1e3)
+    columns = [column.name for column in ours.engine.query("answer").columns]
+    answer = _print(ours.sql(_fingerprint(columns)).fetchall())
+    columns = [row[0] for row in theirs.execute("DESCRIBE answer").fetchall()]
+    expected = _print(theirs.execute(_fingerprint(columns)).fetchall())
+    wrong = None if answer == expected else f"{answer} instead of {expected}"
+    return Latency(work, data.events, size, *spent, expected[0], wrong)
 
 
-def _recompute(
-    work: Workload, data: Dataset, ticks: list[Tick], path: Path
-) -> tuple[list[float], tuple[int, ...]]:
-    with duckdb.connect(path, config={"threads": THREADS}) as con:
-        for name in work.streams:
-            con.execute(f"CREATE TABLE {name} AS FROM {data.scan(name)}")
-        taken = []
-        for tables, _, now in ticks:
-            started = time.perf_counter()
-            con.execute("BEGIN")
-            for name, rows in tables.items():
-                con.register("fresh", rows)
-                con.execute(f"INSERT INTO {name} FROM fresh")
-                con.unregister("fresh")
-            query = work.recompute.format(**{**literals(data), "now": now})
-            con.execute(f"CREATE OR REPLACE TABLE answer AS {query}")
-            con.execute("COMMIT")
-            taken.append((time.perf_counter() - started) * 1e3)
-        columns = [row[0] for row in con.execute("DESCRIBE answer").fetchall()]
-        return taken, _print(con.execute(_fingerprint(columns)).fetchall())
+def _advance(con: cqlduck.Connection, tick: Tick) -> None:
+    tables, heartbeat, _ = tick
+    for name, rows in tables.items():
+        con.append(name, rows)
+    con.advance(heartbeat)
+
+
+def _recompute(work: Workload, data: Dataset, con: duckdb.DuckDBPyConnection, tick: Tick) -> None:
+    tables, _, now = tick
+    con.execute("BEGIN")
+    for name, rows in tables.items():
+        con.register("fresh", rows)
+        con.execute(f"INSERT INTO {name} FROM fresh")
+        con.unregister("fresh")
+    query = work.recompute.format(**{**literals(data), "now": now})
+    con.execute(f"CREATE OR REPLACE TABLE answer AS {query}")
+    con.execute("COMMIT")
 
 
 def _fingerprint(columns: list[str]) -> str:

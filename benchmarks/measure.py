@@ -16,8 +16,8 @@ from data import Dataset
 from workload import Workload
 
 Run = Callable[[Workload, Dataset, Path | None], Ran]
-CQLDUCK, TICKS, ONCE, RECOMPUTE, PYTHON = (
-    "cqlduck", "cqlduck, by ticks", "DuckDB once", "DuckDB recompute", "plain Python",
+CQLDUCK, TICKS, ONCE, RECOMPUTE, PYTHON, SPARK = (
+    "cqlduck", "cqlduck, by ticks", "DuckDB once", "DuckDB recompute", "plain Python", "Spark",
 )  # fmt: skip
 LONG = 4.0
 """Seconds from which a run is not repeated."""
@@ -57,7 +57,7 @@ class Result:
         return statistics.median(t.cpu / o.cpu if cpu else t.seconds / o.seconds for o, t in pairs)
 
 
-def field_of(work: Workload, data: Dataset) -> dict[str, Run]:
+def field_of(work: Workload, data: Dataset, spark: bool = False) -> dict[str, Run]:
     """Return who runs in a workload; DuckDB once is the first, the others are checked with it."""
     runs: dict[str, Run] = {ONCE: contestants.once, CQLDUCK: contestants.catch_up}
     if data.family == "nexmark" and data.batches > 1:
@@ -66,12 +66,18 @@ def field_of(work: Workload, data: Dataset) -> dict[str, Run]:
         runs[RECOMPUTE] = contestants.recompute
     if work.python is not None:
         runs[PYTHON] = contestants.by_hand
+    if spark:
+        import sparkrun
+
+        if work.name in sparkrun.QUERIES:
+            runs[SPARK] = sparkrun.structured_streaming
     return runs
 
 
 def measure(
-    work: Workload, data: Dataset, times: int, limit: float, smaller: Sequence[Result] = ()
-) -> Result:
+    work: Workload, data: Dataset, times: int, limit: float, smaller: Sequence[Result] = (),
+    spark: bool = False,
+) -> Result:  # fmt: skip
     """Run a workload: all contestants in turn, `times` times; check the first output of each.
 
     Args:
@@ -80,9 +86,10 @@ def measure(
         times: How often; a run that is long is not repeated.
         limit: Leave out what would take more seconds than this, going by a smaller size.
         smaller: The results of smaller sizes.
+        spark: Whether Spark runs too, where it can.
     """
     result = Result(work, data.events)
-    field_ = field_of(work, data)
+    field_ = field_of(work, data, spark)
     for known in smaller:
         for name in list(field_):
             rate = known.rate(name)

@@ -1,21 +1,61 @@
-"""The tables of a run: on the terminal, in RESULTS.md, and as a plot."""
+"""The tables of a run: on the terminal, in RESULTS.md, and as plots."""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
+from endurance import Flat, Peak, Size, Trickle
 from latency import Latency, percentile
-from measure import CQLDUCK, ONCE, PYTHON, RECOMPUTE, TICKS, Result
+from measure import CQLDUCK, ONCE, PYTHON, RECOMPUTE, SPARK, TICKS, Result
 from rich.console import Console
 from rich.table import Table
+from road import LIMIT, Held
 
 import cqlduck
 
-CONTESTANTS = (CQLDUCK, TICKS, ONCE, RECOMPUTE, PYTHON)
+CONTESTANTS = (CQLDUCK, TICKS, ONCE, RECOMPUTE, PYTHON, SPARK)
+
+
+@dataclass
+class Found:
+    """What a run gave.
+
+    Attributes:
+        broken: Invariants that do not hold, and what else is wrong.
+        checked: How many results were compared.
+        results: Throughput.
+        ticks: Single ticks.
+        road: Linear Road, what was tried.
+        sizes: What is kept.
+        peaks: Memory while catching up.
+        flat: Many ticks, by the name of the query.
+        trickles: Small ticks.
+    """
+
+    broken: list[str] = field(default_factory=list)
+    checked: int = 0
+    results: list[Result] = field(default_factory=list)
+    ticks: list[Latency] = field(default_factory=list)
+    road: list[Held] = field(default_factory=list)
+    sizes: list[Size] = field(default_factory=list)
+    peaks: list[Peak] = field(default_factory=list)
+    flat: dict[str, Flat] = field(default_factory=dict)
+    trickles: list[Trickle] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with a heading."""
+
+    title: str
+    head: Sequence[str]
+    rows: list[Sequence[str]]
 
 
 def machine() -> list[str]:
@@ -57,17 +97,13 @@ def _cell(result: Result, name: str) -> str:
     return _rate(result.rate(name))
 
 
-_HEAD = ("query", "events", "rows out", *CONTESTANTS, "of once", "of once, CPU", "× recompute",
-         "× Python")  # fmt: skip
-
-
-def _row(result: Result) -> tuple[str, ...]:
+def _row(result: Result, contestants: Sequence[str]) -> tuple[str, ...]:
     best = TICKS if TICKS in result.runs else CQLDUCK
     return (
         f"{result.work.name}: {result.work.title}",
         f"{result.events:,}",
         f"{result.rows:,}",
-        *(_cell(result, name) for name in CONTESTANTS),
+        *(_cell(result, name) for name in contestants),
         _times(result.ratio(CQLDUCK, ONCE)),
         _times(result.ratio(CQLDUCK, ONCE, cpu=True)),
         _times(result.ratio(best, RECOMPUTE)),
@@ -75,8 +111,79 @@ def _row(result: Result) -> tuple[str, ...]:
     )
 
 
-_TICK_HEAD = ("query", "history", "events a tick", "cqlduck p50", "p99", "DuckDB recompute p50",
-              "p99 ", "× recompute")  # fmt: skip
+def _mb(value: float) -> str:
+    return f"{value / 2**20:,.1f}"
+
+
+def sections(found: Found) -> Iterator[Section]:
+    """Yield the tables of what was run."""
+    ran = {name for r in found.results for name in (*r.runs, *r.wrong, *r.left_out)}
+    contestants = [name for name in CONTESTANTS if name in ran]
+    head = ("query", "events", "rows out", *contestants, "of once", "of once, CPU", "× recompute",
+            "× Python")  # fmt: skip
+    for family, title in (("windows", "Sliding windows"), ("nexmark", "Nexmark")):
+        rows = [_row(r, contestants) for r in found.results if r.work.family == family]
+        yield Section(f"{title}: events a second", head, rows)
+    yield Section(
+        "One more tick, on disk: ms",
+        ("query", "history", "events a tick", "cqlduck p50", "p99", "DuckDB recompute p50", "p99",
+         "× recompute"),
+        [_tick_row(x) for x in found.ticks],
+    )  # fmt: skip
+    yield Section(
+        f"Linear Road: which L answers every report within {LIMIT:g} s",
+        ("L", "holds", "longest wait, s", "ticks", "median tick, s", "tolls and alerts"),
+        [
+            (f"{x.expressways:g}", "yes" if x.holds else "no", f"{x.longest:.2f}",
+             f"{len(x.ticks)}", f"{percentile(x.ticks, 0.5):.2f}", f"{x.answers:,}")
+            for x in found.road
+        ],
+    )  # fmt: skip
+    yield from _endurance(found)
+
+
+def _endurance(found: Found) -> Iterator[Section]:
+    yield Section(
+        "What is kept, on disk: MiB",
+        ("query", "events", "live tuples", "live tuples as a table", "state", "state / live",
+         "the database"),
+        [
+            (f"{x.work.name}: {x.work.title}", f"{x.events:,}", f"{x.live:,}", _mb(x.live_bytes),
+             _mb(x.state_bytes), f"{x.state_bytes / x.live_bytes:.2f}", _mb(x.file_bytes))
+            for x in found.sizes
+        ],
+    )  # fmt: skip
+    yield Section(
+        "Catching up under a memory limit",
+        ("query", "events", "memory_limit", "peak of the process, MiB", "seconds"),
+        [
+            (x.name, f"{x.events:,}", x.limit, *(("✗", "") if x.wrong else
+             (_mb(x.bytes), f"{x.seconds:.1f}")))
+            for x in found.peaks
+        ],
+    )  # fmt: skip
+    rows = []
+    for name, flat in found.flat.items():
+        places = sorted({0, len(flat.ticks) // 4, len(flat.ticks) // 2, len(flat.ticks) - 1})
+        rows += [
+            (name, f"{flat.ticks[i]:,}", f"{flat.median[i]:.1f}", f"{flat.worst[i]:.1f}",
+             _mb(flat.file[i]), _mb(flat.memory[i]))
+            for i in places
+        ]  # fmt: skip
+    yield Section(
+        "Many ticks: does it stay as it was?",
+        ("query", "after ticks", "tick p50, ms", "longest, ms", "file, MiB", "memory, MiB"),
+        rows,
+    )
+    yield Section(
+        "Ticks of 100 events, on disk: ms",
+        ("window", "queries", "tuples in the window", "p50", "p99"),
+        [
+            (x.name, f"{x.queries}", f"{x.state:,}", *(("✗", "") if x.wrong else
+             (f"{percentile(x.ticks, 0.5):.1f}", f"{percentile(x.ticks, 0.99):.1f}")))
+            for x in found.trickles
+        ],
+    )  # fmt: skip
 
 
 def _tick_row(found: Latency) -> tuple[str, ...]:
@@ -89,113 +196,127 @@ def _tick_row(found: Latency) -> tuple[str, ...]:
             f"{percentile(theirs, 0.99):.1f}", f"{other / middle:.2f}")  # fmt: skip
 
 
-def _shown(
-    console: Console, title: str, head: Sequence[str], rows: Iterable[Sequence[str]]
-) -> None:
-    table = Table(title=title)
-    for place, name in enumerate(head):
-        table.add_column(name, justify="left" if place == 0 else "right")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-
-
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(name.strip() for name in head) + " |"]
-    lines.append("|---|" + "--:|" * (len(head) - 1))
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
-
-
-def _problems(
-    results: Sequence[Result], ticks: Sequence[Latency], broken: Sequence[str]
-) -> list[str]:
-    lines = list(broken)
+def problems(found: Found) -> list[str]:
+    """Return what is wrong, a line each; none if all results are right."""
+    lines = list(found.broken)
     lines += [
         f"{result.work.name}, {result.events:,} events, {name}: {what}"
-        for result in results
+        for result in found.results
         for name, what in result.wrong.items()
     ]
     lines += [
-        f"{found.work.name}, ticks of {found.events:,} on {found.history:,}: {found.wrong}"
-        for found in ticks
-        if found.wrong is not None
+        f"{x.work.name}, ticks of {x.events:,} on {x.history:,}: {x.wrong}"
+        for x in found.ticks
+        if x.wrong is not None
+    ]
+    lines += [
+        f"{x.name}, {x.events:,} events with {x.limit}: {x.wrong}" for x in found.peaks if x.wrong
+    ]
+    lines += [f"{name}, many ticks: {x.wrong}" for name, x in found.flat.items() if x.wrong]
+    lines += [
+        f"{x.name}, {x.queries} queries on {x.state:,}: {x.wrong}"
+        for x in found.trickles
+        if x.wrong
     ]
     return lines
 
 
-def show(
-    results: Sequence[Result], ticks: Sequence[Latency], broken: Sequence[str], *, only_wrong: bool
-) -> bool:
+def show(found: Found, *, only_wrong: bool) -> bool:
     """Print the tables, or just what is wrong; return whether every result was right."""
     console = Console(width=None if os.isatty(1) else 200)
-    problems = _problems(results, ticks, broken)
-    if not only_wrong:
-        _tables(console, results, ticks)
-    for line in problems:
+    for section in () if only_wrong else sections(found):
+        if section.rows:
+            table = Table(title=section.title)
+            for place, name in enumerate(section.head):
+                table.add_column(name, justify="left" if place == 0 else "right")
+            for row in section.rows:
+                table.add_row(*row)
+            console.print(table)
+    wrong = problems(found)
+    for line in wrong:
         console.print(f"✗ {line}", style="red", markup=False)
-    if only_wrong and not problems:
-        checked = sum(len(result.runs) for result in results) + len(ticks)
-        console.print(f"all results are right ({checked} runs, each against DuckDB)")
-    return not problems
+    if only_wrong and not wrong:
+        console.print(f"all results are right ({found.checked} were compared)")
+    return not wrong
 
 
-def _tables(console: Console, results: Sequence[Result], ticks: Sequence[Latency]) -> None:
-    for family, title in (("windows", "Sliding windows"), ("nexmark", "Nexmark")):
-        rows = [_row(r) for r in results if r.work.family == family]
-        if rows:
-            _shown(console, f"{title}: events a second", _HEAD, rows)
-    if ticks:
-        _shown(console, "One more tick: ms", _TICK_HEAD, map(_tick_row, ticks))
-
-
-def write(
-    path: Path, results: Sequence[Result], ticks: Sequence[Latency], broken: Sequence[str],
-    command: str, plot: Path | None,
-) -> None:  # fmt: skip
+def write(path: Path, found: Found, command: str, plots: Sequence[Path]) -> None:
     """Write RESULTS.md."""
     lines = ["# Results", "", "Measured with", "", f"    {command}", "", "on", ""]
     lines += [f"- {line}" for line in machine()]
     lines += [
         "",
         "Other work may have run beside it, so compare figures of one row, not of two runs. "
-        "`README.md` says what each workload and each column is. Every figure's result was compared"
-        " with DuckDB's batch answer; ✗ stands for one that differs, and is listed below; (~ s) for"
-        " one that was left out because it would take about that long.",
+        "`README.md` says what each table and each column is. Results were compared with DuckDB's"
+        " batch answer, those of Linear Road with plain Python on less traffic; ✗ stands for a"
+        " figure whose result differs, which is listed below; (~ s) for one that was left out"
+        " because it would take about that long.",
     ]
-    if plot is not None:
-        lines += ["", f"![Events a second]({plot.name})"]
-    for family, title in (("windows", "Sliding windows"), ("nexmark", "Nexmark")):
-        rows = [_row(r) for r in results if r.work.family == family]
-        if rows:
-            lines += ["", f"## {title}: events a second", "", *_markdown(_HEAD, rows)]
-    if ticks:
-        lines += ["", "## One more tick, on disk: ms", ""]
-        lines += _markdown(_TICK_HEAD, map(_tick_row, ticks))
-    problems = _problems(results, ticks, broken)
-    if problems:
-        lines += ["", "## What differs", "", *(f"- {line}" for line in problems)]
+    lines += [part for plot in plots for part in ("", f"![{plot.stem}]({plot.name})")]
+    for section in sections(found):
+        if section.rows:
+            lines += ["", f"## {section.title}", ""]
+            lines.append("| " + " | ".join(section.head) + " |")
+            lines.append("|---|" + "--:|" * (len(section.head) - 1))
+            lines += ["| " + " | ".join(row) + " |" for row in section.rows]
+    wrong = problems(found)
+    if wrong:
+        lines += ["", "## What differs", "", *(f"- {line}" for line in wrong)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def draw(path: Path, results: Sequence[Result]) -> bool:
-    """Draw events a second of the largest size; return False if there is no matplotlib."""
+def draw(folder: Path, found: Found) -> list[Path] | None:
+    """Draw events a second of the largest size, and the many ticks.
+
+    Returns:
+        The plots, or None if there is no matplotlib.
+    """
     try:
         import matplotlib
     except ImportError:
-        return False
+        return None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    made = []
+    if found.results:
+        made.append(_draw_rates(pyplot, folder / "results.png", found.results))
+    if found.flat:
+        made.append(_draw_flat(pyplot, folder / "flatness.png", found.flat))
+    return made
+
+
+def _draw_rates(pyplot: Any, path: Path, results: Sequence[Result]) -> Path:
     largest = [r for r in results if r.events == max(x.events for x in results)]
-    figure, axes = pyplot.subplots(figsize=(12, 5))
-    width = 0.8 / len(CONTESTANTS)
-    for place, name in enumerate(CONTESTANTS):
-        at = [i + (place - 2) * width for i in range(len(largest))]
+    names = [n for n in CONTESTANTS if any(n in r.runs for r in largest)]
+    figure, axes = pyplot.subplots(figsize=(14, 5))
+    width = 0.8 / max(len(names), 1)
+    for place, name in enumerate(names):
+        at = [i + (place - (len(names) - 1) / 2) * width for i in range(len(largest))]
         axes.bar(at, [r.rate(name) or 0 for r in largest], width, label=name)
     axes.set_yscale("log")
     axes.set_ylabel("events a second")
     axes.set_xticks(range(len(largest)), [r.work.name for r in largest])
+    axes.set_title(f"{largest[0].events:,} events")
     axes.legend()
     figure.tight_layout()
-    figure.savefig(path)
-    return True
+    figure.savefig(path, dpi=100)
+    pyplot.close(figure)
+    return path
+
+
+def _draw_flat(pyplot: Any, path: Path, found: dict[str, Flat]) -> Path:
+    figure, axes = pyplot.subplots(3, 1, figsize=(10, 8), sharex=True)
+    for name, flat in found.items():
+        axes[0].plot(flat.ticks, flat.median, label=name)
+        axes[1].plot(flat.ticks, [x / 2**20 for x in flat.file], label=name)
+        axes[2].plot(flat.ticks, [x / 2**20 for x in flat.memory], label=name)
+    for axis, what in zip(axes, ("a tick, median, ms", "file, MiB", "memory, MiB"), strict=True):
+        axis.set_ylabel(what)
+        axis.set_ylim(bottom=0)
+    axes[2].set_xlabel("ticks")
+    axes[0].legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=100)
+    pyplot.close(figure)
+    return path

@@ -1,6 +1,6 @@
 """The benchmarks: `python benchmarks/run.py --help`.
 
-Exits with 1 if a result differs from DuckDB's batch answer.
+Exits with 1 if a result is not right.
 """
 
 from __future__ import annotations
@@ -12,23 +12,31 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import endurance
 import invariants
 import nexmark
 import report
+import road
 import windows
 from data import dataset
-from latency import Latency, latency
+from latency import latency
 from measure import Result, measure
+from report import Found
 from workload import Workload
 
 HERE = Path(__file__).parent
-WORKLOADS = (*windows.WORKLOADS, *nexmark.WORKLOADS)
+WORKLOADS = {work.name: work for work in (*windows.WORKLOADS, *nexmark.WORKLOADS)}
+PARTS = ("invariants", "queries", "ticks", "road", "sizes", "memory", "flatness", "trickle")
 TICKED = ("a", "d", "e", "q4", "q5", "q7", "q15", "q18", "q20")
 """The workloads whose ticks are measured one by one."""
 
-PARTS = ("invariants", "queries", "ticks")
+REMEMBERED = ("a", "q18")
+"""Those whose memory is measured while they catch up."""
 
-TICKS = {10_000: 30, 100: 60}
+STEADY = ("a", "c")
+"""Those that run many ticks."""
+
+TICKS = {100_000: 10, 10_000: 30, 100: 60}
 SMOKE_SIZES = {"windows": [10_000, 70_000], "nexmark": [250_000]}
 """More than the longest window, and no whole number of batches."""
 
@@ -38,12 +46,21 @@ SMOKE_TICKS = {1_000: 3, 100: 3}
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--sizes", default="100000,1000000", help="events, separated by commas (%(default)s)")
+    add("--parts", default=",".join(PARTS), help="what to run (%(default)s)")
     add("--only", default="", help="names of workloads, separated by commas; all by default")
+    add("--sizes", default="100000,1000000", help="events, separated by commas (%(default)s)")
     add("--times", type=int, default=3, help="how often each is run (%(default)s)")
     longest = "leave out runs that would take longer, going by a smaller size (%(default)s)"
     add("--limit", type=float, default=20.0, metavar="SECONDS", help=longest)
-    add("--parts", default=",".join(PARTS), help="what to run (%(default)s)")
+    add("--history", type=int, help="ticks: events before them; the largest size by default")
+    add("--road-seconds", type=int, default=60, help="Linear Road: what is measured (%(default)s)")
+    add("--histories", default="1000000,2000000,4000000",
+        help="memory: events, separated by commas; 50000000 takes long (%(default)s)")  # fmt: skip
+    add("--memory-limit", default="1GB", help="memory: the setting (%(default)s)")
+    add("--flat-ticks", type=int, default=20_000, help="flatness: how many (%(default)s)")
+    add("--states", default="100000,1000000,10000000",
+        help="trickle: tuples in the window, separated by commas (%(default)s)")  # fmt: skip
+    add("--spark", action="store_true", help="let Spark run too, where it can; needs Java")
     add("--data", type=Path, help="folder for the data; kept, and used again")
     add("--results", type=Path, default=HERE / "RESULTS.md", help="(%(default)s)")
     add("--smoke", action="store_true",
@@ -59,61 +76,110 @@ def _listed(text: str, known: Sequence[str], word: str) -> set[str]:
     return chosen
 
 
+def _numbers(text: str) -> list[int]:
+    return sorted(int(number) for number in text.split(","))
+
+
 def main() -> int:
     """Run what was asked for; return the exit code."""
     wanted = _arguments()
-    wanted.only = _listed(wanted.only, [work.name for work in WORKLOADS], "workload")
+    wanted.only = _listed(wanted.only, list(WORKLOADS), "workload")
     wanted.parts = _listed(wanted.parts, PARTS, "part")
-    if wanted.smoke:
-        wanted.times, wanted.limit = 1, 15.0
-    listed = sorted(int(size) for size in wanted.sizes.split(","))
-    sizes = SMOKE_SIZES if wanted.smoke else dict.fromkeys(SMOKE_SIZES, listed)
+    found = Found()
     with tempfile.TemporaryDirectory() as made:
         folder = wanted.data or Path(made)
-        broken = _invariants(folder, wanted) if "invariants" in wanted.parts else []
-        results, ticks = _run(folder, sizes, wanted)
-    right = report.show(results, ticks, broken, only_wrong=wanted.smoke)
+        if wanted.smoke:
+            wanted.times, wanted.limit = 1, 15.0
+            _run(folder, SMOKE_SIZES, wanted, found)
+            _smoke(folder, wanted, found)
+        else:
+            _run(folder, dict.fromkeys(SMOKE_SIZES, _numbers(wanted.sizes)), wanted, found)
+            _endure(folder, wanted, found)
+    right = report.show(found, only_wrong=wanted.smoke)
     if not wanted.smoke:
-        plot = wanted.results.with_name("results.png")
-        drawn = report.draw(plot, results)
-        if not drawn:
-            print("No plot: matplotlib is not there.", file=sys.stderr)
-        report.write(wanted.results, results, ticks, broken, _command(), plot if drawn else None)
+        plots = report.draw(wanted.results.parent, found)
+        if plots is None:
+            print("No plots: matplotlib is not there.", file=sys.stderr)
+        report.write(wanted.results, found, _command(), plots or [])
     return 0 if right else 1
 
 
-def _chosen(wanted: argparse.Namespace) -> list[Workload]:
-    return [work for work in WORKLOADS if not wanted.only or work.name in wanted.only]
-
-
-def _invariants(folder: Path, wanted: argparse.Namespace) -> list[str]:
-    found = []
-    for work in _chosen(wanted):
-        _say(f"{work.name}, the invariants")
-        found += [f"{work.name}: {what}" for what in invariants.broken(work, folder)]
-    return found
+def _chosen(wanted: argparse.Namespace, among: Sequence[str] = ()) -> list[Workload]:
+    return [
+        work
+        for name, work in WORKLOADS.items()
+        if (not wanted.only or name in wanted.only) and (not among or name in among)
+    ]
 
 
 def _run(
-    folder: Path, sizes: dict[str, list[int]], wanted: argparse.Namespace
-) -> tuple[list[Result], list[Latency]]:
-    results: list[Result] = []
-    ticks: list[Latency] = []
+    folder: Path, sizes: dict[str, list[int]], wanted: argparse.Namespace, found: Found
+) -> None:
+    """Run the parts that go through the workloads one by one."""
+    if "invariants" in wanted.parts:
+        for work in _chosen(wanted):
+            _say(f"{work.name}, the invariants")
+            found.broken += [f"{work.name}: {what}" for what in invariants.broken(work, folder)]
+            found.checked += 1
     for work in _chosen(wanted):
         smaller: list[Result] = []
-        if "queries" in wanted.parts:
-            for size in sizes[work.family]:
-                _say(f"{work.name}, {size:,} events")
-                data = dataset(work.family, folder, size)
-                smaller.append(measure(work, data, wanted.times, wanted.limit, smaller))
-        results += smaller
+        for size in sizes[work.family] if "queries" in wanted.parts else ():
+            _say(f"{work.name}, {size:,} events")
+            data = dataset(work.family, folder, size)
+            smaller.append(measure(work, data, wanted.times, wanted.limit, smaller, wanted.spark))
+            found.checked += len(smaller[-1].runs)
+        found.results += smaller
         too_slow = bool(smaller) and "cqlduck" in smaller[-1].left_out
         if work.name in TICKED and "ticks" in wanted.parts and not too_slow:
-            size = sizes[work.family][-1]
-            _say(f"{work.name}, ticks on {size:,} events")
+            history = wanted.history or sizes[work.family][-1]
+            _say(f"{work.name}, ticks on {history:,} events")
+            data = dataset(work.family, folder, history)
+            found.ticks += latency(work, data, SMOKE_TICKS if wanted.smoke else TICKS)
+            found.checked += 1
+    if "road" in wanted.parts and not wanted.only:
+        _say("Linear Road, against plain Python")
+        found.broken += [f"Linear Road: {what}" for what in road.wrong()]
+        found.checked += 1
+
+
+def _smoke(folder: Path, wanted: argparse.Namespace, found: Found) -> None:
+    """Run a little of what measures endurance."""
+    if wanted.only:
+        return
+    work = WORKLOADS["a"]
+    if "sizes" in wanted.parts:
+        found.sizes.append(endurance.size(work, dataset("windows", folder, 10_000)))
+    if "memory" in wanted.parts:
+        found.peaks.append(endurance.peak(work, dataset("windows", folder, 70_000), "500MB"))
+    if "flatness" in wanted.parts:
+        _say("many ticks")
+        found.flat["a"] = endurance.flatness(work, folder, 100, 2)
+    if "trickle" in wanted.parts:
+        _say("ticks of 100 events")
+        found.trickles += endurance.trickle(work, folder, 10_000, 3)
+    found.checked += len(found.peaks) + len(found.flat) + len(found.trickles)
+
+
+def _endure(folder: Path, wanted: argparse.Namespace, found: Found) -> None:
+    """Run the parts that take long, each with sizes of its own."""
+    if "road" in wanted.parts and not wanted.only:
+        _say("Linear Road")
+        found.road = road.largest(wanted.road_seconds)
+    for work in _chosen(wanted, list(endurance.LIVE)) if "sizes" in wanted.parts else ():
+        size = _numbers(wanted.sizes)[-1]
+        _say(f"{work.name}, what is kept of {size:,} events")
+        found.sizes.append(endurance.size(work, dataset(work.family, folder, size)))
+    for work in _chosen(wanted, REMEMBERED) if "memory" in wanted.parts else ():
+        for size in _numbers(wanted.histories):
+            _say(f"{work.name}, memory over {size:,} events")
             data = dataset(work.family, folder, size)
-            ticks += latency(work, data, SMOKE_TICKS if wanted.smoke else TICKS)
-    return results, ticks
+            found.peaks.append(endurance.peak(work, data, wanted.memory_limit))
+    for work in _chosen(wanted, STEADY) if "flatness" in wanted.parts else ():
+        _say(f"{work.name}, {wanted.flat_ticks:,} ticks")
+        found.flat[work.name] = endurance.flatness(work, folder, wanted.flat_ticks)
+    for size in _numbers(wanted.states) if "trickle" in wanted.parts and not wanted.only else ():
+        _say(f"ticks of 100 events on {size:,}")
+        found.trickles += endurance.trickle(WORKLOADS["a"], folder, size, 60)
 
 
 def _command() -> str:
@@ -134,8 +200,9 @@ _BEGIN = time.monotonic()
 
 def _say(what: str) -> None:
     line = f"{time.monotonic() - _BEGIN:6.0f} s  {what}"
-    ends = "" if sys.stderr.isatty() else "\n"
-    print(f"\r\033[K{line}" if not ends else line, end=ends, file=sys.stderr, flush=True)
+    terminal = sys.stderr.isatty()
+    print(f"\r\033[K{line}" if terminal else line, end="" if terminal else "\n", file=sys.stderr,
+          flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -243,4 +243,4 @@ WORKLOADS = (
         f"SELECT sym, median(price) AS middle FROM trades WHERE {_NOW_60} GROUP BY sym",
     ),
 )  # fmt: skip
-"""W2 of PEERS (a to e), and what else windows are used for (f to h)."""
+"""Aggregates and joins (a to e), and what else windows are used for (f to h)."""
