@@ -41,6 +41,9 @@ HEAVY_TICK = 20_000
 MAX_INSTANTS = 1_000_000
 """How many instants a tick spans at most for a query that repeats a relation at each of them."""
 
+HEAVY_INSTANTS = 20_000
+"""The same for a query that is worked out again at each of them."""
+
 KEPT_TICKS = 10_000
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
@@ -77,6 +80,7 @@ class _View:
     aggregates: frozenset[str]
     volatile: frozenset[str]
     recompute: str
+    time_is_open: bool
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
@@ -391,6 +395,7 @@ class Engine:
             self._aggregates,
             self._volatile,
             self.catalogue.settings["recompute"],
+            self.catalogue.clock is None,
         )
         return compile_query(name, body, view)
 
@@ -699,8 +704,10 @@ class Engine:
                 bound = row[0][0] - 1 if floor is None or row[0][0] - 1 > floor else row[0][0]
                 until = bound if until is None else min(until, bound)
         for query in active:
-            if self.compiled[query.name.lower()].repeats and query.frontier is not None:
-                bound = query.frontier + MAX_INSTANTS
+            compiled = self.compiled[query.name.lower()]
+            reached = self._time_begins(query) if query.frontier is None else query.frontier
+            if compiled.repeats and reached is not None:
+                bound = reached + (HEAVY_INSTANTS if compiled.is_heavy else MAX_INSTANTS)
                 until = bound if until is None else min(until, bound)
         return until
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.rewrite import general
+from cqlduck.rewrite import current, general
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     aggregate_calls,
@@ -27,6 +27,7 @@ from cqlduck.rewrite.plan import (
     AggregateCall,
     Column,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
@@ -71,6 +72,7 @@ class Catalog(Protocol):
     aggregates: frozenset[str]
     volatile: frozenset[str]
     recompute: str
+    time_is_open: bool
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
@@ -115,7 +117,8 @@ class Binder:
             BindError: A name or a type that does not fit.
             NotSupportedError: A construct that no rule covers.
         """
-        plan = self._query(self.syntax.tree, {})
+        clock = None if self.catalog.time_is_open else self.catalog.clock
+        plan = self._query(current.normalize(self.syntax.tree, clock), {})
         for key, window in self.syntax.windows.items():
             if key not in self.used:
                 raise BindError(
@@ -249,7 +252,7 @@ class Binder:
         where = tree.args.get("where")
         if where is not None:
             self._no_aggregate(where.this, "WHERE")
-            conditions += list(_conjuncts(resolve(where.this, scope, aliases)))
+            conditions += self._conditions(where.this, scope, aliases)
         plan = self._joined(scope, conditions)
         group, having = tree.args.get("group"), tree.args.get("having")
         calls = [c for _, e in listed for c in aggregate_calls(e, self.catalog.aggregates)]
@@ -308,7 +311,7 @@ class Binder:
                 conditions.append(self._using(scope, left, name, join))
             if join.args.get("on") is not None:
                 self._no_aggregate(join.args["on"], "ON")
-                conditions += list(_conjuncts(resolve(join.args["on"], scope)))
+                conditions += self._conditions(join.args["on"], scope)
         return conditions
 
     def _refuse_join(self, join: exp.Join) -> None:
@@ -547,6 +550,7 @@ class Binder:
         inner: StreamScan | ToStream | Filter = stream
         if window.where is not None:
             self._no_aggregate(window.where, "WHERE")
+            current.refuse(window.where, "a window")
             inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
         if window.slide_rows is not None and window.partition_by:
             raise NotSupportedError(
@@ -701,11 +705,73 @@ class Binder:
                 offset=place_of(call),
             )
 
+    def _conditions(
+        self, tree: exp.Expr, scope: Scope, aliases: dict[str, exp.Expr] | None = None
+    ) -> list[exp.Expr]:
+        """Return the conjuncts of ON or WHERE over the columns of the combined relation."""
+        conditions: list[exp.Expr] = []
+        for conjunct in _conjuncts(tree):
+            for part in current.split(conjunct):
+                timed = current.mentions(part)
+                resolved = resolve(part, scope, aliases, timed=timed)
+                conditions += [resolved] if timed else _conjuncts(resolved)
+        return conditions
+
     def _joined(self, scope: Scope, conditions: list[exp.Expr]) -> Plan:
+        """Return the join of the items under the conditions.
+
+        Comparisons with the current time restrict the lifetimes of the item that they are about,
+        or of the join if they are about several.
+        """
         plans = [item.plan for item in scope.items]
+        plain = [c for c in conditions if not current.mentions(c)]
+        above: list[exp.Expr] = []
+        placed: dict[int, list[exp.Expr]] = {}
+        for condition in conditions:
+            if current.mentions(condition):
+                owners = [i for i, plan in enumerate(plans) if _reads(condition, plan)]
+                if len(owners) > 1:
+                    above.append(condition)
+                else:
+                    placed.setdefault(owners[0] if owners else 0, []).append(condition)
+        for place, timed in placed.items():
+            others = [p for i, p in enumerate(plans) if i != place]
+            own = [c for c in plain if not any(_reads(c, other) for other in others)]
+            plain = [c for c in plain if c not in own]
+            inner = Filter(plans[place], exp.and_(*own)) if own else plans[place]
+            plans[place] = self._during(inner, timed)
+        joined = plans[0]
         if len(plans) > 1:
-            return Join(tuple(plans), tuple(conditions))
-        return Filter(plans[0], exp.and_(*conditions)) if conditions else plans[0]
+            joined = Join(tuple(plans), tuple(plain))
+        elif plain:
+            joined = Filter(joined, exp.and_(*plain))
+        return self._during(joined, above) if above else joined
+
+    def _during(self, plan: Plan, conditions: list[exp.Expr]) -> Plan:
+        """Return a relation's tuples at the instants at which comparisons with τ are true.
+
+        Raises:
+            NoRule: One of them is no comparison of τ, plus or minus constants.
+        """
+        clock = self.catalog.clock
+        begins: list[exp.Expr] = []
+        ends: list[exp.Expr] = []
+        for condition in conditions:
+            known = current.compared(condition, clock)
+            if known is None:
+                raise NoRule("the current time in an expression", offset=place_of(condition))
+            typed = exp.select(
+                exp.alias_(known.value.copy(), "value"), exp.alias_(condition.copy(), "condition")
+            ).from_(_typed_nothing(plan.columns).subquery("input", copy=False), copy=False)
+            kind = self.catalog.describe(typed.sql("duckdb"))[0].type
+            if not current.is_exact(known, kind, clock):
+                raise NoRule("the current time in an expression", offset=place_of(condition))
+            begin, end = current.lifetime(known, kind, clock)
+            begins += [begin] if begin is not None else []
+            ends += [end] if end is not None else []
+            if end is not None and isinstance(known.value, exp.Column):
+                plan = current.bounded(plan, known.value.name, current.reach(known, clock))
+        return During(plan, tuple(begins), tuple(ends), tuple(conditions))
 
     def _project(self, plan: Plan, listed: list[tuple[str | None, exp.Expr]]) -> Plan:
         named = [
@@ -972,6 +1038,12 @@ def _is_blind(call: exp.Expr) -> bool:
     return isinstance(core.this, exp.Distinct) or (
         isinstance(core, exp.Func) and function_name(core) in BLIND_TO_COUNT
     )
+
+
+def _reads(expression: exp.Expr, plan: Plan) -> bool:
+    """Return whether an expression reads a column of a plan."""
+    names = {c.name for c in plan.columns}
+    return any(node.name in names for node in expression.find_all(exp.Column))
 
 
 def _unwrapped(tree: exp.Expr) -> exp.Expr:

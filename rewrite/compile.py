@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
-from cqlduck.rewrite import explain
+from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import Rules, Statement, Synopsis
@@ -29,6 +29,7 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
+from cqlduck.rewrite.scope import refuse_always
 from cqlduck.rewrite.syntax import RESERVED
 from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_table
 
@@ -69,7 +70,8 @@ class Compiled:
             needed; None is all of them.
         order: ORDER BY of the outermost SELECT as text, or None: how `table()` shows the answer.
         operators: The plan for people to look at.
-        repeats: Whether it may repeat a relation at every instant (an Rstream of what stands).
+        repeats: Whether it may have elements at every instant: an Rstream of what stands, or the
+            current time in the answer.
         counts_instants: Whether a window counts bare instants, which only integer time allows.
         is_heavy: Whether a tick costs pairs of instants and tuples, so that it should stay small.
     """
@@ -143,7 +145,8 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         order_sql,
         tuple(_operators(plan, rules, steps)),
         any(
-            isinstance(n, ToStream) and n.kind == "rstream" and not is_instantaneous(n.input)
+            (isinstance(n, ToStream) and n.kind == "rstream" and not is_instantaneous(n.input))
+            or (isinstance(n, Recompute) and n.always)
             for n in walk(plan)
         ),
         any(
@@ -213,6 +216,8 @@ def _order(order: exp.Order, plan: Plan, catalog: Catalog) -> str:
     """
     known = {c.name.lower() for c in plan.columns}
     copy = order.copy()
+    current.refuse(copy, "ORDER BY")
+    refuse_always(copy, catalog.volatile)
     if any(True for _ in aggregate_calls(copy, catalog.aggregates)):
         raise NotSupportedError(
             "ORDER BY an aggregate, which is no column of the answer",

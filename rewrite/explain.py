@@ -5,6 +5,7 @@ from __future__ import annotations
 from cqlduck.rewrite.plan import (
     Aggregate,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
@@ -30,7 +31,7 @@ def kind_of(plan: Plan) -> str:
             return "relation"
         case TimeWindow() | RowWindow():
             return "seq-window"
-        case Filter():
+        case Filter() | During():
             return "select"
         case Project():
             return "project"
@@ -69,6 +70,8 @@ def describe(plan: Plan) -> str:
             return f"[{' '.join(words)}]"
         case Filter():
             return plan.predicate.sql("duckdb")
+        case During():
+            return " AND ".join(condition.sql("duckdb") for condition in plan.written)
         case Project():
             return ", ".join(
                 e.sql("duckdb") if e.name == c.name else f"{e.sql('duckdb')} AS {c.name}"

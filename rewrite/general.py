@@ -10,14 +10,17 @@ LIMIT and DISTINCT ON, in window functions that number rows, and in aggregates t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
-from cqlduck.rewrite.plan import Plan, Project, Recompute
+from cqlduck.rewrite import current
+from cqlduck.rewrite.plan import Column, Plan, Project, Recompute
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
-from cqlduck.rewrite.scope import Item, Scope, column, function_name, refuse_always
+from cqlduck.rewrite.scope import Item, Scope, column, function_name, is_now, refuse_always
+from cqlduck.rewrite.weighted import TS, qualified
 
 if TYPE_CHECKING:
     from cqlduck.rewrite.bind import Binder, Ctes
@@ -36,6 +39,10 @@ ORDERED = frozenset(
      "arg_max_null", "arg_min_null"}
 )  # fmt: skip
 """Aggregates whose value depends on the order of the tuples."""
+
+
+_RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
+"""Where a name may be an alias of the SELECT list, or a variable."""
 
 
 def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
@@ -180,18 +187,122 @@ class _Build:
         for table in list(typed.find_all(exp.Table)):
             if table.name.startswith("_cql_leg"):
                 place = int(table.name.removeprefix("_cql_leg"))
-                nothing = [
-                    exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), name, quoted=True)
-                    for c, name in zip(self.inputs[place].columns, self.names[place], strict=True)
-                ]
-                empty = exp.select(*nothing).where(exp.false())
+                columns = self.inputs[place].columns
+                named = zip(self.names[place], columns, strict=True)
+                empty = _nothing(tuple(Column(name, c.type) for name, c in named))
                 nothing_there = empty.subquery(table.alias)
                 nothing_there.set("joins", table.args.get("joins"))
                 table.replace(nothing_there)
         outer = exp.select("*").from_(typed.subquery("named"))
-        columns = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
+        answer = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
         grows = only_grows(body, self.binder.catalog.aggregates)
-        return Recompute(tuple(self.inputs), tuple(self.names), body, columns, self.reason, grows)
+        plan = Recompute(tuple(self.inputs), tuple(self.names), body, answer, self.reason, grows)
+        return self._timed(plan) if current.mentions(body) else plan
+
+    def _timed(self, plan: Recompute) -> Recompute:
+        """Return a query that depends on τ, with the instants at which it may change.
+
+        Raises:
+            NotSupportedError: That would be at every microsecond.
+        """
+        clock = self.binder.catalog.clock
+        body = plan.query
+        for select in body.find_all(exp.Select):
+            for call in _calls(select, self.binder.catalog.aggregates):
+                around = call.parent if isinstance(call.parent, exp.Filter) else call
+                parts = [*around.iter_expressions()] if around is not call else [call]
+                if any(current.mentions(p) and p.find(exp.Column) is None for p in parts):
+                    raise NotSupportedError(
+                        "an aggregate of the current time alone is not supported",
+                        hint="aggregate an expression with a column, such as now() - t",
+                        offset=place_of(call),
+                    )
+        turns: list[tuple[int, exp.Expr]] | None = []
+        for node in [node for node in body.walk() if is_now(node)]:
+            found = self._turns(body, node)
+            turns = None if turns is None or found is None else turns + found
+        if turns is None and clock.kind == "wall" and clock.granularity == 1:
+            raise NotSupportedError(
+                "the current time stands where the answer would change at every microsecond",
+                hint="compare it with a column in WHERE, or connect with a granularity such as "
+                "'1 second'",
+            )
+        now = current.at(body, clock, qualified("_cql_instants", TS))
+        assert isinstance(now, exp.Query)
+        always = turns is None
+        return replace(plan, query=now, grows=False, turns=tuple(turns or ()), always=always)
+
+    def _turns(self, body: exp.Query, node: exp.Expr) -> list[tuple[int, exp.Expr]] | None:
+        """Return when the comparison around a mention of τ turns, or None if that is not known."""
+        clock, describe = self.binder.catalog.clock, self.binder.catalog.described
+        around = node.find_ancestor(exp.Between, *current.COMPARISONS)
+        if around is None or around.find_ancestor(*_RENAMING) is not None:
+            return None
+        turns: list[tuple[int, exp.Expr]] = []
+        for part in current.split(around):
+            known = current.compared(part, clock) if current.mentions(part) else None
+            if known is None:
+                if current.mentions(part):
+                    return None
+                continue
+            place = self._leg_of(body, known.value)
+            if place is None:
+                return None
+            plan, names = self.inputs[place], self.names[place]
+            inner = {n.lower(): c for n, c in zip(names, plan.columns, strict=True)}
+            value = known.value.copy()
+            for read in list(value.find_all(exp.Column)):
+                mine = column(inner[read.name.lower()].name)
+                if read is value:
+                    value = mine
+                else:
+                    read.replace(mine)
+            typed = exp.select(value.copy()).from_(_nothing(plan.columns).subquery("leg"))
+            types = describe(typed.sql("duckdb"))
+            if not types or not current.is_exact(known, types[0][1], clock):
+                return None
+            known = replace(known, value=value)
+            for turn in current.turns(known, types[0][1], clock):
+                turns.append((place, exp.Anonymous(this="try", expressions=[turn])))
+        return turns
+
+    def _leg_of(self, body: exp.Query, value: exp.Expr) -> int | None:
+        """Return the one input that all columns of an expression come from, or None."""
+        if value.find(exp.Query) is not None:
+            return None
+        legs = [t for t in body.find_all(exp.Table) if t.name.startswith("_cql_leg")]
+        others = [
+            item
+            for item in body.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
+            if isinstance(item.parent, (exp.From, exp.Join)) and item not in legs
+        ]
+        places: set[int] = set()
+        for read in value.find_all(exp.Column):
+            alias = read.table.lower()
+            if len(read.parts) > 2 or (not alias and others):
+                return None
+            if alias and any((item.alias or item.name).lower() == alias for item in others):
+                return None
+            found = {
+                int(leg.name.removeprefix("_cql_leg"))
+                for leg in legs
+                if (not alias or (leg.alias or leg.name).lower() == alias)
+                and read.name.lower()
+                in (n.lower() for n in self.names[int(leg.name.removeprefix("_cql_leg"))])
+            }
+            if len(found) != 1:
+                return None
+            places |= found
+        return places.pop() if len(places) == 1 else None
+
+
+def _nothing(columns: tuple[Column, ...]) -> exp.Select:
+    """Return a SELECT of no rows with these columns."""
+    listed = [
+        exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.name, quoted=True)
+        for c in columns
+    ]
+    return exp.select(*listed).where(exp.false())
 
 
 def _names_of_ctes(body: exp.Query) -> set[str]:

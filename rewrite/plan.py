@@ -6,7 +6,7 @@ stands in `delta/`. Names of columns are unique inside a node (without regard to
 expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
 
 Stream → relation: `TimeWindow`, `RowWindow`.
-Relation → relation: `Filter`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`, and
+Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`, and
 `Recompute` for what has no rule of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
 Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
@@ -192,6 +192,36 @@ class Filter:
 
 
 @dataclass(frozen=True)
+class During:
+    """The tuples of `input`, a relation, at the instants from `begins` up to before `ends`.
+
+    What comparisons with the current time come to (`current`). Each expression gives an instant; a
+    NULL is never.
+
+    Args:
+        input: A relation.
+        begins: A tuple is there from the greatest of these instants on.
+        ends: And not any more from the least of these on.
+        written: The comparisons as they were written.
+    """
+
+    input: Plan
+    begins: tuple[exp.Expr, ...]
+    ends: tuple[exp.Expr, ...]
+    written: tuple[exp.Expr, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a restriction that is none."""
+        if not self.begins and not self.ends:
+            raise ValueError("a restriction of lifetimes has a beginning or an end")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+@dataclass(frozen=True)
 class Project:
     """One tuple (expressions) for each tuple of `input`; duplicates stay."""
 
@@ -317,6 +347,9 @@ class Recompute:
         columns: Its columns.
         reason: Why there is no delta rule for it.
         grows: Whether its result can only grow if its inputs do, as far as its form tells.
+        turns: Instants at which it may change besides those at which an input does: the place of
+            an input, and an expression over its columns.
+        always: Whether it may change at every instant.
     """
 
     inputs: tuple[Plan, ...]
@@ -325,6 +358,8 @@ class Recompute:
     columns: tuple[Column, ...]
     reason: str
     grows: bool = False
+    turns: tuple[tuple[int, exp.Expr], ...] = ()
+    always: bool = False
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""
@@ -371,6 +406,7 @@ Plan = (
     | TimeWindow
     | RowWindow
     | Filter
+    | During
     | Project
     | Join
     | Aggregate
@@ -451,7 +487,7 @@ def is_instantaneous(plan: Plan) -> bool:
     match plan:
         case TimeWindow(width=0, slide=None, hop=False, half_open=False):
             return True
-        case Filter() | Project() | Trace():
+        case Filter() | During() | Project() | Trace():
             return not is_stream(plan) and is_instantaneous(plan.input)
         case UnionAll():
             return all(is_instantaneous(child) for child in plan.inputs)
@@ -466,7 +502,7 @@ def needs_now(plan: Plan) -> bool:
     match plan:
         case Aggregate():
             return not plan.everything and needs_now(plan.input)
-        case Distinct() | Filter() | Project() | Trace():
+        case Distinct() | Filter() | During() | Project() | Trace():
             return not is_stream(plan) and needs_now(plan.input)
         case UnionAll():
             return all(needs_now(child) for child in plan.inputs)

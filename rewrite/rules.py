@@ -15,6 +15,7 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
@@ -57,6 +58,9 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             return Project(inner, tuple(e for e, _ in kept), tuple(c for _, c in kept))
         case Filter():
             return replace(plan, input=_pruned(plan.input, needed | _used([plan.predicate])))
+        case During():
+            below = needed | _used((*plan.begins, *plan.ends))
+            return replace(plan, input=_pruned(plan.input, below))
         case Join():
             wanted = needed | _used(plan.predicates)
             return replace(plan, inputs=tuple(_pruned(i, wanted) for i in plan.inputs))
@@ -109,7 +113,7 @@ def materialize(plan: Plan) -> Plan:
     """
     inputs = tuple(materialize(child) for child in children(plan))
     match plan:
-        case Join() | Recompute():
+        case Join() | Recompute() | During():
             inputs = tuple(_kept(child) for child in inputs)
         case Aggregate() if needs_lifetimes(plan):
             inputs = tuple(_kept(child) for child in inputs)
@@ -126,7 +130,7 @@ def _kept(plan: Plan) -> Plan:
     match plan:
         case TimeWindow() | RowWindow() | RelationScan() | Trace():
             return plan
-        case Filter() | Project() | UnionAll():
+        case Filter() | During() | Project() | UnionAll():
             return with_children(plan, tuple(_kept(child) for child in children(plan)))
         case _:
             return Trace(plan, "trace")

@@ -120,6 +120,8 @@ def resolve(
     tree: exp.Expr,
     scope: Scope,
     aliases: Mapping[str, exp.Expr] | None = None,
+    *,
+    timed: bool = False,
 ) -> exp.Expr:
     """Return a copy of an expression over the columns of the combined relation.
 
@@ -127,12 +129,15 @@ def resolve(
         tree: The expression as it was parsed.
         scope: The FROM clause.
         aliases: Resolved expressions of the SELECT list by lower-case alias.
+        timed: Whether it may depend on τ.
 
     Raises:
         BindError: A column that is not there, or is ambiguous.
         NotSupportedError: A subquery, an OVER clause, or a function that is not deterministic.
     """
     refuse(tree, scope.volatile)
+    if not timed and any(is_now(node) for node in tree.walk()):
+        raise NoRule("the current time in an expression", offset=place_of(tree))
     aliases = aliases or {}
 
     def visit(node: exp.Expr) -> exp.Expr:
@@ -239,12 +244,17 @@ def refuse_always(tree: exp.Expr, volatile: frozenset[str]) -> None:
             )
         if isinstance(node, exp.Func):
             name = function_name(node)
-            if name in volatile:
+            if name in volatile and not is_now(node):
                 raise NotSupportedError(
-                    f"{name} is not deterministic, or means the wall clock",
+                    f"{name} is not deterministic",
                     hint="an answer depends on the instant and the data alone",
                     offset=place_of(node),
                 )
+
+
+def is_now(node: exp.Expr) -> bool:
+    """Return whether a node is now(), as which the binder writes τ."""
+    return isinstance(node, exp.Anonymous) and str(node.name).lower() == "now"
 
 
 def function_name(node: exp.Func) -> str:

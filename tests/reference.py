@@ -214,7 +214,8 @@ class Query:
 
     Attributes:
         name: Its name, or any text for a subquery.
-        sql: DuckDB SQL in which `{0}`, `{1}`, … stand for its legs.
+        sql: DuckDB SQL in which `{0}`, `{1}`, … stand for its legs, and `current_timestamp` for
+            the instant.
         legs: (source, window). A base stream or a query that yields a stream may stand without
             a window, which is the unbounded one; a relation or a query that yields one must.
         r2s: The operator, defaults resolved (`default_r2s`).
@@ -370,23 +371,29 @@ def _evaluate(query: Query, begin: int, since: int | None, run: _Run) -> Result:
     for i, (columns, _) in enumerate(legs):
         _create(con, f"leg{i}", columns)
     sql = re.sub(r"\{(\d+)\}", r"leg\1", query.sql)
-    described = con.execute("DESCRIBE " + sql).fetchall()
+    described = con.execute("DESCRIBE " + _at(sql, begin)).fetchall()
     result = Result(query, [(name, kind) for name, kind, *_ in described], begin, run.t_end)
 
+    timed = _at(sql, begin) != sql
     held: list[list[Row]] = [[] for _ in legs]
     relation: Counter[Row] | None = None
     for tau in range(begin, run.t_end + 1):
         holds = [content(tau) for _, content in legs]
-        if relation is None or holds != held:
+        if relation is None or holds != held or timed:
             for i, (before, now) in enumerate(zip(held, holds, strict=True)):
                 if before != now:
                     _fill(con, f"leg{i}", now)
             held = holds
-            relation = Counter(normal(row) for row in con.execute(sql).fetchall())
+            relation = Counter(normal(row) for row in con.execute(_at(sql, tau)).fetchall())
         result.relation[tau] = relation
     if query.r2s is not None:
         result.stream = _to_stream(result.relation, query.r2s)
     return result
+
+
+def _at(sql: str, tau: int) -> str:
+    """Return SQL with an instant in the place of `current_timestamp`."""
+    return re.sub(r"\bcurrent_timestamp\b", f"CAST({tau} AS BIGINT)", sql)
 
 
 def _leg(

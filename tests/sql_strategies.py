@@ -875,7 +875,9 @@ def sql_cases(
         timestamp_by: Sometimes streams whose timestamp is a column.
         most_queries: The most queries that are registered.
     """
-    flags = _Flags(wide, False, negative, later, restarts, disorder, timestamp_by, most_queries)
+    flags = _Flags(
+        wide, False, negative, later, restarts, disorder, timestamp_by, False, most_queries
+    )
     builder = _SqlBuilder(draw, flags)
     builder.shapes, builder.plain = shapes, plain
     t_begin = -builder.between(1, 6) if negative and builder.chance(20) else 0

@@ -109,7 +109,9 @@ class Case:
     @property
     def declarations(self) -> list[str]:
         """The statements that create the inputs."""
-        return [declaration(source) for source in self.inputs]
+        timed = any("current_timestamp" in query.cql for query in self.queries)
+        settles = ["CREATE STREAM settles_time (t BIGINT) TIMESTAMP BY t"] if timed else []
+        return settles + [declaration(source) for source in self.inputs]
 
     @property
     def texts(self) -> list[str]:
@@ -274,6 +276,7 @@ class _Flags:
     restarts: bool
     disorder: bool
     timestamp_by: bool
+    current: bool
     most_queries: int
 
 
@@ -502,8 +505,19 @@ class _Builder:
 
     # Expressions.
 
-    def scalar(self, refs: Refs, kind: str | None = None) -> tuple[str, str, bool]:
-        """Return an expression, of the kind if one is given, its kind, and if it is exact."""
+    def scalar(
+        self, refs: Refs, kind: str | None = None, alone: bool = True
+    ) -> tuple[str, str, bool]:
+        """Return an expression, of the kind if one is given, its kind, and if it is exact.
+
+        The current time stands in it `alone`, or with a column.
+        """
+        if self.flags.current and kind in (None, "int") and self.chance(8):
+            numbers = [text for text, c in refs if c.kind == "int" and c.exact]
+            if numbers:
+                return f"current_timestamp - {self.one(numbers)}", "int", True
+            if alone:
+                return self.one(["current_timestamp + 0", "current_timestamp % 3"]), "int", True
         if kind is not None:
             refs = [(text, column) for text, column in refs if column.kind == kind]
         if not refs:
@@ -561,18 +575,21 @@ class _Builder:
         form = form.replace("{other}", other.replace("{", "{{").replace("}", "}}"))
         return form.replace("{}", text), becomes, True
 
-    def predicate(self, refs: Refs) -> str:
-        """Return a predicate over exact columns, perhaps of two parts."""
-        first = self.comparison(refs)
+    def predicate(self, refs: Refs, timed: bool = False) -> str:
+        """Return a predicate over exact columns, perhaps of two parts, perhaps with the time."""
+        first = self.comparison(refs, timed)
         if not self.chance(25):
             return first
-        second = self.comparison(refs)
+        second = self.comparison(refs, timed)
         return self.one(
             [f"{first} AND {second}", f"({first} OR {second})", f"{first} AND NOT ({second})"]
         )
 
-    def comparison(self, refs: Refs) -> str:
+    def comparison(self, refs: Refs, timed: bool = False) -> str:
         text, column = self.one(refs)
+        numeric = column.kind in ("int", "double", "decimal")
+        if timed and self.flags.current and numeric and self.chance(60):
+            return self.moment(text)
         literals = {
             "int": ["0", "1", "2"],
             "varchar": ["'a'", "'b'", "''"],
@@ -599,6 +616,23 @@ class _Builder:
         form = form.replace("{right}", right).replace("{literal}", self.one(literals))
         return form.replace("{}", text)
 
+    def moment(self, text: str) -> str:
+        """Return a comparison of a number with the current time."""
+        form = self.one(
+            [
+                "{} > current_timestamp - {n}",
+                "{} >= current_timestamp - {n}",
+                "current_timestamp > {} + {n}",
+                "{} + {n} <= current_timestamp",
+                "{} = current_timestamp - {n}",
+                "current_timestamp - {} < {n}",
+                "{} BETWEEN current_timestamp - {n} AND current_timestamp",
+                "current_timestamp BETWEEN {} AND {} + {n}",
+                "{} <> current_timestamp - {n}",
+            ]
+        )
+        return form.replace("{n}", str(self.between(0, 9))).replace("{}", text)
+
     def aggregate(self, refs: Refs, kind: str | None = None) -> tuple[str, str, bool]:
         """Return an aggregate, its kind, and whether it is exact."""
         options = ["count(*)", "count", "min", "max"]
@@ -610,11 +644,11 @@ class _Builder:
             return self.one(["count(*)", "count(*)", "count(*) + 1"]), "int", True
         if function in ("sum", "avg"):
             ref = self.one(numbers)
-            text, becomes, _ = self.scalar([ref], ref[1].kind)
+            text, becomes, _ = self.scalar([ref], ref[1].kind, alone=False)
             if function == "avg":
                 return f"avg({text})", "double", False
             return f"sum({text})", becomes, True
-        text, becomes, exact = self.scalar(refs)
+        text, becomes, exact = self.scalar(refs, alone=False)
         if function == "count":
             return f"count({text})", "int", True
         return f"{function}({text})", becomes, exact
@@ -644,7 +678,8 @@ class _Builder:
             select, columns, size = self.select(draft, shape, depth, 2 if depth else 3)
             body = [select]
 
-        monotonic = is_monotonic(draft.legs, aggregates=shape == "aggregate")
+        timed = any("current_timestamp" in render_sql([part]) for part in body)
+        monotonic = is_monotonic(draft.legs, aggregates=shape == "aggregate" or timed)
         operator: R2S | None = None
         if stream is not False:
             operators: list[R2S | None] = [None] * (3 if stream else 5)
@@ -697,8 +732,8 @@ class _Builder:
         for i, item in enumerate(froms):
             if item.connector == ", " and self.chance(80):
                 conditions += self.equality(froms[: i + 1], legs[: i + 1])
-        if exact and self.chance(30):
-            conditions.append(self.predicate(exact))
+        if exact and self.chance(70 if self.flags.current else 30):
+            conditions.append(self.predicate(exact, timed=True))
         where = " AND ".join(conditions) or None
         select = Select((), tuple(froms), where)
         if shape == "aggregate":
@@ -737,7 +772,7 @@ class _Builder:
         if self.chance(25):
             tested = [a for a in aggregates if a[2]] or [("count(*)", "int", True)]
             text, kind, _ = self.one(tested)
-            having = self.comparison([(text, Column("", kind))])
+            having = self.comparison([(text, Column("", kind))], timed=self.chance(30))
         items, columns = self.named(drawn)
         made = replace(select, items=items, group=group, having=having)
         return made, columns, size if keys else 1
@@ -864,6 +899,9 @@ class _Builder:
         on = self.equality([*froms, item], [*legs, known]) if self.chance(75) else []
         if not on or self.chance(25):
             on += self.inequality([*froms, item], [*legs, known])
+        exact = [(f"{item.alias}.{c.name}", c) for c in known.columns if c.exact]
+        if self.flags.current and exact and self.chance(30):
+            on.append(self.comparison(exact, timed=True))
         return replace(item, connector=connector, condition=" ON " + (" AND ".join(on) or "true"))
 
     def pairs(self, froms: list[FromItem], legs: list[_Known]) -> list[tuple[str, str]]:
@@ -909,6 +947,7 @@ def cases(
     restarts: bool = True,
     disorder: bool = False,
     timestamp_by: bool = False,
+    current: bool = False,
     most_queries: int = 3,
 ) -> Case:
     """Draw a case.
@@ -922,9 +961,12 @@ def cases(
         restarts: Sometimes restarts in the script.
         disorder: Sometimes streams that are out of order within a declared bound.
         timestamp_by: Sometimes streams whose timestamp is a column.
+        current: `current_timestamp` in conditions and elsewhere.
         most_queries: The most queries that are registered.
     """
-    flags = _Flags(wide, extremes, negative, later, restarts, disorder, timestamp_by, most_queries)
+    flags = _Flags(
+        wide, extremes, negative, later, restarts, disorder, timestamp_by, current, most_queries
+    )
     builder = _Builder(draw, flags)
     t_begin = -builder.between(1, 6) if negative and builder.chance(20) else 0
     t_end = t_begin + builder.between(2, 15)

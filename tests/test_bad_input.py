@@ -90,9 +90,10 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a FROM s WHERE random() < 0.5", cqlduck.NotSupportedError, ["random"]),
         ("SELECT uuid() FROM s [ROWS 1]", cqlduck.NotSupportedError, ["uuid"]),
         ("SELECT gen_random_uuid() FROM s", cqlduck.NotSupportedError, ["uuid"]),
-        ("SELECT now() FROM s", cqlduck.NotSupportedError, ["now"]),
-        ("SELECT current_timestamp FROM s", cqlduck.NotSupportedError, ["current_timestamp"]),
-        ("SELECT current_date FROM s", cqlduck.NotSupportedError, ["current_date"]),
+        ("SELECT now() FROM s", cqlduck.BindError, ["now()", "heartbeat"]),
+        ("SELECT current_timestamp FROM s", cqlduck.BindError, ["current_timestamp"]),
+        ("SELECT current_date FROM s", cqlduck.BindError, ["current_date"]),
+        ("SELECT a FROM s ORDER BY random()", cqlduck.NotSupportedError, ["random"]),
         ("SELECT count(*) FILTER (WHERE random() < 1) FROM s", cqlduck.NotSupportedError, []),
         ("SELECT a FROM s [ROWS 5 WHERE random() < 0.5]", cqlduck.NotSupportedError, ["random"]),
         # What is no stream or relation.

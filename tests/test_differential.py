@@ -68,8 +68,10 @@ ANY_CASE = st.one_of(
     strategies.cases(restarts=False, wide=True, disorder=True),
     strategies.cases(restarts=False, extremes=True),
     strategies.cases(timestamp_by=True, disorder=True),
+    strategies.cases(restarts=False, timestamp_by=True, current=True, extremes=True),
 )
-"""Plain cases; all kinds of windows, out of order; NaN, infinities and 1e300; restarts on disk."""
+"""Plain cases; all kinds of windows, out of order; NaN, infinities and 1e300; restarts on disk; the
+current time."""
 
 
 @given(case=ANY_CASE)

@@ -87,6 +87,7 @@ class Catalog:
     volatile: frozenset[str] = frozenset({"random", "now", "current_timestamp"})
     tables: frozenset[str] = frozenset({"plain"})
     recompute: str = "allow"
+    time_is_open: bool = False
 
     def lookup(self, name: str) -> Source | None:
         return {"s": S, "t": T, "r": R}.get(name.lower())

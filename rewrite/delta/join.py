@@ -18,6 +18,7 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import (
     Aggregate,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
@@ -117,6 +118,8 @@ def is_endless(node: Plan) -> bool:
             return node.width is None
         case Filter() | Project():
             return is_endless(node.input)
+        case During():
+            return not node.ends and is_endless(node.input)
         case Join() | UnionAll():
             return all(is_endless(inner) for inner in node.inputs)
         case _:

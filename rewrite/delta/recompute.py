@@ -6,6 +6,9 @@ and t₀ before them,
     R(τ) = Q(L₁(τ), …, Lₙ(τ))  for τ in {t₀} + T
     + R(τ) at τ, and − R(τ) at the instant of T after τ, added up by tuple
 
+A query that depends on τ itself changes at other instants too: at those at which a comparison of
+τ with a column turns, or at all. They are in T.
+
 The inputs are laid out by instant, (τ, tuple), and the query runs in a LATERAL over the instants:
 one statement, which DuckDB turns into joins on τ. It is also the second implementation that the
 incremental rules are tested against.
@@ -26,6 +29,7 @@ from cqlduck.rewrite.weighted import (
     LEAVE,
     TS,
     WEIGHT,
+    add,
     after,
     consolidate,
     count,
@@ -106,6 +110,20 @@ def _instants(rules: Rules, node: Recompute) -> exp.Select:
                 .where(after(column(instant), parameter("t0")), copy=False)
                 .where(until(column(instant), parameter("t1")), copy=False)
             )
+    for place, turn in node.turns:
+        moment = exp.select(named(turn.copy(), TS)).from_(f"_cql_alive{place}", copy=False)
+        parts.append(
+            exp.select(column(TS))
+            .from_(moment.subquery("turns", copy=False), copy=False)
+            .where(after(column(TS), parameter("t0")), copy=False)
+            .where(until(column(TS), parameter("t1")), copy=False)
+        )
+    if node.always:
+        first = exp.Anonymous(
+            this="greatest", expressions=[add(parameter("t0"), 1), parameter("begin")]
+        )
+        every = exp.Anonymous(this="range", expressions=[first, add(parameter("t1"), 1)])
+        parts.append(exp.select(named(exp.Unnest(expressions=[every]), TS)))
     for name, condition in (
         ("t0", exp.LTE(this=parameter("begin"), expression=parameter("t0"))),
         ("begin", after(parameter("begin"), parameter("t0"))),

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import aggregate, join, recompute, streams, windows
+from cqlduck.rewrite.delta import aggregate, during, join, recompute, streams, windows
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
@@ -174,7 +175,7 @@ class Rules:
                 return self._linear(node, "elements", (TS, WEIGHT))
             case TimeWindow():
                 return windows.time_elements(self, node)
-            case RowWindow():
+            case RowWindow() | During():
                 return lifetimes_to_elements(self.lives(node), node.columns)
             case Join():
                 return join.elements(self, node)
@@ -198,6 +199,8 @@ class Rules:
                 return windows.row_lives(self, node)
             case Join():
                 return join.lives(self, node)
+            case During():
+                return during.lives(self, node)
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)
 
@@ -214,6 +217,8 @@ class Rules:
                 return windows.row_standing(self, node)
             case Trace():
                 return streams.trace_standing(self, node)
+            case During():
+                return during.standing(self, node)
             case _:
                 raise AssertionError(f"{type(node).__name__} keeps no state of its own")
 
@@ -226,6 +231,8 @@ class Rules:
                 return self._linear(node, "alive", (ENTER, LEAVE, WEIGHT))
             case TimeWindow():
                 return windows.time_alive(self, node)
+            case During():
+                return during.alive(self, node)
             case _:
                 return union_all([self.standing(node), self.lives(node)])
 
@@ -340,7 +347,7 @@ def is_positive(node: Plan) -> bool:
             while isinstance(inner, Filter):
                 inner = inner.input  # type: ignore[assignment]  # a filter on a stream
             return isinstance(inner, StreamScan) and not inner.source.is_query
-        case Filter() | Project():
+        case Filter() | During() | Project():
             return not is_stream(node) and is_positive(node.input)
         case UnionAll():
             return all(is_positive(inner) for inner in node.inputs)
