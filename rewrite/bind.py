@@ -552,10 +552,10 @@ class Binder:
             self._no_aggregate(window.where, "WHERE")
             current.refuse(window.where, "a window")
             inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
-        if window.slide_rows is not None and window.partition_by:
+        if window.slide_rows is not None and window.range is not None:
             raise NotSupportedError(
-                "SLIDE on a PARTITION BY window is not supported",
-                hint="leave SLIDE out: whose arrivals would it count?",
+                "SLIDE on a window with both ROWS and RANGE is not supported",
+                hint="leave SLIDE or RANGE out: arrivals move the one, and time the other",
             )
         width = None if window.range is None else clock.instants(window.range)
         slide = None if window.slide is None else clock.instants(window.slide)

@@ -152,7 +152,7 @@ class RowWindow:
     """The last `rows` tuples by timestamp (ties by arrival), of each partition if there are keys.
 
     With `width`, those of them whose timestamp is in [τ−width, τ] too. With `slide`, what the
-    window held after the last arrival whose number is a multiple of it.
+    window held of each partition after its last arrival whose number is a multiple of it.
     """
 
     input: Stream
@@ -166,8 +166,8 @@ class RowWindow:
         """Refuse what is no window."""
         if self.rows < 1:
             raise ValueError("a window has at least one row")
-        if self.slide is not None and (self.slide < 1 or self.partition_by or self.width):
-            raise ValueError("a ROWS window slides by at least one row, and as a whole")
+        if self.slide is not None and (self.slide < 1 or self.width is not None):
+            raise ValueError("a ROWS window slides by at least one row, and without a range")
         missing = set(self.partition_by) - {c.name for c in self.input.columns}
         if missing:
             raise ValueError(f"PARTITION BY names {missing}, which the stream lacks")

@@ -101,12 +101,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class PartitionRows:
-    """`[PARTITION BY a, … ROWS n]`, with a range `[PARTITION BY a, … ROWS n RANGE w]`."""
+    """`[PARTITION BY a, … ROWS n]`, with a range `[… ROWS n RANGE w]` or a slide `[… SLIDE m]`."""
 
     by: tuple[str, ...]
     n: int
     range: int | None = None
     where: str | None = None
+    slide: int | None = None
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,14 @@ def window(
         case Rows(n, slide):
             arrived = len(seen) if slide is None else len(seen) // slide * slide
             return [row for ts, row in seen[:arrived][-n:]]
-        case PartitionRows(by, n, w):
+        case PartitionRows(by, n, w, _, slide):
             names = [name.lower() for name, _ in columns]
             keys = [names.index(column.lower()) for column in by]
             partitions: dict[Row, list[tuple[int, Row]]] = {}
             for ts, row in seen:
                 partitions.setdefault(tuple(row[i] for i in keys), []).append((ts, row))
-            last = [element for partition in partitions.values() for element in partition[-n:]]
+            arrived = [p[: len(p) // (slide or 1) * (slide or 1)] for p in partitions.values()]
+            last = [element for partition in arrived for element in partition[-n:]]
             return [row for ts, row in last if w is None or in_range(ts, w, tau)]
         case Hop(w, s):
             at = tau // s * s

@@ -250,8 +250,9 @@ def render_window(spec: Window | None, casing: Callable[[str], str] = str.upper)
             words = f"range {w}" + (f" slide {slide}" if slide is not None else "")
         case Rows(n, slide):
             words = f"rows {n}" + (f" slide {slide}" if slide is not None else "")
-        case PartitionRows(_, n, w):
+        case PartitionRows(_, n, w, _, slide):
             words = f"partition by @ rows {n}" + (f" range {w}" if w is not None else "")
+            words += f" slide {slide}" if slide is not None else ""
         case Hop(w, s):
             words = f"hop {w} every {s}"
         case Tumble(w):
@@ -451,7 +452,7 @@ class _Builder:
             kinds += ["rows", "partition", "rows", "partition"]
         if self.flags.wide:
             kinds += ["range slide", "hop", "tumble"]
-            kinds += ["rows slide", "partition range"] if known.exact else []
+            kinds += ["rows slide", "partition range", "partition slide"] if known.exact else []
         kind = self.one(kinds)
         if not kind:
             return None, ""
@@ -481,7 +482,8 @@ class _Builder:
                 names = [column.name for column in known.columns]
                 by = tuple(names[: self.between(1, min(2, len(names)))])
                 within = self.between(0, 4) if kind == "partition range" else None
-                spec = PartitionRows(by, self.between(1, 3), within, where)
+                slide = self.between(1, 3) if kind == "partition slide" else None
+                spec = PartitionRows(by, self.between(1, 3), within, where, slide)
         casing = self.one([str.upper, str.upper, str.title, str.lower])
         text = render_window(spec, casing)
         if isinstance(spec, Unbounded) and self.chance(50):

@@ -26,6 +26,7 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
+    During,
     Filter,
     Join,
     Plan,
@@ -597,8 +598,9 @@ WRONG: tuple[tuple[str, Callable[[], object], str], ...] = (
     ("hop without width", lambda: TimeWindow(s, None, 5, hop=True), "width and a slide"),
     ("no rows", lambda: RowWindow(s, 0), "at least one row"),
     ("slide of no rows", lambda: RowWindow(s, 5, slide=0), "slides by at least one row"),
-    ("slide of partitions", lambda: RowWindow(s, 5, ("k",), slide=1), "as a whole"),
+    ("slide of a range", lambda: RowWindow(s, 5, ("k",), 9, slide=1), "without a range"),
     ("partition by nobody", lambda: RowWindow(s, 1, ("x",)), "the stream lacks"),
+    ("no restriction", lambda: During(r, (), ()), "a beginning or an end"),
     ("column too few", lambda: Project(r, (column("r.k"),), ()), "one column for each"),
     ("columns twice", lambda: Project(r, (true, true), (K, Column("K", "X"))), "there twice"),
     ("join of one", lambda: Join((r,)), "at least two inputs"),
@@ -921,7 +923,7 @@ BIND_ERRORS = (
     ("SELECT 1 AS x FROM s [NOW], ^s [NOW]", BindError, "an alias"),
     ("SELECT k, ^random() AS x FROM r", NotSupportedError, "the data alone"),
     ("SELECT k FROM ^plain", NotSupportedError, "CREATE RELATION"),
-    ("SELECT k FROM s ^[PARTITION BY k ROWS 9 SLIDE 5]", NotSupportedError, "leave SLIDE out"),
+    ("SELECT k FROM s ^[PARTITION BY k ROWS 9 RANGE 7 SLIDE 5]", NotSupportedError, "leave SLIDE"),
     ("SELECT k FROM r ORDER BY ^name", NotSupportedError, "select the column too"),
 )
 

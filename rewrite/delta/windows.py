@@ -11,8 +11,9 @@ synopsis: what enters and what leaves in a tick are two ranges of the stream's s
 A `RowWindow` gives the tuple at position p of its partition the lifetime [t, u) where u is the
 timestamp at position p+n. Its synopsis holds the tuples that are in the window; the tuples of the
 partitions that get new ones are read from it, and the n-th successor is a LEAD. With SLIDE m the
-tuple at position p enters with the first position ≥ p, and leaves with the first one ≥ p+n, that is
-a multiple of m.
+tuple at position p, counted from 1 in its partition, enters with the first position ≥ p, and leaves
+with the first one ≥ p+n, that is a multiple of m. What is kept of a partition is never empty and
+has no gaps, so its positions go on from the first one.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ from cqlduck.rewrite.weighted import (
 
 if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
+
+POSITION = "_cql_position"
 
 
 def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
@@ -163,6 +166,8 @@ def _lives(enter: exp.Expr, leave: exp.Expr) -> exp.Expr:
 def keep_rows(rules: Rules, node: RowWindow) -> None:
     """Keep the rows of the tick with their lifetimes, and the window's content."""
     columns = (*node.columns, Column(TS, "BIGINT"), Column(SEQ, "BIGINT"))
+    if node.slide is not None:
+        columns = (*columns, Column(POSITION, "BIGINT"))
     table = rules.synopsis(node, "rows", columns)
     fresh = _arrivals(rules, node, table)
     rules.delta(node, _numbered(node, table, fresh), "the rows that come, and whom they push out")
@@ -180,7 +185,7 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         ),
     )
     stay = (
-        exp.select(*references(node.columns), column(TS), column(SEQ))
+        exp.select(*references(columns))
         .from_(delta.copy(), copy=False)
         .where(after(column(TS), parameter("t0")), copy=False)
         .where(after(column(LEAVE), parameter("t1")), copy=False)
@@ -192,7 +197,7 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
 
     A base stream numbers its elements. Those of a derived stream are ordered by timestamp and all
-    columns, NULLs last; a weight of k is k tuples. With SLIDE the numbers are positions from 1.
+    columns, NULLs last; a weight of k is k tuples.
     """
     low, high = parameter("t0"), parameter("t1")
     stream = node.input
@@ -200,8 +205,6 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
         stream = stream.input  # type: ignore[assignment]  # a filter on a stream
     if isinstance(stream, StreamScan) and not stream.source.is_query:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
-        if node.slide is not None:
-            return _positions(node, table, rows, [column(TS), column(SEQ)])
         return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
             rows.subquery("stream", copy=False), copy=False
         )
@@ -233,7 +236,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
     listed = [*references(node.columns), column(TS), column(SEQ)]
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
     kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"), copy=False)
-    if keys and node.width is None:
+    if keys and node.width is None and node.slide is None:
         touched = (
             exp.select("1")
             .from_(arrivals.copy(), copy=False)
@@ -246,23 +249,50 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
             )
         )
         kept = kept.where(exp.Exists(this=touched), copy=False)
-    both = union_all(
-        [kept, exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)]
-    )
+    fresh_rows = exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)
+    if node.slide is not None:
+        kept = kept.select(column(POSITION), copy=False)
+        nothing = exp.cast(exp.null(), "BIGINT")
+        fresh_rows = fresh_rows.select(named(nothing, POSITION), copy=False)
+    both = union_all([kept, fresh_rows])
     enter: exp.Expr = column(TS)
     leave = _successor(node, keys, number(node.rows))
     if node.slide is not None:
-        enter = _successor(node, keys, _to_multiple(column(SEQ), node.slide))
-        beyond = exp.paren(add(column(SEQ), node.rows))
+        both = _with_positions(node, keys, listed, both)
+        listed.append(column(POSITION))
+        enter = _successor(node, keys, _to_multiple(column(POSITION), node.slide))
+        beyond = exp.paren(add(column(POSITION), node.rows))
         rest = exp.Add(this=number(node.rows), expression=_to_multiple(beyond, node.slide))
         leave = _successor(node, keys, rest)
     if node.width is not None:
         expiry = add(column(TS), node.width if node.half_open else node.width + 1)
         leave = exp.Least(this=leave, expressions=[expiry])
-    query = exp.select(
-        *references(node.columns), column(TS), named(enter, ENTER), named(leave, LEAVE), column(SEQ)
-    ).from_(both.subquery("rows", copy=False), copy=False)
+    at = len(node.columns) + 1
+    listed[at:at] = [named(enter, ENTER), named(leave, LEAVE)]
+    query = exp.select(*listed).from_(both.subquery("rows", copy=False), copy=False)
     return query.with_("arrivals", as_=fresh, copy=False)
+
+
+def _with_positions(
+    node: RowWindow, keys: list[exp.Column], listed: list[exp.Expr], rows: exp.Query
+) -> exp.Select:
+    """Return rows with their positions in their partitions, from 1."""
+    first = exp.Window(
+        this=exp.Min(this=column(POSITION)), partition_by=[key.copy() for key in keys]
+    )
+    if not keys:
+        # never OVER () alone above a UNION ALL
+        first.set("partition_by", [exp.true()])
+    rank = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[key.copy() for key in keys],
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
+    )
+    begin = exp.Coalesce(this=first, expressions=[number(1)])
+    position = add(exp.Add(this=begin, expression=rank), -1)
+    return exp.select(*[x.copy() for x in listed], named(position, POSITION)).from_(
+        rows.subquery("numbered", copy=False), copy=False
+    )
 
 
 def _successor(node: RowWindow, keys: list[exp.Column], distance: exp.Expr) -> exp.Expr:

@@ -478,11 +478,7 @@ WITH arrivals AS (
   SELECT
     "s.k",
     "_ts",
-    ROW_NUMBER() OVER (ORDER BY "_ts", "_cql_seq") + (
-      SELECT
-        COALESCE(MAX("_cql_seq"), 0)
-      FROM cql_state."q_1_rows"
-    ) AS "_cql_seq"
+    "_cql_seq"
   FROM (
     SELECT
       "k" AS "s.k",
@@ -494,38 +490,48 @@ WITH arrivals AS (
       (
         "_ts" > $since AND "_ts" <= $t1
       ) AND "_ts" > $t0
-  ) AS arriving
+  ) AS stream
 )
 SELECT
   "s.k",
   "_ts",
   COALESCE(
     LEAD("_ts", (
-      2 - "_cql_seq" % 2
+      2 - "_cql_position" % 2
     ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
     9223372036854775807
   ) AS "_cql_enter",
   COALESCE(
     LEAD("_ts", 3 + (
       2 - (
-        "_cql_seq" + 3
+        "_cql_position" + 3
       ) % 2
     ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
     9223372036854775807
   ) AS "_cql_leave",
-  "_cql_seq"
+  "_cql_seq",
+  "_cql_position"
 FROM (
   SELECT
     "s.k",
     "_ts",
-    "_cql_seq"
-  FROM cql_state."q_1_rows" AS kept
-  UNION ALL
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_seq"
-  FROM arrivals
+    "_cql_seq",
+    COALESCE(MIN("_cql_position") OVER (PARTITION BY TRUE), 1) + ROW_NUMBER() OVER (ORDER BY "_ts", "_cql_seq") - 1 AS "_cql_position"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_seq",
+      "_cql_position"
+    FROM cql_state."q_1_rows" AS kept
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_seq",
+      CAST(NULL AS BIGINT) AS "_cql_position"
+    FROM arrivals
+  ) AS numbered
 ) AS rows;
 
 -- operator 0: write the elements of the answer
@@ -601,7 +607,8 @@ INSERT INTO cql_state."q_1_rows"
 SELECT
   "s.k",
   "_ts",
-  "_cql_seq"
+  "_cql_seq",
+  "_cql_position"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
