@@ -49,12 +49,6 @@ class Latency:
     wrong: str | None
 
 
-def percentile(values: list[float], share: float) -> float:
-    """Return the smallest value that at least this share of all is at or below."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
 def ticks_of(work: Workload, data: Dataset, size: int, count: int, skip: int = 0) -> list[Tick]:
     """Return `count` ticks of `size` events that come after a data set's own and `skip` ticks."""
     made: list[Tick] = []

@@ -11,13 +11,14 @@ from typing import Any
 
 import duckdb
 from endurance import Flat, Peak, Size, Trickle
-from latency import Latency, percentile
+from latency import Latency
 from measure import CQLDUCK, ONCE, PYTHON, RECOMPUTE, SPARK, TICKS, Result
 from rich.console import Console
 from rich.table import Table
 from road import LIMIT, Held
 
 import cqlduck
+from cqlduck.state.profile import percentile
 
 CONTESTANTS = (CQLDUCK, TICKS, ONCE, RECOMPUTE, PYTHON, SPARK)
 
