@@ -331,7 +331,6 @@ class Connection:
         assert instant is not None
         for thing in engine.catalogue.inputs.values():
             engine.raise_heartbeat(thing, instant)
-        engine.save(*engine.catalogue.inputs.values())
 
     def follow(self, *, limit: int | None = None) -> int:
         """Take what is new in the drop zone and advance; return the number of batches taken.
@@ -352,7 +351,7 @@ class Connection:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         with self._engine.lock:
             found = self._engine.query(query)
-            return self._read(answers.answer_sql(self._engine.clock, found))
+            return self._read(self._engine.answer_sql(found))
 
     def as_of(self, query: str, t: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer at an instant of kept history.
@@ -375,7 +374,7 @@ class Connection:
                     f"the history of {query} begins at {engine.shown(found.history_from)}",
                     hint="the setting history says how long changes are kept",
                 )
-            return self._read(answers.answer_sql(engine.clock, found, instant))
+            return self._read(engine.answer_sql(found, instant))
 
     def changes(self, query: str, since: Any = None, until: Any = None) -> duckdb.DuckDBPyRelation:
         """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""

@@ -139,9 +139,14 @@ class Engine:
     ticks: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
     _tails: dict[str, int] = field(default_factory=dict)
+    _latest: dict[str, int] = field(default_factory=dict)
     _taken: int = 0
     _registering: bool = False
     _compacted: dict[str, int] = field(default_factory=dict)
+    _stored: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of streams: the next number and the rows in store when it was cut last."""
+    _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of streams: the next number when elements after all frontiers were counted, and the count."""
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
@@ -177,6 +182,8 @@ class Engine:
     def _reload(self) -> None:
         self.catalogue = catalog.load(self.database)
         self._tails.clear()
+        self._stored.clear()
+        self._unread.clear()
         if self._registering:
             self._compile_all()
             self._registering = False
@@ -251,7 +258,7 @@ class Engine:
         if kind == "wall":
             for name, query in self.catalogue.queries.items():
                 self.compiled[name] = self._compile(query.name, query.body)
-                answers.view(self.database, self.clock, query)
+                answers.view(self.database, self.clock, query, self._held(query))
 
     # -- registration -----------------------------------------------------------------------------
 
@@ -379,11 +386,12 @@ class Engine:
             if query.since is not None:
                 forgotten = [i.forgotten for i in self._inputs_of(query) if i.forgotten is not None]
                 query.since = query.frontier = max([query.since, *forgotten])
-            answers.create(self.database, self.clock, query)
             self._create_synopses(query, compiled)
+            answers.create(self.database, self.clock, query, compiled.answer)
             catalog.insert(self.database, query)
             self.catalogue.queries[query.name.lower()] = query
             self.compiled[query.name.lower()] = compiled
+            self._unread.clear()
             inspection.refresh(self.database, self.catalogue)
 
     def _compile(self, name: str, body: str) -> Compiled:
@@ -485,6 +493,7 @@ class Engine:
         with self.changing():
             query = self.query(name)
             query.state = "active" if active else "inactive"
+            self._unread.clear()
             query.error = None if active else query.error
             catalog.save(self.database, [query])
 
@@ -529,6 +538,14 @@ class Engine:
         """Return the operators of a query's plan; none if there is no such query."""
         found = self.compiled.get(name.lower())
         return () if found is None else found.operators
+
+    def _held(self, query: Query) -> str | None:
+        """Return how a query's answer is read from its synopses, or None."""
+        return self.compiled[query.name.lower()].answer
+
+    def answer_sql(self, query: Query, until: int | None = None) -> str:
+        """Return the SELECT of a query's answer at an instant, or at its frontier."""
+        return answers.answer_sql(self.clock, query, self._held(query), until)
 
     # -- heartbeats -------------------------------------------------------------------------------
 
@@ -613,6 +630,7 @@ class Engine:
             if self._try_tick(set(), until, before) is not None:
                 with self.changing():
                     before()
+                    catalog.save(self.database, list(self.catalogue.inputs.values()))
                 self._step(until)
 
     def _step(self, until: int | None) -> None:
@@ -693,7 +711,8 @@ class Engine:
                 continue
             heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
             size = min(self.max_tick, HEAVY_TICK) if heavy else self.max_tick
-            if thing.next_seq <= size:
+            number, unread = self._unread.get(thing.name, (0, 0))
+            if unread + thing.next_seq - number <= size:
                 continue
             low = "true" if floor is None else f"_ts > {floor}"
             row = self.database.rows(
@@ -703,6 +722,11 @@ class Engine:
             if row:
                 bound = row[0][0] - 1 if floor is None or row[0][0] - 1 > floor else row[0][0]
                 until = bound if until is None else min(until, bound)
+            else:
+                left = self.database.value(
+                    f"SELECT count(*) FROM cql_state.{quoted(thing.table)} WHERE {low}"
+                )
+                self._unread[thing.name] = (thing.next_seq, int(left))
         for query in active:
             compiled = self.compiled[query.name.lower()]
             reached = self._time_begins(query) if query.frontier is None else query.frontier
@@ -737,13 +761,20 @@ class Engine:
         compiled = self.compiled[query.name.lower()]
         done = tick.run(self.database, query, compiled, goal, begins or 0)
         self._tails[query.name] = self._tails.get(query.name, 0) + done.elements
+        self._latest[query.name] = done.elements
         return done.elements
 
     def _finish(self, moved: list[Query]) -> None:
         """Keep answers, stores and logs small."""
         for query in moved:
             with self.database.part("answers"):
-                if answers.settle(self.database, self.clock, query, self._tails.get(query.name, 0)):
+                if self._held(query) is None and answers.settle(
+                    self.database,
+                    self.clock,
+                    query,
+                    self._tails.get(query.name, 0),
+                    self._latest.get(query.name, 0),
+                ):
                     self._tails[query.name] = 0
             with self.database.part("retention"):
                 self._forget_history(query)
@@ -765,10 +796,16 @@ class Engine:
                     for q in self.catalogue.queries.values()
                     if thing.name in q.inputs
                 ]
-                retention.forget(self.database, thing, readers, earliest)
+                number, rows = self._stored.get(thing.name, (0, 0))
+                full = thing.next_seq - number >= rows // 4
+                if retention.forget(self.database, thing, readers, earliest, full=full):
+                    left = self.database.value(
+                        f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"
+                    )
+                    self._stored[thing.name] = (thing.next_seq, int(left))
 
     def _compact_relations(self, earliest: int) -> None:
-        """Replace what no query will read change by change any more by its net content."""
+        """Forget the tuples of relations that no query will see leave any more."""
         for thing in self.catalogue.inputs.values():
             if thing.kind != "relation":
                 continue
@@ -780,8 +817,7 @@ class Engine:
             if any(f is None for f in frontiers):
                 continue
             until = min([earliest, *[f for f in frontiers if f is not None]])
-            names = [c.name for c in thing.columns]
-            retention.compact(self.database, thing.table, names, until)
+            retention.forget_ended(self.database, thing, until)
             self._compacted[thing.name] = int(
                 self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
             )
@@ -798,7 +834,7 @@ class Engine:
         until = min([query.frontier, *[f for f in readers if f is not None]]) - span
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is not None and until > start + max(span // 4, 1):
-            answers.forget_history(self.database, self.clock, query, until)
+            answers.forget_history(self.database, self.clock, query, self._held(query), until)
 
     def _compact(self, query: Query) -> None:
         compiled = self.compiled[query.name.lower()]

@@ -13,18 +13,21 @@ from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import Rules, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.frames import has_frame
-from cqlduck.rewrite.delta.rules import is_positive
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
+    During,
     Plan,
     Recompute,
     Source,
+    TimeWindow,
     ToStream,
     children,
+    has_no_twins,
     is_instantaneous,
     is_stream,
     only_inserts,
+    unique,
     walk,
 )
 from cqlduck.rewrite.queries import parse_query, place_of
@@ -36,12 +39,16 @@ from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_
 
 @dataclass(frozen=True)
 class Step:
-    """A statement of a tick as text, with the parameters that it takes."""
+    """A statement of a tick as text, with the parameters that it takes.
+
+    `single` does the same in a tick of one instant, if there is a simpler statement for that.
+    """
 
     operator: int
     purpose: str
     sql: str
     parameters: frozenset[str]
+    single: Step | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,8 @@ class Compiled:
         spans: For each stream, how many instants before the frontier its elements are still
             needed; None is all of them.
         order: ORDER BY of the outermost SELECT as text, or None: how `table()` shows the answer.
+        answer: The answer at the frontier, (columns, `_weight`), read from synopses; or None where
+            they do not hold it.
         operators: The plan for people to look at.
         repeats: Whether it may have elements at every instant: an Rstream of what stands, or the
             current time in the answer.
@@ -88,13 +97,16 @@ class Compiled:
     repeats: bool = False
     counts_instants: bool = False
     is_heavy: bool = False
+    answer: str | None = None
 
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
-        lines, _ = explain.tree(self.plan)
-        parts = ["\n".join(lines)]
+        parts = ["\n".join(explain.tree(self.plan))]
         for step in self.steps:
-            parts.append(f"-- operator {step.operator}: {step.purpose}\n{step.sql};")
+            head = f"-- operator {step.operator}: {step.purpose}"
+            parts.append(f"{head}\n{step.sql};")
+            if step.single is not None:
+                parts.append(f"{head}, in a tick of one instant\n{step.single.sql};")
         return "\n\n".join(parts)
 
 
@@ -123,7 +135,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
     rules = Rules(name, plan)
     output = rules.elements(plan)
-    if not only_inserts(plan) and not isinstance(plan, ToStream):
+    if not only_inserts(plan) and not isinstance(plan, ToStream) and not has_no_twins(plan):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
@@ -133,6 +145,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         Statement(0, "write the elements of the answer", changes),
         *rules.updates,
     ]
+    answer = rules.answer(plan)
     steps = tuple(_step(statement) for statement in statements)
     return Compiled(
         "stream" if is_stream(plan) else "relation",
@@ -155,29 +168,42 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
             for d in (window.range, window.slide)
         ),
         any(_is_heavy(node) for node in walk(plan)),
+        None if answer is None else answer.sql("duckdb"),
     )
 
 
 def _is_heavy(node: Plan) -> bool:
     if isinstance(node, Aggregate):
-        return needs_lifetimes(node) and not has_frame(node, is_positive(node.input))
+        return needs_lifetimes(node) and not has_frame(node) and not _is_coarse(node)
     return isinstance(node, Recompute)
 
 
+def _is_coarse(plan: Plan) -> bool:
+    """Return whether a relation changes at the positions of its sliding windows alone."""
+    if isinstance(plan, TimeWindow):
+        return plan.slide is not None
+    if isinstance(plan, During):
+        return False
+    return bool(children(plan)) and all(_is_coarse(child) for child in children(plan))
+
+
 def _step(statement: Statement) -> Step:
-    names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
-    return Step(
-        statement.operator, statement.purpose, statement.tree.sql("duckdb", pretty=True), names
-    )
+    def text(tree: exp.Expr, single: Step | None) -> Step:
+        names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
+        sql = tree.sql("duckdb", pretty=True)
+        return Step(statement.operator, statement.purpose, sql, names, single)
+
+    simple = None if statement.single is None else text(statement.single, None)
+    return text(statement.tree, simple)
 
 
 def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:
     parents: dict[int, int] = {}
-    for node in walk(plan):
+    for node in unique(plan):
         for child in children(node):
             parents.setdefault(rules.number(child), rules.number(node))
     rows = []
-    for node in walk(plan):
+    for node in unique(plan):
         number = rules.number(node)
         sql = ";\n\n".join(step.sql for step in steps if step.operator == number)
         rows.append(

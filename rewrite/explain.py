@@ -19,6 +19,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
+    unique,
 )
 
 
@@ -111,11 +112,21 @@ def _public(name: str) -> str:
     return name.split(".", 1)[-1]
 
 
-def tree(plan: Plan, number: int = 0) -> tuple[list[str], int]:
-    """Return the plan as indented lines, each with the operator's number, and the next number."""
-    lines = [f"{number} {kind_of(plan)}: {describe(plan)}"]
-    following = number + 1
-    for child in children(plan):
-        inner, following = tree(child, following)
-        lines += [f"  {line}" for line in inner]
-    return lines, following
+def tree(plan: Plan) -> list[str]:
+    """Return the plan as indented lines, each with the operator's number.
+
+    What stands below an operator with several parents is shown once.
+    """
+    numbers = {id(node): number for number, node in enumerate(unique(plan))}
+    shown: set[int] = set()
+
+    def lines(node: Plan) -> list[str]:
+        inputs = children(node)
+        again = bool(inputs) and id(node) in shown
+        shown.add(id(node))
+        first = f"{numbers[id(node)]} {kind_of(node)}: {describe(node)}"
+        if again:
+            return [f"{first} (the same)"]
+        return [first, *[f"  {line}" for child in inputs for line in lines(child)]]
+
+    return lines(plan)

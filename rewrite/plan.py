@@ -448,6 +448,29 @@ def walk(plan: Plan) -> Iterator[Plan]:
         yield from walk(child)
 
 
+def unique(plan: Plan) -> Iterator[Plan]:
+    """Yield the node and all below it, each once though it may have several parents."""
+    seen: set[int] = set()
+    for node in walk(plan):
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+
+
+def bottom_up(plan: Plan) -> Iterator[Plan]:
+    """Yield the node and all below it, each once and after all of its inputs."""
+    seen: set[int] = set()
+
+    def visit(node: Plan) -> Iterator[Plan]:
+        if id(node) not in seen:
+            seen.add(id(node))
+            for child in children(node):
+                yield from visit(child)
+            yield node
+
+    return visit(plan)
+
+
 def is_stream(plan: Plan) -> bool:
     """Return whether the node yields a stream."""
     match plan:
@@ -510,6 +533,55 @@ def needs_now(plan: Plan) -> bool:
             return any(needs_now(child) for child in plan.inputs)
         case _:
             return is_instantaneous(plan)
+
+
+def is_positive(node: Plan) -> bool:
+    """Return whether each lifetime of a node is one tuple, of weight 1."""
+    match node:
+        case TimeWindow() | RowWindow():
+            inner = node.input
+            while isinstance(inner, Filter):
+                inner = inner.input  # type: ignore[assignment]  # a filter on a stream
+            return isinstance(inner, StreamScan) and not inner.source.is_query
+        case RelationScan():
+            return not node.source.is_query
+        case Aggregate() | Distinct():
+            return True
+        case Filter() | During() | Project():
+            return not is_stream(node) and is_positive(node.input)
+        case UnionAll():
+            return all(is_positive(inner) for inner in node.inputs)
+        case _:
+            return False
+
+
+def has_no_twins(plan: Plan) -> bool:
+    """Return whether the elements of a node need no netting before they are kept.
+
+    By the node's own rule no tuple comes and goes at one instant; or each tuple has a lifetime that
+    is not empty, so that the log is not longer than twice the tuples.
+    """
+    match plan:
+        case Aggregate() | Distinct() | Recompute():
+            return True
+        case Filter(input=inner):
+            return not is_stream(plan) and has_no_twins(inner)
+        case Project(input=inner):
+            below = inner
+            while isinstance(below, Filter):
+                below = below.input
+            if isinstance(below, Aggregate):
+                shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
+                return {c.name for c in below.columns} <= shown
+            return not isinstance(below, (Distinct, Recompute)) and has_no_twins(inner)
+        case Join(inputs=inputs) | UnionAll(inputs=inputs):
+            return all(is_positive(i) and not _has_groups(i) for i in inputs)
+        case _:
+            return is_positive(plan)
+
+
+def _has_groups(plan: Plan) -> bool:
+    return any(isinstance(node, (Aggregate, Distinct)) for node in walk(plan))
 
 
 def _unique(columns: tuple[Column, ...]) -> None:

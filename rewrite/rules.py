@@ -1,12 +1,13 @@
 """Plan to plan. `RULES` is the whole pipeline, in order; each rule is one law.
 
-`prune` first, so that `materialize` does not keep columns that nobody reads.
+`prune` first, so that `materialize` does not keep columns that nobody reads; `share` last, so that
+it sees what will run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 
 from sqlglot import exp
 
@@ -23,6 +24,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    Source,
     StreamScan,
     TimeWindow,
     ToStream,
@@ -109,7 +111,7 @@ def materialize(plan: Plan) -> Plan:
 
     A join reads its inputs as they stand, an aggregate that is worked out again reads the tuples of
     a group, an Rstream repeats a relation, a window reads older elements of a stream. Windows on
-    stored streams, relations, and filters and projections of them keep that already.
+    stored streams, relations, groups, and filters and projections of them keep that already.
     """
     inputs = tuple(materialize(child) for child in children(plan))
     match plan:
@@ -128,7 +130,7 @@ def materialize(plan: Plan) -> Plan:
 
 def _kept(plan: Plan) -> Plan:
     match plan:
-        case TimeWindow() | RowWindow() | RelationScan() | Trace():
+        case TimeWindow() | RowWindow() | RelationScan() | Trace() | Aggregate() | Distinct():
             return plan
         case Filter() | During() | Project() | UnionAll():
             return with_children(plan, tuple(_kept(child) for child in children(plan)))
@@ -146,7 +148,38 @@ def _kept_stream(plan: Plan) -> Plan:
             return plan
 
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (prune, materialize)
+def share(plan: Plan) -> Plan:
+    """Make equal nodes one: op(R) beside op(R) is worked out, and kept, once."""
+    known: dict[object, Plan] = {}
+
+    def shared(node: Plan) -> Plan:
+        node = with_children(node, tuple(shared(child) for child in children(node)))
+        return known.setdefault(_key(node), node)
+
+    return shared(plan)
+
+
+def _key(value: object) -> object:
+    """Return what a node is, in full: its inputs by identity, expressions by their text."""
+    if isinstance(value, exp.Expr):
+        return value.sql("duckdb")
+    if isinstance(value, tuple):
+        return tuple(_key(part) for part in value)
+    if isinstance(value, (Source, Column)) or not is_dataclass(value):
+        return value
+    inputs = {id(child) for child in children(value)} if isinstance(value, Plan) else set()
+    parts = []
+    for known in fields(value):
+        part = getattr(value, known.name)
+        if id(part) in inputs:
+            part = id(part)
+        elif isinstance(part, tuple) and part and all(id(p) in inputs for p in part):
+            part = tuple(id(p) for p in part)
+        parts.append(_key(part))
+    return (type(value), *parts)
+
+
+RULES: tuple[Callable[[Plan], Plan], ...] = (prune, materialize, share)
 
 
 def optimize(plan: Plan) -> Plan:
@@ -156,4 +189,4 @@ def optimize(plan: Plan) -> Plan:
     return plan
 
 
-__all__ = ["RULES", "Column", "materialize", "optimize", "prune"]
+__all__ = ["RULES", "Column", "materialize", "optimize", "prune", "share"]

@@ -1,9 +1,11 @@
 """Answers: the log of a query's elements, its answer at the frontier, and how both are kept small.
 
-Every query has the log `changes_<name>` of its elements. A query that yields a relation also has
+Every query has the log `changes_<name>` of its elements. The view under the query's own name shows
+the answer as people expect it. Of an aggregate that is read from its synopsis (`held`: a SELECT of
+tuples and `_weight`, see `Compiled.answer`). Any other query that yields a relation has
 `answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier is that and
 the elements since. It is written anew when the elements since outweigh it, so its upkeep costs a
-constant factor. The view under the query's own name shows the answer as people expect it.
+constant factor; not in the tick that brought most of them, which may be the last for a long time.
 """
 
 from __future__ import annotations
@@ -16,18 +18,18 @@ TAIL = 50_000
 """How many elements may follow the kept answer at least."""
 
 
-def create(database: Database, clock: Clock, query: Query) -> None:
+def create(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Make the tables and the view of a query's answer."""
     changes = f"cql_state.{quoted(query.changes)}"
     database.execute(f"CREATE TABLE {changes} ({typed(query.columns)}, _ts BIGINT, _weight BIGINT)")
     database.execute(
         f"COMMENT ON TABLE {changes} IS 'The elements of a query: its answer''s changes.'"
     )
-    if query.kind == "relation":
+    if query.kind == "relation" and held is None:
         answer = f"cql_state.{quoted(query.answer)}"
         database.execute(f"CREATE TABLE {answer} ({typed(query.columns)}, _weight BIGINT)")
         database.execute(f"COMMENT ON TABLE {answer} IS 'A query''s answer at an earlier instant.'")
-    view(database, clock, query)
+    view(database, clock, query, held)
 
 
 def drop(database: Database, query: Query) -> None:
@@ -44,12 +46,13 @@ def shown(clock: Clock, column: str = "_ts") -> str:
     return f"make_timestamp({column} * {clock.granularity})"
 
 
-def view(database: Database, clock: Clock, query: Query) -> None:
+def view(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Make the view under the query's own name."""
-    database.execute(f"CREATE OR REPLACE VIEW {quoted(query.name)} AS {answer_sql(clock, query)}")
+    text = answer_sql(clock, query, held)
+    database.execute(f"CREATE OR REPLACE VIEW {quoted(query.name)} AS {text}")
 
 
-def answer_sql(clock: Clock, query: Query, until: int | None = None) -> str:
+def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:
     """Return the SELECT of the answer at an instant, or at the frontier."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
     changes = f"cql_state.{quoted(query.changes)}"
@@ -62,7 +65,9 @@ def answer_sql(clock: Clock, query: Query, until: int | None = None) -> str:
             f"{order}"
         )
     order = f" {query.order_by}" if query.order_by else ""
-    if query.answer_instant is None or (until is not None and until < query.answer_instant):
+    if held is not None and (until is None or until == query.frontier):
+        source = held
+    elif query.answer_instant is None or (until is not None and until < query.answer_instant):
         source = f"SELECT {listed}, _weight FROM {changes} WHERE true{bound}"
     else:
         source = (
@@ -85,9 +90,17 @@ def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None
     )
 
 
-def settle(database: Database, clock: Clock, query: Query, tail: int) -> bool:
-    """Write the kept answer anew if `tail`, the elements since, outweighs it; return whether."""
-    if query.kind != "relation" or query.frontier is None or tail <= TAIL:
+def settle(database: Database, clock: Clock, query: Query, tail: int, latest: int) -> bool:
+    """Write the kept answer anew if the elements since outweigh it; return whether.
+
+    Args:
+        database: The database, inside a transaction.
+        clock: The clock.
+        query: A query whose answer no synopsis holds.
+        tail: How many elements there are since.
+        latest: How many of them are from this tick.
+    """
+    if query.kind != "relation" or query.frontier is None or tail - latest <= max(TAIL, latest):
         return False
     kept = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.answer)}")
     if tail <= 2 * kept:
@@ -110,15 +123,17 @@ def _keep_answer(database: Database, clock: Clock, query: Query) -> None:
     database.execute(f"DELETE FROM {answer}")
     database.execute(f"INSERT INTO {answer} SELECT * FROM temp._cql_net_answer")
     query.answer_instant = query.frontier
-    view(database, clock, query)
+    view(database, clock, query, None)
 
 
-def forget_history(database: Database, clock: Clock, query: Query, until: int) -> None:
+def forget_history(
+    database: Database, clock: Clock, query: Query, held: str | None, until: int
+) -> None:
     """Drop what history holds up to an instant; the answer at that instant stays as its start."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
     changes = f"cql_state.{quoted(query.changes)}"
     if query.kind == "relation":
-        if query.answer_instant is None or query.answer_instant < until:
+        if held is None and (query.answer_instant is None or query.answer_instant < until):
             _keep_answer(database, clock, query)
         database.execute(
             f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
-from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.time import Clock
 from cqlduck.state.connection import Database, quoted
 
@@ -190,7 +190,8 @@ def create_input(database: Database, thing: Input) -> None:
         )
     else:
         database.execute(
-            f"CREATE TABLE {store} ({typed(thing.columns)}, _ts BIGINT, _weight BIGINT)"
+            f"CREATE TABLE {store} ({typed(thing.columns)}, "
+            "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
         )
         queue = f"cql_state.{quoted(thing.pending)}"
         database.execute(
@@ -198,7 +199,7 @@ def create_input(database: Database, thing: Input) -> None:
             "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
         )
         database.execute(
-            f"COMMENT ON TABLE {store} IS 'The store of a relation: the log of its elements.'"
+            f"COMMENT ON TABLE {store} IS 'The store of a relation: tuples from when until when.'"
         )
         database.execute(
             f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
@@ -213,7 +214,7 @@ def create_input_view(database: Database, thing: Input) -> None:
     store = f"cql_state.{quoted(thing.table)}"
     body = f"SELECT {listed} FROM {store}"
     if thing.kind == "relation":
-        body = weighted_rows(thing.columns, f"SELECT {listed}, _weight FROM {store}")
+        body += f" WHERE _cql_leave = {FOREVER}"
     database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {body}")
 
 

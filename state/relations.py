@@ -1,9 +1,13 @@
-"""Closing instants of a relation: from the queue of what was sent to the log of what holds.
+"""Closing instants of a relation: from the queue of what was sent to the store of what holds.
+
+The store has a row for each copy of a tuple: from `_cql_enter` until before `_cql_leave`, which is
+FOREVER while it is there. So a stream that is joined meets one row of each tuple and not all its
+comings and goings. The copy that came first goes first.
 
 Insertions and deletions of one tuple at one instant are judged by their sum. A deletion of what is
 not there is recorded in `cql_state.late` and has no effect: with S the running sum of a tuple's
 changes, starting from how often it is there, the multiplicity that holds is S − min(0, min S), and
-the log gets its differences.
+its differences are what comes and goes.
 
 Under a primary key an upsert replaces the tuple of its key; of several in one instant the last by
 arrival counts. A second tuple under a key is recorded and has no effect.
@@ -12,6 +16,7 @@ arrival counts. A second tuple under a key is recorded and has no effect.
 from __future__ import annotations
 
 from cqlduck.errors import DataError
+from cqlduck.rewrite.plan import FOREVER
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 
@@ -24,28 +29,76 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     """
     queue = f"cql_state.{quoted(thing.pending)}"
     found = database.rows(
-        f"SELECT count(*), coalesce(bool_or(_op <> '+'), false) FROM {queue} WHERE _ts <= ?",
+        "SELECT count(*), coalesce(bool_or(_op <> '+'), false), "
+        f"coalesce(bool_and(_op = 'u'), false) FROM {queue} WHERE _ts <= ?",
         [until],
     )[0]
     if not found[0]:
         return 0
-    if thing.primary_key:
-        _upserts(database, thing, until, strict)
+    if thing.primary_key and found[2]:
+        _latest(database, thing, until)
+    elif thing.primary_key:
+        _by_key(database, thing, until, strict)
     elif found[1]:
         _deletions(database, thing, until, strict)
     else:
         listed = ", ".join(quoted(c.name) for c in thing.columns)
         database.execute(
-            f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, "
-            f"CAST(count(*) AS BIGINT) AS _weight FROM {queue} WHERE _ts <= $until "
-            f"GROUP BY {listed}, _ts",
-            {"until": until},
+            f"INSERT INTO cql_state.{quoted(thing.table)} "
+            f"SELECT {listed}, _ts, {FOREVER}, _cql_seq FROM {queue} "
+            "WHERE _ts <= ? ORDER BY _ts, _cql_seq",
+            [until],
         )
-    database.execute(
-        f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM temp._cql_resolved ORDER BY _ts"
-    )
+        database.execute(f"DELETE FROM {queue} WHERE _ts <= ?", [until])
+        return int(found[0])
+    _keep(database, thing)
     database.execute(f"DELETE FROM {queue} WHERE _ts <= ?", [until])
     return int(found[0])
+
+
+def _keep(database: Database, thing: Input) -> None:
+    """Bring the store up to date with the changes in `resolved`: ends of rows, and new rows."""
+    store = f"cql_state.{quoted(thing.table)}"
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+
+    def same(left: str, right: str) -> str:
+        names = [quoted(c.name) for c in thing.columns]
+        return " AND ".join(f"{left}.{n} IS NOT DISTINCT FROM {right}.{n}" for n in names)
+
+    database.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE _cql_lives AS
+        WITH come AS (
+            SELECT {listed}, _cql_enter, _cql_seq FROM {store} AS s
+            WHERE _cql_leave = {FOREVER} AND EXISTS (
+                SELECT 1 FROM temp._cql_resolved AS r WHERE r._weight < 0 AND {same("r", "s")})
+            UNION ALL
+            SELECT {listed}, _ts, NULL FROM (
+                SELECT *, unnest(range(_weight)) FROM temp._cql_resolved WHERE _weight > 0)
+        ), gone AS (
+            SELECT {listed}, _ts FROM (
+                SELECT *, unnest(range(-_weight)) FROM temp._cql_resolved WHERE _weight < 0)
+        ), first_to_come AS (
+            SELECT *, row_number() OVER (
+                PARTITION BY {listed} ORDER BY _cql_enter, _cql_seq NULLS LAST) AS _cql_place
+            FROM come
+        ), first_to_go AS (
+            SELECT *, row_number() OVER (PARTITION BY {listed} ORDER BY _ts) AS _cql_place FROM gone
+        )
+        SELECT c.* EXCLUDE (_cql_place), g._ts AS _cql_end FROM first_to_come AS c
+        LEFT JOIN first_to_go AS g ON c._cql_place = g._cql_place AND {same("c", "g")}
+        """
+    )
+    database.execute(
+        f"UPDATE {store} AS s SET _cql_leave = l._cql_end FROM temp._cql_lives AS l "
+        "WHERE s._cql_seq = l._cql_seq AND l._cql_end IS NOT NULL"
+    )
+    added = database.execute(
+        f"INSERT INTO {store} SELECT {listed}, _cql_enter, coalesce(_cql_end, {FOREVER}), "
+        f"row_number() OVER (ORDER BY _cql_enter) - 1 + {thing.next_seq} FROM temp._cql_lives "
+        "WHERE _cql_seq IS NULL ORDER BY _cql_enter"
+    ).fetchall()
+    thing.next_seq += int(added[0][0])
 
 
 def _deletions(database: Database, thing: Input, until: int, strict: bool) -> None:
@@ -62,9 +115,9 @@ def _deletions(database: Database, thing: Input, until: int, strict: bool) -> No
                 CAST(sum(CASE WHEN _op = '-' THEN -1 ELSE 1 END) AS BIGINT) AS _cql_d
             FROM {queue} WHERE _ts <= $until GROUP BY {listed}, _ts
         ), before AS (
-            SELECT {listed}, NULL::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _cql_d
+            SELECT {listed}, NULL::BIGINT AS _ts, count(*) AS _cql_d
             FROM {store} AS s
-            WHERE EXISTS (
+            WHERE _cql_leave = {FOREVER} AND EXISTS (
                 SELECT 1 FROM {queue} AS q WHERE q._ts <= $until AND q._op = '-' AND {same}
             )
             GROUP BY {listed}
@@ -112,7 +165,46 @@ def _record(database: Database, thing: Input, bad: str, reason: str, strict: boo
     )
 
 
-def _upserts(database: Database, thing: Input, until: int, strict: bool) -> None:
+def _latest(database: Database, thing: Input, until: int) -> None:
+    """Resolve upserts alone: of each key and instant the last counts, if it changes anything."""
+    names = [quoted(c.name) for c in thing.columns]
+    listed = ", ".join(names)
+    keys = ", ".join(map(quoted, thing.primary_key))
+    queue, store = (f"cql_state.{quoted(t)}" for t in (thing.pending, thing.table))
+    same = " AND ".join(
+        f"q.{quoted(key)} IS NOT DISTINCT FROM s.{quoted(key)}" for key in thing.primary_key
+    )
+    over = f"OVER (PARTITION BY {keys} ORDER BY _ts NULLS FIRST)"
+    old = ", ".join(f"lag({n}) {over} AS {quoted('_cql_old_' + c.name)}"
+                    for n, c in zip(names, thing.columns, strict=True))  # fmt: skip
+    was = ", ".join(quoted(f"_cql_old_{c.name}") for c in thing.columns)
+    differs = " OR ".join(
+        f"{n} IS DISTINCT FROM {quoted('_cql_old_' + c.name)}"
+        for n, c in zip(names, thing.columns, strict=True)
+    )
+    database.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE _cql_resolved AS
+        WITH latest AS (
+            SELECT {listed}, _ts FROM {queue} WHERE _ts <= $until
+            QUALIFY row_number() OVER (PARTITION BY {keys}, _ts ORDER BY _cql_seq DESC) = 1
+        ), held AS (
+            SELECT {listed}, NULL AS _ts FROM {store} AS s
+            WHERE _cql_leave = {FOREVER} AND EXISTS (SELECT 1 FROM latest AS q WHERE {same})
+        ), stepped AS (
+            SELECT *, {old}, row_number() {over} > 1 AS _cql_was
+            FROM (SELECT * FROM held UNION ALL SELECT * FROM latest) AS history
+        ), changed AS (
+            SELECT * FROM stepped WHERE _ts IS NOT NULL AND (NOT _cql_was OR {differs})
+        )
+        SELECT {listed}, _ts, 1::BIGINT AS _weight FROM changed
+        UNION ALL SELECT {was}, _ts, -1 FROM changed WHERE _cql_was
+        """,
+        {"until": until},
+    )
+
+
+def _by_key(database: Database, thing: Input, until: int, strict: bool) -> None:
     """Resolve insertions, deletions and upserts by key, one key after the other."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     queue, store = (f"cql_state.{quoted(t)}" for t in (thing.pending, thing.table))
@@ -125,9 +217,8 @@ def _upserts(database: Database, thing: Input, until: int, strict: bool) -> None
     present = {
         tuple(row[i] for i in keys): row
         for row in database.rows(
-            f"SELECT {listed} FROM {store} AS s WHERE EXISTS "
-            f"(SELECT 1 FROM {queue} AS q WHERE q._ts <= ? AND {same}) "
-            f"GROUP BY {listed} HAVING sum(_weight) > 0",
+            f"SELECT {listed} FROM {store} AS s WHERE _cql_leave = {FOREVER} AND EXISTS "
+            f"(SELECT 1 FROM {queue} AS q WHERE q._ts <= ? AND {same})",
             [until],
         )
     }
@@ -163,8 +254,8 @@ def _upserts(database: Database, thing: Input, until: int, strict: bool) -> None
             [thing.name, instant, reason, n, element],
         )
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, _weight "
-        f"FROM {store} WHERE false"
+        f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _cql_enter AS _ts, "
+        f"_cql_enter AS _weight FROM {store} WHERE false"
     )
     marks = ", ".join("?" for _ in range(width + 2))
     for start in range(0, len(written), 500):
@@ -208,7 +299,8 @@ def net_content(thing: Input) -> str:
     """Return the bag of a relation with all that is pending, as a SELECT with `_weight`."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     return (
-        f"SELECT {listed}, _weight FROM cql_state.{quoted(thing.table)} UNION ALL "
+        f"SELECT {listed}, 1 AS _weight FROM cql_state.{quoted(thing.table)} "
+        f"WHERE _cql_leave = {FOREVER} UNION ALL "
         f"SELECT {listed}, CASE WHEN _op = '-' THEN -1 ELSE 1 END AS _weight "
         f"FROM cql_state.{quoted(thing.pending)}"
     )

@@ -2,8 +2,9 @@
 
 A stream's store is cut at the earliest position of its stubs: for each query that reads it, the
 frontier less the span of its windows. Nothing after the earliest heartbeat of all inputs is cut,
-because a query registered next begins there. Logs of relations and traces are replaced by their net
-content when they have grown to twice what they were after the last time.
+because a query registered next begins there. Of a relation, tuples that all queries have seen leave
+are forgotten. Logs of traces are replaced by their net content. Both are done when they have grown
+to twice what they were after the last time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ def forget(
     thing: Input,
     readers: Iterable[tuple[Query, Compiled]],
     earliest: int,
+    *,
+    full: bool = True,
 ) -> bool:
     """Cut a stream's store; return whether anything was cut.
 
@@ -31,6 +34,8 @@ def forget(
         thing: The stream.
         readers: The queries that read it.
         earliest: The least heartbeat of all inputs.
+        full: Whether enough has come since the last time to make it worth while; else it is cut
+            only if nothing of it is needed any more.
     """
     until = earliest
     for query, compiled in readers:
@@ -42,9 +47,17 @@ def forget(
         return False
     if thing.forgotten is not None and until <= thing.forgotten:
         return False
+    if not full and thing.last_instant is not None and until < thing.last_instant:
+        return False
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _ts <= {until}")
     thing.forgotten = until
     return True
+
+
+def forget_ended(database: Database, thing: Input, until: int) -> None:
+    """Forget the tuples of a relation that left at or before an instant."""
+    database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _cql_leave <= {until}")
+    thing.forgotten = until
 
 
 def compact(database: Database, table: str, columns: list[str], until: int) -> None:

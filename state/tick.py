@@ -48,7 +48,10 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
         "since": NEVER if query.since is None else query.since,
     }
     elements = 0
-    for step in compiled.steps:
+    for planned in compiled.steps:
+        step = planned
+        if step.single is not None and until == before + 1:
+            step = step.single
         with database.part(query.name, step):
             result = database.execute(step.sql, {name: values[name] for name in step.parameters})
             is_answer = step.operator == 0 and step.sql.startswith("INSERT")

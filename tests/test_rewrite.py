@@ -119,7 +119,7 @@ def bound(body: str, **settings: Any) -> Plan:
 
 
 def lines(plan: Plan) -> list[str]:
-    return [line.strip().split(" ", 1)[1] for line in explain.tree(plan)[0]]
+    return [line.strip().split(" ", 1)[1] for line in explain.tree(plan)]
 
 
 def kinds(plan: Plan) -> list[str]:

@@ -1,10 +1,11 @@
 """Grouping and aggregation, and DISTINCT, which is grouping by all columns without aggregates.
 
-The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`) and the sums
-that its aggregates are made of. In a tick the elements are summed by group and instant, put behind
-the group's row, and summed up in the order of time; so each (group, instant) that changed has its
-state after, and that minus the instant's own sum is its state before. Where the two give
-different results, the old one goes and the new one comes:
+The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`), the sums that
+its aggregates are made of, and the results that are not made of sums. In a tick the elements are
+summed by group and instant, put behind the group's row, and summed up in the order of time; so each
+(group, instant) that changed has its state after, and that minus the instant's own sum is its state
+before. A result that is not made of sums is carried along: the one before is that of the instant
+before in the group. Where the two results differ, the old one goes and the new one comes:
 
     − (key, f(state before))   + (key, f(state after))
 
@@ -14,22 +15,37 @@ different results, the old one goes and the new one comes:
   2⁻³¹ of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others, infinities and NaN
   among them, are outliers: they stay as they are in the synopsis `outliers`, and the ones that a
   group still has at an instant are added up anew. So what passed through leaves nothing behind.
-* min and max of a relation that only grows are running extremes.
+* min and max of a relation that only grows are running extremes; over a RANGE window they are the
+  extremes of the last w instants, each instant's own having been found first.
 * Everything else is worked out again from the group's tuples, for the groups and instants that
   changed: as a frame of the log where it is one (`frames`), else over the input's lifetimes.
+
+In a tick of one instant nothing has to be put in order: the state before is the group's row, and
+the state after is that and the change. So there is a second statement for such ticks, without a
+window function, which small groups cannot pay for.
+
+What stands is read from `groups` (`kept`): so an answer needs no copy, and an operator above no
+trace. A group's tuple lives until the group's next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import FLOATS, sums_exactly
 from cqlduck.rewrite.delta import frames
-from cqlduck.rewrite.plan import Aggregate, AggregateCall, Column, Plan, only_inserts
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Plan,
+    is_positive,
+    only_inserts,
+)
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -38,6 +54,7 @@ from cqlduck.rewrite.weighted import (
     WEIGHT,
     after,
     count,
+    forever,
     named,
     number,
     parameter,
@@ -53,35 +70,66 @@ from cqlduck.rewrite.weighted import (
 if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
-N, PREVIOUS, LAST, IS, WAS, CHANGED = (
-    "_cql_n", "_cql_previous", "_cql_last", "_cql_is", "_cql_was", "_cql_changed",
+N, LAST, IS, WAS, CHANGED, OLD = (
+    "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_changed", "_cql_old",
 )  # fmt: skip
+SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
+"""Types of which 2^31 values add up to a BIGINT."""
+
 SCALE = 2.0**60
 LEAST, MOST = 2.0**-30, 2.0**37
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One column of the synopsis: how a tick sums it, and how it is summed up over time."""
+    """What a rule knows of each group and instant.
+
+    Args:
+        name: Its column.
+        type: Its type.
+        delta: What the elements of a group and instant make of it.
+        extreme: MIN or MAX, if it is summed up by that and not by adding.
+        width: Over how many instants before its own an extreme looks back; None is all.
+    """
 
     name: str
     type: str
     delta: exp.Expr
     extreme: Callable[..., exp.Expr] | None = None
+    width: int | None = None
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How one aggregate is made of parts of the state, or worked out again."""
+    """How one aggregate is made of parts of the state, or worked out again.
+
+    Args:
+        call: The aggregate.
+        parts: What it is made of.
+        outliers: Whether values that are no fixed-point numbers are added to it.
+        again: Whether it is worked out again.
+    """
 
     call: AggregateCall
     parts: tuple[_Part, ...]
     outliers: bool = False
     again: bool = False
 
+    @property
+    def carried(self) -> bool:
+        """Whether the state before does not give the result before, so that it is carried along."""
+        return self.outliers or self.again or any(p.width is not None for p in self.parts)
 
-def rule_of(call: AggregateCall, place: int, grows: bool) -> Rule:
-    """Return the rule of an aggregate over an input that only grows, or not."""
+
+def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = None) -> Rule:
+    """Return the rule of an aggregate.
+
+    Args:
+        call: The aggregate.
+        place: Its number.
+        grows: Whether the input only grows.
+        width: The range of the window if the input's tuples are those of the last instants.
+    """
     kind = call.argument_type or ""
     if call.function == "count" and call.argument is None:
         return Rule(call, ())
@@ -96,14 +144,21 @@ def rule_of(call: AggregateCall, place: int, grows: bool) -> Rule:
     if call.function == "count":
         return Rule(call, (known,))
     if call.function in ("min", "max"):
-        if not grows:
-            return Rule(call, (), again=True)
         extreme = exp.Min if call.function == "min" else exp.Max
-        return Rule(
-            call, (_Part(f"_cql_extreme{place}", kind, extreme(this=argument), extreme=extreme),)
+        name = f"_cql_extreme{place}"
+        if grows:
+            return Rule(call, (_Part(name, kind, extreme(this=argument), extreme),))
+        if width is None:
+            return Rule(call, (), again=True)
+        entering = exp.Filter(
+            this=extreme(this=argument),
+            expression=exp.Where(this=after(column(WEIGHT), number(0))),
         )
+        return Rule(call, (_Part(name, kind, entering, extreme, width),))
     if sums_exactly(kind):
-        wide = f"DECIMAL(38, {kind.split(',')[1].strip(' )')})" if "DECIMAL" in kind else "HUGEINT"
+        wide = "BIGINT" if kind in SMALL else "HUGEINT"
+        if "DECIMAL" in kind:
+            wide = f"DECIMAL(38, {kind.split(',')[1].strip(' )')})"
         value = exp.cast(argument, wide, dialect="duckdb")
         weighted = exp.Mul(this=value, expression=column(WEIGHT))
         total = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
@@ -123,18 +178,24 @@ def rule_of(call: AggregateCall, place: int, grows: bool) -> Rule:
     return Rule(call, (), again=True)
 
 
+def rules_of(node: Aggregate) -> list[Rule]:
+    """Return the rule of each aggregate of a node."""
+    grows = only_inserts(node.input)
+    width = frames.range_width(node.input)
+    return [rule_of(call, place, grows, width) for place, call in enumerate(node.calls)]
+
+
 def needs_lifetimes(node: Aggregate) -> bool:
     """Return whether an aggregate asks its input for more than elements."""
-    grows = only_inserts(node.input)
-    return any(rule_of(call, i, grows).again for i, call in enumerate(node.calls))
+    return any(rule.again for rule in rules_of(node))
 
 
 def elements(rules: Rules, node: Plan) -> exp.Query:
     """Return the old and the new tuple of each group and instant that changed."""
     delta = temp_table(rules.deltas[id(node)])
     keys, results = _split(node)
-    old = [named(column(f"_cql_old_{name}"), name) for name in results]
-    new = [named(column(f"_cql_new_{name}"), name) for name in results]
+    old = [named(column(f"{OLD}_{name}"), name) for name in results]
+    new = [column(name) for name in results]
     gone = (
         exp.select(
             *map(column, keys), *old, column(TS), named(exp.cast(number(-1), "BIGINT"), WEIGHT)
@@ -158,18 +219,84 @@ def _split(node: Plan) -> tuple[list[str], list[str]]:
     return [c.name for c in node.columns], []
 
 
+def lives(rules: Rules, node: Plan) -> exp.Query:
+    """Return the lifetimes of the tuples that come or go: each lasts until the group's next."""
+    keys, results = _split(node)
+    over: dict[str, Any] = {
+        "partition_by": [column(key) for key in keys],
+        "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+    }
+    ends = exp.Window(this=exp.Lead(this=column(TS)), **over)
+    begins = exp.Window(this=exp.Lag(this=column(TS)), **over)
+    changed = (
+        exp.select("*", named(ends, "_cql_end"), named(begins, "_cql_begin"))
+        .from_(temp_table(rules.deltas[id(node)]), copy=False)
+        .where(column(CHANGED), copy=False)
+    )
+    one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    come = exp.select(
+        *map(column, keys),
+        *map(column, results),
+        named(column(TS), ENTER),
+        named(exp.Coalesce(this=column("_cql_end"), expressions=[forever()]), LEAVE),
+        one,
+    )
+    gone = exp.select(
+        *map(column, keys),
+        *[named(column(f"{OLD}_{name}"), name) for name in results],
+        named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+        named(column(TS), LEAVE),
+        one.copy(),
+    )
+    source = exp.to_table("changed")
+    first = exp.Is(this=column("_cql_begin"), expression=exp.null())
+    both = union_all(
+        [
+            come.from_(source, copy=False).where(column(IS), copy=False),
+            gone.from_(source.copy(), copy=False).where(first, column(WAS), copy=False),
+        ]
+    )
+    named_once = exp.select("*").from_(both.subquery("both", copy=False), copy=False)
+    named_once = named_once.with_("changed", as_=changed, copy=False)
+    return exp.select("*").from_(named_once.subquery("lives", copy=False), copy=False)
+
+
+def standing(rules: Rules, node: Plan) -> exp.Query:
+    """Return the tuples of the groups that do not change."""
+    keys, results = _split(node)
+    changed = (
+        exp.select("1")
+        .from_(temp_table(rules.deltas[id(node)]).as_("delta"), copy=False)
+        .where(column(CHANGED), copy=False)
+        .where(
+            same([qualified("delta", k) for k in keys], [qualified("groups", k) for k in keys]),
+            copy=False,
+        )
+    )
+    return (
+        exp.select(
+            *map(column, keys),
+            *map(column, results),
+            named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+            named(forever(), LEAVE),
+            column(WEIGHT),
+        )
+        .from_(kept(rules, node).subquery("groups", copy=False), copy=False)
+        .where(exp.not_(exp.Exists(this=changed)), copy=False)
+    )
+
+
 def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
-    grows = only_inserts(grouped.input)
-    made = [rule_of(call, place, grows) for place, call in enumerate(grouped.calls)]
-    parts = [part for rule in made for part in rule.parts]
+    made = rules_of(grouped)
+    whole = frames.whole_rows(grouped, made)
+    carried = made if whole else [rule for rule in made if rule.carried]
+    parts = [] if whole else [p for r in made for p in r.parts if p.width is None]
     types = {c.name: c.type for c in grouped.input.columns}
     keys = tuple(Column(key, types[key]) for key in grouped.keys)
-    table = rules.synopsis(
-        node,
-        "groups",
-        (*keys, Column(N, "BIGINT"), *(Column(p.name, p.type) for p in parts)),
-    )
+    results = tuple(Column(rule.call.name, rule.call.type) for rule in carried)
+    columns = (*keys, Column(N, "BIGINT"), *(Column(p.name, p.type) for p in parts), *results)
+    table = rules.synopsis(node, "groups", columns)
     outliers = None
     if any(rule.outliers for rule in made):
         outliers = rules.synopsis(
@@ -193,8 +320,14 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
             _outlying(rules, grouped, made),
             "the values that stay as they are",
         )
-    query = _Query(rules, grouped, made, parts, table, outliers, fresh).build()
-    rules.delta(node, query, "the groups and instants that changed")
+    purpose = "the groups and instants that changed"
+    if whole:
+        query = frames.states(rules, grouped, [(rule.call.name, rule.call.call) for rule in made])
+        rules.delta(node, _changed(query, grouped), purpose)
+    else:
+        query = _Query(rules, grouped, made, table, outliers, fresh).build()
+        single = _Query(rules, grouped, made, table, outliers, fresh, single=True).build()
+        rules.delta(node, _changed(query, grouped), purpose, single=_changed(single, grouped))
     delta = temp_table(rules.deltas[id(node)])
     touched = (
         exp.select("1")
@@ -210,9 +343,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     )
     gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched), copy=False)
     rules.update(node, "forget the old state of the groups that changed", gone)
-    stay = exp.select(*references(keys), column(N), *[column(p.name) for p in parts]).from_(
-        delta.copy(), copy=False
-    )
+    stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
     stay = stay.where(column(LAST), copy=False)
     if not grouped.everything:
         stay = stay.where(after(column(N), number(0)), copy=False)
@@ -222,6 +353,39 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
 
 
+def kept(rules: Rules, node: Plan) -> exp.Select:
+    """Return the groups and their results as the synopsis has them, each of weight 1."""
+    grouped = node
+    if not isinstance(grouped, Aggregate):
+        grouped = Aggregate(node.input, tuple(c.name for c in node.columns), ())  # type: ignore[union-attr]
+    made = rules_of(grouped)
+    whole = frames.whole_rows(grouped, made)
+    results = [
+        column(rule.call.name)
+        if whole or rule.carried
+        else named(_value(rule, lambda name: column(name)), rule.call.name)
+        for rule in made
+    ]
+    one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    return exp.select(*map(column, grouped.keys), *results, one).from_(
+        state_table(f"{rules.query}_{rules.number(node)}_groups"), copy=False
+    )
+
+
+def _changed(query: exp.Select, node: Aggregate) -> exp.Select:
+    """Say of each group and instant whether its tuple is another one than before."""
+    differs = [
+        exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
+        *[
+            exp.NullSafeNEQ(this=column(call.name), expression=column(f"{OLD}_{call.name}"))
+            for call in node.calls
+        ],
+    ]
+    return exp.select("*", named(exp.paren(exp.or_(*differs)), CHANGED)).from_(
+        query.subquery("results", copy=False), copy=False
+    )
+
+
 @dataclass
 class _Query:
     """The one statement that gives all changes of an aggregate in a tick."""
@@ -229,14 +393,33 @@ class _Query:
     rules: Rules
     node: Aggregate
     made: list[Rule]
-    parts: list[_Part]
     table: str
     outliers: str | None
     fresh: str | None
+    single: bool = False
+    """Whether the tick has one instant."""
 
     @property
     def keys(self) -> list[exp.Expr]:
         return [column(key) for key in self.node.keys]
+
+    @property
+    def parts(self) -> list[_Part]:
+        known = [part for rule in self.made for part in rule.parts]
+        return [part for part in known if part.width is None] if self.single else known
+
+    @property
+    def framed(self) -> list[_Part]:
+        """The extremes of the last instants: they need the instants before the tick too."""
+        return [part for part in self.parts if part.width is not None and not self.single]
+
+    def _is_again(self, rule: Rule) -> bool:
+        """Whether an aggregate is worked out from tuples; of one instant, so are extremes."""
+        return rule.again or (self.single and any(p.width is not None for p in rule.parts))
+
+    @property
+    def carried(self) -> list[Rule]:
+        return [rule for rule in self.made if rule.carried]
 
     def _keys_of(self, table: str) -> list[exp.Expr]:
         return [qualified(table, key) for key in self.node.keys]
@@ -245,12 +428,17 @@ class _Query:
         """Return the query: with state before, state after and results of both."""
         query = self._results()
         query = query.with_("changes", as_=self._changes(), copy=False)
-        query = query.with_("before", as_=self._before(), copy=False)
-        query = query.with_("running", as_=self._running(), copy=False)
+        if self.single:
+            query = query.with_("running", as_=self._stepped(), copy=False)
+        else:
+            query = query.with_("before", as_=self._before(), copy=False)
+            query = query.with_("running", as_=self._running(), copy=False)
         if self.outliers is not None:
             query = query.with_("outlying", as_=self._outlying_now(), copy=False)
-        if any(rule.again for rule in self.made):
+        if any(map(self._is_again, self.made)):
             query = query.with_("again", as_=self._again(), copy=False)
+        if self.carried:
+            query = query.with_("valued", as_=self._valued(), copy=False)
         return query
 
     def _changes(self) -> exp.Query:
@@ -296,32 +484,27 @@ class _Query:
 
     def _before(self) -> exp.Select:
         """The state of the touched groups, as of $t0."""
-        touched = (
-            exp.select("1")
-            .from_("changes", copy=False)
-            .where(same(self._keys_of("changes"), self._keys_of("kept")), copy=False)
-        )
         return (
             exp.select(
                 *self.keys,
                 named(exp.cast(parameter("t0"), "BIGINT"), TS),
                 column(N),
-                *[column(p.name) for p in self.parts],
+                *[column(p.name) for p in self.parts if p.width is None],
+                *[column(rule.call.name) for rule in self.carried],
             )
             .from_(state_table(self.table).as_("kept"), copy=False)
-            .where(exp.Exists(this=touched), copy=False)
+            .where(self._is_touched("kept"), copy=False)
         )
 
-    def _over(self, function: exp.Expr, before: bool = False) -> exp.Window:
-        spec = None
-        if before:
-            spec = exp.WindowSpec(
-                kind="ROWS",
-                start="UNBOUNDED",
-                start_side="PRECEDING",
-                end=number(1),
-                end_side="PRECEDING",
-            )
+    def _is_touched(self, table: str) -> exp.Expr:
+        touched = (
+            exp.select("1")
+            .from_("changes", copy=False)
+            .where(same(self._keys_of("changes"), self._keys_of(table)), copy=False)
+        )
+        return exp.Exists(this=touched)
+
+    def _over(self, function: exp.Expr, spec: exp.WindowSpec | None = None) -> exp.Window:
         return exp.Window(
             this=function,
             partition_by=self.keys,
@@ -329,42 +512,131 @@ class _Query:
             spec=spec,
         )
 
+    def _history(self) -> exp.Query:
+        """The states before, the changes, and the instants before the tick that extremes need.
+
+        `_cql_old` tells them apart: true, false and NULL.
+        """
+        inner = [p for p in self.parts if p.width is None]
+        carried = [rule.call for rule in self.carried]
+        nothing = [
+            named(exp.cast(exp.null(), call.type, dialect="duckdb"), call.name) for call in carried
+        ]
+        before = exp.select(
+            *self.keys,
+            column(TS),
+            column(N),
+            *[column(p.name) for p in inner],
+            *[named(exp.cast(exp.null(), p.type, dialect="duckdb"), p.name) for p in self.framed],
+            *[column(call.name) for call in carried],
+            named(exp.true(), OLD),
+        ).from_("before", copy=False)
+        changes = exp.select(
+            *self.keys,
+            column(TS),
+            column(N),
+            *[column(p.name) for p in (*inner, *self.framed)],
+            *[x.copy() for x in nothing],
+            named(exp.false(), OLD),
+        ).from_("changes", copy=False)
+        if not self.framed:
+            return union_all([before, changes])
+        standing = self.rules.alive(self.node.input).subquery("l", copy=False)
+        earlier = exp.select(
+            *self.keys,
+            named(column(ENTER), TS),
+            named(exp.cast(number(0), "BIGINT"), N),
+            *[named(exp.cast(number(0), p.type, dialect="duckdb"), p.name) for p in inner],
+            *[named(_extreme_of(p, self.made), p.name) for p in self.framed],
+            *[x.copy() for x in nothing],
+            named(exp.null(), OLD),
+        ).from_(standing, copy=False)
+        earlier = earlier.where(until(column(ENTER), parameter("t0")), copy=False)
+        if self.node.keys:
+            earlier = earlier.where(self._is_touched("l"), copy=False)
+        earlier = earlier.group_by(*self.keys, column(ENTER), copy=False)
+        return union_all([before, changes, earlier])
+
     def _running(self) -> exp.Select:
-        """State after each instant, and the instant before it in the same group."""
-        names = [N, *[p.name for p in self.parts]]
-        listed = [*self.keys, column(TS), *map(column, names)]
-        rows = union_all(
-            [
-                exp.select(*[x.copy() for x in listed]).from_("before", copy=False),
-                exp.select(*[x.copy() for x in listed]).from_("changes", copy=False),
-            ]
-        )
+        """State after each instant."""
         after_each = [
             named(exp.cast(self._over(exp.Sum(this=column(N))), "BIGINT"), N),
             named(column(N), "_cql_d_n"),
         ]
         for part in self.parts:
-            if part.extreme is not None:
-                after_each += [
-                    named(self._over(part.extreme(this=column(part.name))), part.name),
-                    named(
-                        self._over(part.extreme(this=column(part.name)), before=True),
-                        f"{part.name}_d",
-                    ),
-                ]
-            else:
+            if part.extreme is None:
                 total = self._over(exp.Sum(this=column(part.name)))
                 after_each += [
                     named(exp.cast(total, part.type, dialect="duckdb"), part.name),
                     named(column(part.name), f"{part.name}_d"),
                 ]
+                continue
+            spec = None
+            if part.width is not None:
+                spec = exp.WindowSpec(
+                    kind="RANGE",
+                    start=number(part.width),
+                    start_side="PRECEDING",
+                    end="CURRENT ROW",
+                )
+            after_each.append(
+                named(self._over(part.extreme(this=column(part.name)), spec), part.name)
+            )
+            if part.width is None:
+                earlier = exp.WindowSpec(
+                    kind="ROWS",
+                    start="UNBOUNDED",
+                    start_side="PRECEDING",
+                    end=number(1),
+                    end_side="PRECEDING",
+                )
+                before = self._over(part.extreme(this=column(part.name)), earlier)
+                after_each.append(named(before, f"{part.name}_d"))
         return exp.select(
             *self.keys,
             column(TS),
             *after_each,
-            named(self._over(exp.Lag(this=column(TS))), PREVIOUS),
+            *[column(rule.call.name) for rule in self.carried],
+            column(OLD),
             named(exp.Is(this=self._over(exp.Lead(this=column(TS))), expression=exp.null()), LAST),
-        ).from_(rows.subquery("history", copy=False), copy=False)
+        ).from_(self._history().subquery("history", copy=False), copy=False)
+
+    def _stepped(self) -> exp.Select:
+        """State after the one instant of a tick: the group's row and its change."""
+        states: list[exp.Expr] = []
+        for name, kind, extreme in [
+            (N, "BIGINT", None),
+            *[(part.name, part.type, part.extreme) for part in self.parts],
+        ]:
+            old, new = qualified("kept", name), qualified("changes", name)
+            if extreme is None:
+                known = exp.Coalesce(this=old, expressions=[number(0)])
+                total: exp.Expr = exp.Add(this=known, expression=new)
+                change = named(new.copy(), "_cql_d_n" if name == N else f"{name}_d")
+            else:
+                function = "least" if extreme is exp.Min else "greatest"
+                total = exp.Anonymous(this=function, expressions=[old, new])
+                change = named(old.copy(), f"{name}_d")
+            states += [named(exp.cast(total, kind, dialect="duckdb"), name), change]
+        kept = state_table(self.table).as_("kept")
+        on = same(self._keys_of("changes"), self._keys_of("kept"))
+        return (
+            exp.select(
+                *[
+                    named(k, n)
+                    for k, n in zip(self._keys_of("changes"), self.node.keys, strict=True)
+                ],
+                named(qualified("changes", TS), TS),
+                *states,
+                *[
+                    named(qualified("kept", rule.call.name), rule.call.name)
+                    for rule in self.carried
+                ],
+                named(exp.true(), LAST),
+            )
+            .from_("changes", copy=False)
+            .join(kept, on=on, join_type="left", copy=False)
+        )
 
     # -- outliers ------------------------------------------------------------------------------
 
@@ -402,6 +674,7 @@ class _Query:
                 column("_cql_value"),
                 copy=False,
             )
+            .where(after(qualified("r", TS), parameter("t0")), copy=False)
             .having(
                 exp.NEQ(this=exp.Sum(this=qualified("o", WEIGHT)), expression=number(0)), copy=False
             )
@@ -431,11 +704,9 @@ class _Query:
 
     def _again(self) -> exp.Select:
         """For each changed group and instant, the aggregates over the tuples that it has."""
-        from cqlduck.rewrite.delta.rules import is_positive
-
         node = self.node
         inner = node.input
-        if frames.has_frame(node, is_positive(inner)):
+        if frames.has_frame(node) and not self.single:
             calls = [
                 (f"_cql_again{place}", rule.call.call)
                 for place, rule in enumerate(self.made)
@@ -458,7 +729,7 @@ class _Query:
             on=condition,
             join_type="left",
             copy=False,
-        )
+        ).where(after(qualified("r", TS), parameter("t0")), copy=False)
         keys = [column(f"_cql_key{i}") for i in range(len(node.keys))]
         tuples: exp.Select = pairs
         if not is_positive(inner):
@@ -475,7 +746,7 @@ class _Query:
                     copy=False,
                 )
             )
-            if not all(rule.call.distinct for rule in self.made if rule.again):
+            if not all(rule.call.distinct for rule in self.made if self._is_again(rule)):
                 copies = exp.Unnest(
                     expressions=[
                         exp.Anonymous(
@@ -492,7 +763,7 @@ class _Query:
         values = [
             named(_only_matched(rule.call.call), f"_cql_again{place}")
             for place, rule in enumerate(self.made)
-            if rule.again
+            if self._is_again(rule)
         ]
         return (
             exp.select(
@@ -505,6 +776,54 @@ class _Query:
         )
 
     # -- results -------------------------------------------------------------------------------
+
+    def _valued(self) -> exp.Select:
+        """The results that are carried along, after each instant and as of $t0."""
+        others = [N, "_cql_d_n", LAST] if self.single else [N, "_cql_d_n", OLD, LAST]
+        for part in self.parts:
+            if part.width is None:
+                others += [part.name, f"{part.name}_d"]
+        listed = [
+            *[named(k, n) for k, n in zip(self._keys_of("r"), self.node.keys, strict=True)],
+            named(qualified("r", TS), TS),
+            *[named(qualified("r", name), name) for name in others],
+        ]
+        for place, rule in enumerate(self.made):
+            if not rule.carried:
+                continue
+            name = rule.call.name
+            if self.single:
+                listed.append(named(self._fresh(place, rule), name))
+                listed.append(named(qualified("r", name), f"{OLD}_{name}"))
+            else:
+                value = (
+                    exp.Case()
+                    .when(qualified("r", OLD), qualified("r", name))
+                    .else_(self._fresh(place, rule))
+                )
+                listed.append(named(value, name))
+        query = exp.select(*listed).from_(exp.to_table("running").as_("r"), copy=False)
+        for name, wanted in (
+            ("outlying", self.outliers is not None),
+            ("again", any(map(self._is_again, self.made))),
+        ):
+            if wanted:
+                on = exp.and_(
+                    same(self._keys_of("r"), self._keys_of(name)),
+                    exp.EQ(this=qualified(name, TS), expression=qualified("r", TS)),
+                )
+                query = query.join(exp.to_table(name), on=on, join_type="left", copy=False)
+        if self.framed:
+            there = exp.not_(exp.Is(this=qualified("r", OLD), expression=exp.null()))
+            query = query.where(there, copy=False)
+        return query
+
+    def _fresh(self, place: int, rule: Rule) -> exp.Expr:
+        """Return the value of a result that is carried along, worked out at an instant."""
+        if self._is_again(rule):
+            return qualified("again", f"_cql_again{place}")
+        rest = qualified("outlying", f"_cql_outlying{place}") if rule.outliers else None
+        return _value(rule, lambda name: qualified("r", name), rest)
 
     def _results(self) -> exp.Select:
         everything = self.node.everything
@@ -519,81 +838,69 @@ class _Query:
             *[named(k, n) for k, n in zip(self._keys_of("r"), self.node.keys, strict=True)],
             named(qualified("r", TS), TS),
             named(qualified("r", N), N),
-            *[named(qualified("r", p.name), p.name) for p in self.parts],
+            *[named(qualified("r", p.name), p.name) for p in self.parts if p.width is None],
             named(qualified("r", LAST), LAST),
             named(now, IS),
             named(was, WAS),
         ]
-        for place, rule in enumerate(self.made):
-            listed.append(named(self._result(place, rule, True), f"_cql_new_{rule.call.name}"))
-            listed.append(named(self._result(place, rule, False), f"_cql_old_{rule.call.name}"))
-        query = exp.select(*listed).from_(exp.to_table("running").as_("r"), copy=False)
-        for name, wanted in (
-            ("outlying", self.outliers is not None),
-            ("again", any(rule.again for rule in self.made)),
-        ):
-            if not wanted:
-                continue
-            for alias, instant in ((f"{name}_new", TS), (f"{name}_old", PREVIOUS)):
-                query = query.join(
-                    exp.to_table(name).as_(alias),
-                    on=exp.and_(
-                        same(self._keys_of("r"), self._keys_of(alias)),
-                        exp.EQ(this=qualified(alias, TS), expression=qualified("r", instant)),
-                    ),
-                    join_type="left",
-                    copy=False,
-                )
-        query = query.where(after(qualified("r", TS), parameter("t0")), copy=False)
-        differs = [
-            exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
-            *[
-                exp.NullSafeNEQ(
-                    this=column(f"_cql_new_{rule.call.name}"),
-                    expression=column(f"_cql_old_{rule.call.name}"),
-                )
-                for rule in self.made
-            ],
-        ]
-        return exp.select("*", named(exp.paren(exp.or_(*differs)), CHANGED)).from_(
-            query.subquery("results", copy=False), copy=False
+        for rule in self.made:
+            name = rule.call.name
+            if rule.carried:
+                listed.append(named(qualified("r", name), name))
+                listed.append(named(qualified("r", f"{OLD}_{name}"), f"{OLD}_{name}"))
+            else:
+                listed.append(named(_value(rule, lambda part: qualified("r", part)), name))
+                listed.append(named(_value(rule, _part_before), f"{OLD}_{name}"))
+        source: exp.Expr = exp.to_table("running").as_("r")
+        if self.carried and self.single:
+            source = exp.to_table("valued").as_("r")
+        elif self.carried:
+            lags = [
+                named(self._over(exp.Lag(this=column(rule.call.name))), f"{OLD}_{rule.call.name}")
+                for rule in self.carried
+            ]
+            source = exp.select("*", *lags).from_("valued", copy=False).subquery("r", copy=False)
+        return (
+            exp.select(*listed)
+            .from_(source, copy=False)
+            .where(after(qualified("r", TS), parameter("t0")), copy=False)
         )
 
-    def _result(self, place: int, rule: Rule, new: bool) -> exp.Expr:
-        """Return the value of an aggregate, over the state after an instant or before it."""
 
-        def part(name: str) -> exp.Expr:
-            if new:
-                return qualified("r", name)
-            return exp.paren(
-                exp.Sub(
-                    this=qualified("r", name),
-                    expression=qualified("r", "_cql_d_n" if name == N else f"{name}_d"),
-                )
-            )
+def _part_before(name: str) -> exp.Expr:
+    """Return a part as it was before an instant: running extremes keep it, sums give it."""
+    if "extreme" in name:
+        return qualified("r", f"{name}_d")
+    own = "_cql_d_n" if name == N else f"{name}_d"
+    return exp.paren(exp.Sub(this=qualified("r", name), expression=qualified("r", own)))
 
-        call = rule.call
-        if rule.again:
-            return qualified("again_new" if new else "again_old", f"_cql_again{place}")
-        if not rule.parts:
-            return part(N)
-        first = rule.parts[0]
-        if first.extreme is not None:
-            return qualified("r", first.name if new else f"{first.name}_d")
-        if call.function == "count":
-            return part(first.name)
-        total = part(rule.parts[1].name)
-        if rule.outliers:
-            total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=_double(SCALE))
-            rest = qualified("outlying_new" if new else "outlying_old", f"_cql_outlying{place}")
-            total = exp.paren(
-                exp.Add(this=total, expression=exp.Coalesce(this=rest, expressions=[_double(0.0)]))
-            )
-        if call.function == "avg":
-            total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=part(first.name))
-        return exp.Case().when(
-            after(part(first.name), number(0)), exp.cast(total, call.type, dialect="duckdb")
-        )
+
+def _value(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = None) -> exp.Expr:
+    """Return an aggregate's value from its parts and, of doubles, the sum of the outliers."""
+    call = rule.call
+    if not rule.parts:
+        return part(N)
+    first = rule.parts[0]
+    if first.extreme is not None or call.function == "count":
+        return part(first.name)
+    total = part(rule.parts[1].name)
+    if rule.outliers:
+        total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=_double(SCALE))
+        beside = exp.Coalesce(this=rest or exp.null(), expressions=[_double(0.0)])
+        total = exp.paren(exp.Add(this=total, expression=beside))
+    if call.function == "avg":
+        total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=part(first.name))
+    return exp.Case().when(
+        after(part(first.name), number(0)), exp.cast(total, call.type, dialect="duckdb")
+    )
+
+
+def _extreme_of(part: _Part, made: list[Rule]) -> exp.Expr:
+    """Return the extreme of tuples that stand, of which each has weight 1."""
+    assert part.extreme is not None
+    call = next(rule.call for rule in made if part in rule.parts)
+    assert call.argument is not None
+    return part.extreme(this=column(call.argument))
 
 
 def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:

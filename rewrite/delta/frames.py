@@ -11,21 +11,33 @@ n log n instead of the number of pairs of instants and tuples:
     ROWS n            PRECEDING AND …), of which the last row of each instant counts
 
 Not where a condition stands between a ROWS window and the aggregate: what it takes away still
-counts as one of the n. Not over SLIDE or HOP, whose content is not that of the instant.
+counts as one of the n. Over HOP w EVERY s a tuple enters at a multiple of s, and stays for w if s
+divides w; so its content is a frame too, over when the tuples enter. Not over SLIDE, where the
+lifetimes differ.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Aggregate, Filter, Plan, Project, RowWindow, TimeWindow
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Filter,
+    Plan,
+    Project,
+    RowWindow,
+    TimeWindow,
+    is_positive,
+)
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
     SEQ,
     TS,
+    after,
     named,
     number,
     parameter,
@@ -37,14 +49,43 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.aggregate import Rule
     from cqlduck.rewrite.delta.rules import Rules
 
-ROW, RANK = "_cql_row", "_cql_rank"
+ROW, NEXT = "_cql_row", "_cql_next"
+N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 
 
-def has_frame(node: Aggregate, positive: bool) -> bool:
+def has_frame(node: Aggregate) -> bool:
     """Return whether each group of an aggregate is a frame of the log."""
-    return positive and (_range_window(node.input) is not None or _row_window(node) is not None)
+    return range_width(node.input) is not None or _is_row_frame(node)
+
+
+def range_width(plan: Plan) -> int | None:
+    """Return w if a relation's tuples at τ are those of the last w instants and τ, each once."""
+    window = _range_window(plan)
+    if window is None or not is_positive(plan):
+        return None
+    assert window.width is not None
+    return window.width - 1 if window.half_open or window.hop else window.width
+
+
+def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
+    """Return whether all aggregates of a partition are worked out as one frame of its rows.
+
+    Sums of doubles are not: they would differ in their last bits where nothing changed.
+    """
+    return (
+        bool(made)
+        and not node.everything
+        and any(rule.again for rule in made)
+        and not any(rule.outliers for rule in made)
+        and _is_row_frame(node)
+    )
+
+
+def _is_row_frame(node: Aggregate) -> bool:
+    return is_positive(node.input) and _row_window(node) is not None
 
 
 def frame(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
@@ -55,9 +96,9 @@ def frame(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> e
         node: The aggregate, for which `has_frame` is true.
         calls: Names and calls of the aggregates to work out.
     """
-    window = _range_window(node.input)
-    if window is not None:
-        return _range_frame(rules, node, window, calls)
+    width = range_width(node.input)
+    if width is not None:
+        return _range_frame(rules, node, width, calls)
     rows = _row_window(node)
     assert rows is not None
     return _row_frame(rules, node, rows, calls)
@@ -67,8 +108,11 @@ def _range_window(plan: Plan) -> TimeWindow | None:
     while isinstance(plan, (Filter, Project)):
         plan = plan.input
     if isinstance(plan, TimeWindow) and plan.width is not None:
+        if plan.hop:
+            assert plan.slide is not None
+            return plan if plan.width % plan.slide == 0 else None
         empty = plan.half_open and plan.width == 0
-        return None if plan.slide is not None or plan.hop or empty else plan
+        return None if plan.slide is not None or empty else plan
     return None
 
 
@@ -88,7 +132,7 @@ def _row_window(node: Aggregate) -> RowWindow | None:
 
 
 def _range_frame(
-    rules: Rules, node: Aggregate, window: TimeWindow, calls: list[tuple[str, exp.Expr]]
+    rules: Rules, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     inner = node.input
     keys = list(node.keys)
@@ -110,8 +154,7 @@ def _range_frame(
         column(TS),
         named(exp.false(), ROW),
     ).from_("running", copy=False)
-    assert window.width is not None
-    width = window.width - 1 if window.half_open else window.width
+    probes = probes.where(after(column(TS), parameter("t0")), copy=False)
     results = [
         named(
             exp.Window(
@@ -142,11 +185,27 @@ def _range_frame(
 def _row_frame(
     rules: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
-    keys = list(node.keys)
-    instant = exp.Greatest(this=column(TS), expressions=[parameter("t0")])
-    log: exp.Select = exp.select(
-        *references(window.columns), named(instant, TS), column(SEQ)
-    ).from_(temp_table(rules.deltas[id(window)]), copy=False)
+    keys = [column(k) for k in node.keys]
+    results = [named(_framed(node, window, call), name) for name, call in calls]
+    following = exp.Window(
+        this=exp.Lead(this=column(TS)), partition_by=[k.copy() for k in keys], order=_by_position()
+    )
+    framed = exp.select(*keys, column(TS), *results, named(following, NEXT)).from_(
+        _row_log(rules, node, window).subquery("log", copy=False), copy=False
+    )
+    return (
+        exp.select(*[k.copy() for k in keys], column(TS), *[column(n) for n, _ in calls])
+        .from_(framed.subquery("framed", copy=False), copy=False)
+        .where(exp.NullSafeNEQ(this=column(NEXT), expression=column(TS)), copy=False)
+        .where(after(column(TS), parameter("t0")), copy=False)
+    )
+
+
+def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> exp.Select:
+    """Return the rows of the touched partitions as the aggregate sees them, in the log."""
+    log: exp.Select = exp.select(*references(window.columns), column(TS), column(SEQ)).from_(
+        temp_table(rules.deltas[id(window)]), copy=False
+    )
     chain: list[Project] = []
     plan: Plan = node.input
     while isinstance(plan, Project):
@@ -160,35 +219,90 @@ def _row_frame(
         log = exp.select(*listed, column(TS), column(SEQ)).from_(
             log.subquery("log", copy=False), copy=False
         )
-    results = [
-        named(
-            exp.Window(
-                this=call.copy(),
-                partition_by=[column(k) for k in keys],
-                order=_by_position(),
-                spec=exp.WindowSpec(
-                    kind="ROWS",
-                    start=number(window.rows - 1),
-                    start_side="PRECEDING",
-                    end="CURRENT ROW",
-                ),
-            ),
-            name,
-        )
-        for name, call in calls
-    ]
-    rank = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[*[column(k) for k in keys], column(TS)],
-        order=exp.Order(expressions=[exp.Ordered(this=column(SEQ), desc=True)]),
+    return log
+
+
+def _framed(node: Aggregate, window: RowWindow, call: exp.Expr) -> exp.Window:
+    return exp.Window(
+        this=call.copy(),
+        partition_by=[column(k) for k in node.keys],
+        order=_by_position(),
+        spec=exp.WindowSpec(
+            kind="ROWS",
+            start=number(window.rows - 1),
+            start_side="PRECEDING",
+            end="CURRENT ROW",
+        ),
     )
-    framed = exp.select(*[column(k) for k in keys], column(TS), *results, named(rank, RANK)).from_(
-        log.subquery("log", copy=False), copy=False
+
+
+def states(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
+    """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
+
+    The rows that were in the window at $t0 are in the log, so the last of them has the results
+    before the tick; nothing else of the state is needed. A partition never gets empty.
+    """
+    window = _row_window(node)
+    assert window is not None
+    keys = [column(k) for k in node.keys]
+    names = [name for name, _ in calls]
+    results = [named(_framed(node, window, call), name) for name, call in calls]
+    rows = exp.Count(this=exp.Star(), big_int=True)
+    following = exp.Window(
+        this=exp.Lead(this=column(TS)), partition_by=[k.copy() for k in keys], order=_by_position()
     )
-    return (
-        exp.select(*[column(k) for k in keys], column(TS), *[column(n) for n, _ in calls])
+    framed = exp.select(
+        *keys,
+        column(TS),
+        *results,
+        named(_framed(node, window, rows), N),
+        named(following, NEXT),
+    ).from_(_row_log(rules, node, window).subquery("log", copy=False), copy=False)
+    # of each instant the last row, and of all that were there before the tick the very last
+    ends = (
+        exp.select("*")
         .from_(framed.subquery("framed", copy=False), copy=False)
-        .where(exp.EQ(this=column(RANK), expression=number(1)), copy=False)
+        .where(exp.NullSafeNEQ(this=column(NEXT), expression=column(TS)), copy=False)
+        .where(
+            exp.or_(
+                after(column(TS), parameter("t0")),
+                exp.Is(this=column(NEXT), expression=exp.null()),
+                after(column(NEXT), parameter("t0")),
+            ),
+            copy=False,
+        )
+    )
+
+    def earlier(name: str) -> exp.Window:
+        return exp.Window(
+            this=exp.Lag(this=column(name)),
+            partition_by=[k.copy() for k in keys],
+            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+        )
+
+    known = exp.Is(this=column("_cql_earlier"), expression=exp.null())
+    stepped = exp.select(
+        *[k.copy() for k in keys],
+        column(TS),
+        column(N),
+        *map(column, names),
+        *[named(earlier(name), f"{OLD}_{name}") for name in names],
+        named(earlier(TS), "_cql_earlier"),
+        named(exp.Is(this=column(NEXT), expression=exp.null()), LAST),
+    ).from_(ends.subquery("ends", copy=False), copy=False)
+    return (
+        exp.select(
+            *[k.copy() for k in keys],
+            column(TS),
+            column(N),
+            *map(column, names),
+            *[column(f"{OLD}_{name}") for name in names],
+            column(LAST),
+            named(exp.true(), IS),
+            named(exp.not_(known), WAS),
+        )
+        .from_(stepped.subquery("stepped", copy=False), copy=False)
+        .where(after(column(TS), parameter("t0")), copy=False)
     )
 
 

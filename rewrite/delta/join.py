@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import (
-    Aggregate,
-    Distinct,
     During,
     Filter,
     Join,
@@ -112,7 +110,9 @@ def _most(function: str, parts: list[exp.Column]) -> exp.Expr:
 def is_endless(node: Plan) -> bool:
     """Return whether no lifetime of a node has an end."""
     match node:
-        case RelationScan() | Aggregate() | Distinct() | Recompute() | Trace():
+        case RelationScan():
+            return node.source.is_query
+        case Recompute() | Trace():
             return True
         case TimeWindow():
             return node.width is None

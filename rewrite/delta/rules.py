@@ -24,8 +24,8 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    is_stream,
-    walk,
+    bottom_up,
+    unique,
 )
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -71,11 +71,12 @@ class Synopsis:
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a tick: the tree and what it is for."""
+    """One statement of a tick: the tree, what it is for, and its form for a tick of one instant."""
 
     operator: int
     purpose: str
     tree: exp.Expr
+    single: exp.Expr | None = None
 
 
 @dataclass
@@ -97,10 +98,9 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
-        nodes = list(walk(self.plan))
-        for position, node in enumerate(nodes):
-            self.numbers.setdefault(id(node), position)
-        for node in reversed(nodes):
+        for position, node in enumerate(unique(self.plan)):
+            self.numbers[id(node)] = position
+        for node in bottom_up(self.plan):
             if id(node) not in self.deltas:
                 self._keep_delta(node)
 
@@ -140,22 +140,31 @@ class Rules:
         self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
         return name
 
-    def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
+    def delta(
+        self, node: Plan, query: exp.Query, purpose: str, single: exp.Query | None = None
+    ) -> str:
         """Keep the result of a query for the tick; return its temporary table."""
         name = f"_cql_delta_{self.query}_{self.number(node)}"
         self.deltas[id(node)] = name
-        return self.keep(node, name, query, purpose)
+        return self.keep(node, name, query, purpose, single)
 
-    def keep(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
+    def keep(
+        self,
+        node: Plan,
+        name: str,
+        query: exp.Query,
+        purpose: str,
+        single: exp.Query | None = None,
+    ) -> str:
         """Keep the result of a query in a temporary table; return its name."""
-        tree = exp.Create(
-            this=temp_table(name),
-            kind="TABLE",
-            expression=query,
-            replace=True,
-            properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        self.statements.append(
+            Statement(
+                self.number(node),
+                purpose,
+                _create(name, query),
+                None if single is None else _create(name, single),
+            )
         )
-        self.statements.append(Statement(self.number(node), purpose, tree))
         return name
 
     def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
@@ -193,10 +202,17 @@ class Rules:
         match node:
             case Filter() | Project() | UnionAll():
                 return self._linear(node, "lives", (ENTER, LEAVE, WEIGHT))
+            case RelationScan() if not node.source.is_query:
+                changes = exp.or_(
+                    after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
+                )
+                return self._relation_lives(node).where(exp.paren(changes), copy=False)
             case TimeWindow():
                 return windows.time_lives(self, node)
             case RowWindow():
                 return windows.row_lives(self, node)
+            case Aggregate() | Distinct():
+                return aggregate.lives(self, node)
             case Join():
                 return join.lives(self, node)
             case During():
@@ -207,6 +223,12 @@ class Rules:
     def standing(self, node: Plan) -> exp.Query:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
         match node:
+            case RelationScan() if not node.source.is_query:
+                return (
+                    self._relation_lives(node)
+                    .where(until(column(ENTER), parameter("low")), copy=False)
+                    .where(after(column(LEAVE), parameter("t1")), copy=False)
+                )
             case RelationScan():
                 return self._relation_rows(node, until(column(TS), parameter("low")))
             case Filter() | Project() | UnionAll():
@@ -215,6 +237,8 @@ class Rules:
                 return windows.time_standing(self, node)
             case RowWindow():
                 return windows.row_standing(self, node)
+            case Aggregate() | Distinct():
+                return aggregate.standing(self, node)
             case Trace():
                 return streams.trace_standing(self, node)
             case During():
@@ -225,6 +249,8 @@ class Rules:
     def alive(self, node: Plan) -> exp.Query:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
         match node:
+            case RelationScan() if not node.source.is_query:
+                return self._relation_lives(node)
             case RelationScan():
                 return self._relation_rows(node, until(column(TS), parameter("t1")))
             case Filter() | Project() | UnionAll():
@@ -266,6 +292,16 @@ class Rules:
             case _:
                 raise AssertionError(f"{type(node).__name__} keeps no elements")
 
+    def answer(self, node: Plan) -> exp.Query | None:
+        """Return (columns, `_weight`): the relation after the tick, if synopses hold it."""
+        match node:
+            case Aggregate() | Distinct():
+                return aggregate.kept(self, node)
+            case Filter(input=inner) | Project(input=inner) if self.answer(inner) is not None:
+                return self._linear(node, "answer", (WEIGHT,))
+            case _:
+                return None
+
     def _stored(
         self,
         node: StreamScan,
@@ -297,7 +333,21 @@ class Rules:
             if name is not None
         ]
 
-    def _relation_elements(self, node: RelationScan) -> exp.Select:
+    def _relation_lives(self, node: RelationScan) -> exp.Select:
+        """Return the tuples of a base relation that are there in the tick, from $begin on."""
+        enter = exp.Anonymous(this="greatest", expressions=[column(ENTER), parameter("begin")])
+        weight = named(exp.cast(_one(), "BIGINT"), WEIGHT)
+        return (
+            exp.select(*self._scanned(node), named(enter, ENTER), column(LEAVE), weight)
+            .from_(state_table(node.source.table), copy=False)
+            .where(until(column(ENTER), parameter("t1")), copy=False)
+            .where(after(column(LEAVE), parameter("t0")), copy=False)
+            .where(after(column(LEAVE), parameter("begin")), copy=False)
+        )
+
+    def _relation_elements(self, node: RelationScan) -> exp.Query:
+        if not node.source.is_query:
+            return lifetimes_to_elements(self.lives(node), node.columns)
         instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
         return (
             exp.select(*self._scanned(node), named(instant, TS), column(WEIGHT))
@@ -339,20 +389,14 @@ class Rules:
                 )
 
 
-def is_positive(node: Plan) -> bool:
-    """Return whether each lifetime of a node is one tuple, of weight 1."""
-    match node:
-        case TimeWindow() | RowWindow():
-            inner = node.input
-            while isinstance(inner, Filter):
-                inner = inner.input  # type: ignore[assignment]  # a filter on a stream
-            return isinstance(inner, StreamScan) and not inner.source.is_query
-        case Filter() | During() | Project():
-            return not is_stream(node) and is_positive(node.input)
-        case UnionAll():
-            return all(is_positive(inner) for inner in node.inputs)
-        case _:
-            return False
+def _create(name: str, query: exp.Query) -> exp.Create:
+    return exp.Create(
+        this=temp_table(name),
+        kind="TABLE",
+        expression=query,
+        replace=True,
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+    )
 
 
 def _one() -> exp.Expr:

@@ -3,19 +3,21 @@ SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
-    CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+      CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
     FROM (
       SELECT
         "s.k",
@@ -24,97 +26,97 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "s.k",
+          "s.v",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      CAST(SUM("_cql_sum1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum1",
+      "_cql_sum1" AS "_cql_sum1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count1",
+        "_cql_sum1",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count1",
-    "_cql_sum1"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        "_cql_count1",
+        "_cql_sum1",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
-    "_cql_count1" AS "_cql_count1_d",
-    CAST(SUM("_cql_sum1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum1",
-    "_cql_sum1" AS "_cql_sum1_d",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-    OR "_cql_new_sum1" IS DISTINCT FROM "_cql_old_sum1"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -124,11 +126,11 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0",
-    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "_cql_new_sum1",
+    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "sum1",
     CASE
       WHEN (
         r."_cql_count1" - r."_cql_count1_d"
@@ -152,47 +154,32 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "n",
-    "total",
+    "s.k" AS "k",
+    "count0" AS "n",
+    "sum1" AS "total",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "count0" AS "n",
-      "sum1" AS "total",
+      "s.k",
+      "_cql_old_count0" AS "count0",
+      "_cql_old_sum1" AS "sum1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_count0" AS "count0",
-        "_cql_old_sum1" AS "sum1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_count0" AS "count0",
-        "_cql_new_sum1" AS "sum1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "total",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "count0",
+      "sum1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -222,20 +209,22 @@ SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-    CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
-    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+      CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
+      CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
     FROM (
       SELECT
         "s.k",
@@ -244,102 +233,102 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "s.k",
+          "s.v",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+      "_cql_sum0" AS "_cql_sum0_d",
+      CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count0",
-    "_cql_sum0",
-    "_cql_count1"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
-    "_cql_count0" AS "_cql_count0_d",
-    CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
-    "_cql_sum0" AS "_cql_sum0_d",
-    CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
-    "_cql_count1" AS "_cql_count1_d",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0",
-      "_cql_count1"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0",
-      "_cql_count1"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_avg0" IS DISTINCT FROM "_cql_old_avg0"
-    OR "_cql_new_count1" IS DISTINCT FROM "_cql_old_count1"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -353,7 +342,7 @@ FROM (
     CASE
       WHEN r."_cql_count0" > 0
       THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
-    END AS "_cql_new_avg0",
+    END AS "avg0",
     CASE
       WHEN (
         r."_cql_count0" - r."_cql_count0_d"
@@ -364,7 +353,7 @@ FROM (
         r."_cql_count0" - r."_cql_count0_d"
       ) AS DOUBLE)
     END AS "_cql_old_avg0",
-    r."_cql_count1" AS "_cql_new_count1",
+    r."_cql_count1" AS "count1",
     (
       r."_cql_count1" - r."_cql_count1_d"
     ) AS "_cql_old_count1"
@@ -383,47 +372,32 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "mean",
-    "known",
+    "s.k" AS "k",
+    "avg0" AS "mean",
+    "count1" AS "known",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "avg0" AS "mean",
-      "count1" AS "known",
+      "s.k",
+      "_cql_old_avg0" AS "avg0",
+      "_cql_old_count1" AS "count1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_avg0" AS "avg0",
-        "_cql_old_count1" AS "count1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_avg0" AS "avg0",
-        "_cql_new_count1" AS "count1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "mean",
-    "known",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "avg0",
+      "count1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -454,111 +428,113 @@ SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0"
-  FROM (
-    SELECT
-      "s.k",
-      CASE WHEN "s.v" > 0 THEN 1 END AS "argument1",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count0"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
-    "_cql_count0" AS "_cql_count0_d",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0"
+    FROM (
+      SELECT
+        "s.k",
+        CASE WHEN "s.v" > 0 THEN 1 END AS "argument1",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -567,7 +543,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_count0" AS "_cql_new_count0",
+    r."_cql_count0" AS "count0",
     (
       r."_cql_count0" - r."_cql_count0_d"
     ) AS "_cql_old_count0"
@@ -585,42 +561,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "n",
+    "s.k" AS "k",
+    "count0" AS "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "count0" AS "n",
+      "s.k",
+      "_cql_old_count0" AS "count0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_count0" AS "count0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_count0" AS "count0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "count0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed

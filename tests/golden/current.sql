@@ -10,105 +10,94 @@ SELECT
   _weight
 FROM (
   SELECT
-    "t",
+    "u.t" AS "t",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "u.t" AS "t",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
+    WITH lives AS (
+      SELECT
+        "u.t",
+        "u.until_",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
         SELECT
           "u.t",
           "u.until_",
           "_cql_enter",
-          "_cql_leave",
+          LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
           "_weight"
         FROM (
           SELECT
             "u.t",
             "u.until_",
             "_cql_enter",
-            LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
-            "_weight"
+            "_cql_leave",
+            "_weight",
+            CASE
+              WHEN CAST("u.until_" AS INT128) > 9200000000000000000
+              THEN 9200000000000000000
+              WHEN CAST("u.until_" AS INT128) < -9200000000000000000
+              THEN -9200000000000000000
+              ELSE CAST(CAST("u.until_" AS INT128) AS BIGINT)
+            END + 1 AS "_cql_to0"
           FROM (
             SELECT
               "u.t",
               "u.until_",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight",
-              CASE
-                WHEN CAST("u.until_" AS INT128) > 9200000000000000000
-                THEN 9200000000000000000
-                WHEN CAST("u.until_" AS INT128) < -9200000000000000000
-                THEN -9200000000000000000
-                ELSE CAST(CAST("u.until_" AS INT128) AS BIGINT)
-              END + 1 AS "_cql_to0"
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
             FROM (
               SELECT
-                "u.t",
-                "u.until_",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "t" AS "u.t",
-                  "until_" AS "u.until_",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_u"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0 - 11
-              ) AS stream
+                "t" AS "u.t",
+                "until_" AS "u.until_",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_u"
               WHERE
-                "_ts" <= $t1 AND "_ts" + 11 > $t0
-            ) AS input
-          ) AS limited
-          WHERE
-            limited._cql_enter < limited._cql_to0
-        ) AS cut
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0 - 11
+            ) AS stream
+            WHERE
+              "_ts" <= $t1 AND "_ts" + 11 > $t0
+          ) AS input
+        ) AS limited
         WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          )
-          AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      )
+          limited._cql_enter < limited._cql_to0
+      ) AS cut
+      WHERE
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        )
+        AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      *
+    FROM (
       SELECT
-        *
-      FROM (
-        SELECT
-          "u.t",
-          "u.until_",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "u.t",
-          "u.until_",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "t",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "u.t",
+        "u.until_",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "u.t",
+        "u.until_",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- title: a timestamp that is compared bounds what an unbounded window reads
@@ -123,98 +112,87 @@ SELECT
   _weight
 FROM (
   SELECT
-    "t",
+    "u.t" AS "t",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "u.t" AS "t",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
+    WITH lives AS (
+      SELECT
+        "u.t",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM (
         SELECT
           "u.t",
           "_cql_enter",
-          "_cql_leave",
+          LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
           "_weight"
         FROM (
           SELECT
             "u.t",
             "_cql_enter",
-            LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
-            "_weight"
+            "_cql_leave",
+            "_weight",
+            CASE
+              WHEN CAST("u.t" AS INT128) > 9200000000000000000
+              THEN 9200000000000000000
+              WHEN CAST("u.t" AS INT128) < -9200000000000000000
+              THEN -9200000000000000000
+              ELSE CAST(CAST("u.t" AS INT128) AS BIGINT)
+            END + 5 AS "_cql_to0"
           FROM (
             SELECT
               "u.t",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight",
-              CASE
-                WHEN CAST("u.t" AS INT128) > 9200000000000000000
-                THEN 9200000000000000000
-                WHEN CAST("u.t" AS INT128) < -9200000000000000000
-                THEN -9200000000000000000
-                ELSE CAST(CAST("u.t" AS INT128) AS BIGINT)
-              END + 5 AS "_cql_to0"
+              "_ts" AS "_cql_enter",
+              "_ts" + 7 AS "_cql_leave",
+              "_weight"
             FROM (
               SELECT
-                "u.t",
-                "_ts" AS "_cql_enter",
-                "_ts" + 7 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "t" AS "u.t",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_u"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0 - 7
-              ) AS stream
+                "t" AS "u.t",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_u"
               WHERE
-                "_ts" <= $t1 AND "_ts" + 7 > $t0
-            ) AS input
-          ) AS limited
-          WHERE
-            limited._cql_enter < limited._cql_to0
-        ) AS cut
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0 - 7
+            ) AS stream
+            WHERE
+              "_ts" <= $t1 AND "_ts" + 7 > $t0
+          ) AS input
+        ) AS limited
         WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          )
-          AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      )
+          limited._cql_enter < limited._cql_to0
+      ) AS cut
+      WHERE
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        )
+        AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      *
+    FROM (
       SELECT
-        *
-      FROM (
-        SELECT
-          "u.t",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "u.t",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "t",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "u.t",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "u.t",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- title: what shows the time is worked out again at every instant
@@ -366,19 +344,6 @@ FROM (
     "now",
     "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "now",
-      "n",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "now",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;

@@ -3,114 +3,116 @@ SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
-WITH changes AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        1 AS "one",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "_ts"
-    UNION ALL
-    SELECT
-      CAST($begin AS BIGINT) AS "_ts",
-      CAST(0 AS BIGINT) AS "_cql_n"
-    WHERE
-      $begin > $t0
-  ) AS "both"
-  GROUP BY
-    "_ts"
-), before AS (
-  SELECT
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_6_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        TRUE
-    )
-), running AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "_ts",
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+      FROM (
+        SELECT
+          1 AS "one",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n"
+      WHERE
+        $begin > $t0
+    ) AS "both"
+    GROUP BY
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_6_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -150,7 +152,7 @@ FROM (
           "_cql_was" AND "_cql_changed"
         UNION ALL
         SELECT
-          "_cql_new_count0" AS "count0",
+          "count0",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
         FROM temp."_cql_delta_q_6"

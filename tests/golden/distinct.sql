@@ -3,99 +3,101 @@ SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH changes AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-), before AS (
-  SELECT
-    "k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_0_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."k" IS NOT DISTINCT FROM kept."k"
-    )
-), running AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_0_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."k" IS NOT DISTINCT FROM kept."k"
+      )
+  ), running AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
@@ -118,29 +120,18 @@ FROM (
   SELECT
     "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS elements
-  GROUP BY
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_0"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
     "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_0"
+  WHERE
+    "_cql_is" AND "_cql_changed"
 ) AS output;
 
 -- operator 0: forget the old state of the groups that changed
@@ -168,91 +159,93 @@ SELECT DISTINCT k, v FROM s
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-), before AS (
-  SELECT
-    "k",
-    "v",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."k" IS NOT DISTINCT FROM kept."k"
-        AND changes."v" IS NOT DISTINCT FROM kept."v"
-    )
-), running AS (
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "k", "v" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "k", "v" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "k", "v" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "k",
+      "v",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "s.v" AS "v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "k",
+      "v",
+      "_ts"
+  ), before AS (
+    SELECT
+      "k",
+      "v",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."k" IS NOT DISTINCT FROM kept."k"
+          AND changes."v" IS NOT DISTINCT FROM kept."v"
+      )
+  ), running AS (
+    SELECT
+      "k",
+      "v",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "k", "v" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "k", "v" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "k",
+        "v",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "k",
+        "v",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."k" AS "k",
     r."v" AS "v",

@@ -65,28 +65,28 @@ WHERE
 
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-    CAST(COALESCE(
-      SUM(
-        CASE
-          WHEN "s.d" = 0
-          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-          THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-        END * "_weight"
-      ),
-      0
-    ) AS INT128) AS "_cql_sum0"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.d",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+      CAST(COALESCE(
+        SUM(
+          CASE
+            WHEN "s.d" = 0
+            OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+            THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+          END * "_weight"
+        ),
+        0
+      ) AS INT128) AS "_cql_sum0"
     FROM (
       SELECT
         "s.k",
@@ -95,135 +95,167 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "d" AS "s.d",
+          "s.k",
+          "s.d",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "d" AS "s.d",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.d",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "d" AS "s.d",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "sum0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+      "_cql_sum0" AS "_cql_sum0_d",
+      "sum0",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "sum0",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "s.d",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "d" AS "s.d",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count0",
-    "_cql_sum0"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        CAST(NULL AS DOUBLE) AS "sum0",
+        FALSE AS "_cql_old"
       FROM changes
+    ) AS history
+  ), outlying AS (
+    SELECT
+      "s.k",
+      "_ts",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 0) AS "_cql_outlying0"
+    FROM (
+      SELECT
+        r."s.k" AS "s.k",
+        r."_ts" AS "_ts",
+        "_cql_call",
+        "_cql_value",
+        SUM(o."_weight") AS "_weight"
+      FROM running AS r
+      INNER JOIN (
+        SELECT
+          "s.k",
+          "_cql_call",
+          "_cql_value",
+          "_ts",
+          "_weight"
+        FROM cql_state."q_1_outliers"
+        UNION ALL
+        SELECT
+          *
+        FROM temp."_cql_outliers_q_1"
+      ) AS o
+        ON r."s.k" IS NOT DISTINCT FROM o."s.k" AND o."_ts" <= r."_ts"
       WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
-    "_cql_count0" AS "_cql_count0_d",
-    CAST(SUM("_cql_sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS INT128) AS "_cql_sum0",
-    "_cql_sum0" AS "_cql_sum0_d",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
+        r."_ts" > $t0
+      GROUP BY
+        r."s.k",
+        r."_ts",
+        "_cql_call",
+        "_cql_value"
+      HAVING
+        SUM(o."_weight") <> 0
+    ) AS net
+    GROUP BY
       "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0"
-    FROM changes
-  ) AS history
-), outlying AS (
-  SELECT
-    "s.k",
-    "_ts",
-    SUM("_cql_value" * "_weight") FILTER(WHERE
-      "_cql_call" = 0) AS "_cql_outlying0"
-  FROM (
+      "_ts"
+  ), valued AS (
     SELECT
       r."s.k" AS "s.k",
       r."_ts" AS "_ts",
-      "_cql_call",
-      "_cql_value",
-      SUM(o."_weight") AS "_weight"
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      r."_cql_count0" AS "_cql_count0",
+      r."_cql_count0_d" AS "_cql_count0_d",
+      r."_cql_sum0" AS "_cql_sum0",
+      r."_cql_sum0_d" AS "_cql_sum0_d",
+      CASE
+        WHEN r."_cql_old"
+        THEN r."sum0"
+        ELSE CASE
+          WHEN r."_cql_count0" > 0
+          THEN CAST((
+            CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying0", CAST(0.0 AS DOUBLE))
+          ) AS DOUBLE)
+        END
+      END AS "sum0"
     FROM running AS r
-    INNER JOIN (
-      SELECT
-        "s.k",
-        "_cql_call",
-        "_cql_value",
-        "_ts",
-        "_weight"
-      FROM cql_state."q_1_outliers"
-      UNION ALL
-      SELECT
-        *
-      FROM temp."_cql_outliers_q_1"
-    ) AS o
-      ON r."s.k" IS NOT DISTINCT FROM o."s.k" AND o."_ts" <= r."_ts"
-    GROUP BY
-      r."s.k",
-      r."_ts",
-      "_cql_call",
-      "_cql_value"
-    HAVING
-      SUM(o."_weight") <> 0
-  ) AS net
-  GROUP BY
-    "s.k",
-    "_ts"
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_sum0" IS DISTINCT FROM "_cql_old_sum0"
-  ) AS "_cql_changed"
-FROM (
+    LEFT JOIN outlying
+      ON r."s.k" IS NOT DISTINCT FROM outlying."s.k" AND outlying."_ts" = r."_ts"
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -233,28 +265,14 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    CASE
-      WHEN r."_cql_count0" > 0
-      THEN CAST((
-        CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying0", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE)
-    END AS "_cql_new_sum0",
-    CASE
-      WHEN (
-        r."_cql_count0" - r."_cql_count0_d"
-      ) > 0
-      THEN CAST((
-        CAST((
-          r."_cql_sum0" - r."_cql_sum0_d"
-        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying0", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE)
-    END AS "_cql_old_sum0"
-  FROM running AS r
-  LEFT JOIN outlying AS outlying_new
-    ON r."s.k" IS NOT DISTINCT FROM outlying_new."s.k" AND outlying_new."_ts" = r."_ts"
-  LEFT JOIN outlying AS outlying_old
-    ON r."s.k" IS NOT DISTINCT FROM outlying_old."s.k"
-    AND outlying_old."_ts" = r."_cql_previous"
+    r."sum0" AS "sum0",
+    r."_cql_old_sum0" AS "_cql_old_sum0"
+  FROM (
+    SELECT
+      *,
+      LAG("sum0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_old_sum0"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -268,42 +286,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "total",
+    "s.k" AS "k",
+    "sum0" AS "total",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "sum0" AS "total",
+      "s.k",
+      "_cql_old_sum0" AS "sum0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_sum0" AS "sum0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_sum0" AS "sum0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "total",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "sum0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -323,7 +328,8 @@ SELECT
   "s.k",
   "_cql_n",
   "_cql_count0",
-  "_cql_sum0"
+  "_cql_sum0",
+  "sum0"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
@@ -451,195 +457,245 @@ WHERE
 
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-    CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
-    CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
-    CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
-    CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
-  FROM (
-    SELECT
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-      CAST(COALESCE(
-        SUM(
-          CASE
-            WHEN "s.d" = 0
-            OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-            THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-          END * "_weight"
-        ),
-        0
-      ) AS INT128) AS "_cql_sum0",
-      CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
-      CAST(COALESCE(
-        SUM(
-          CASE
-            WHEN "argument1" = 0
-            OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-            THEN CAST(CAST("argument1" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-          END * "_weight"
-        ),
-        0
-      ) AS INT128) AS "_cql_sum1"
-    FROM (
-      SELECT
-        "s.d",
-        "s.d" * 2 AS "argument1",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.d",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.d",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "_ts"
-    UNION ALL
-    SELECT
-      CAST($begin AS BIGINT) AS "_ts",
-      CAST(0 AS BIGINT) AS "_cql_n",
-      CAST(0 AS BIGINT) AS "_cql_count0",
-      CAST(0 AS INT128) AS "_cql_sum0",
-      CAST(0 AS BIGINT) AS "_cql_count1",
-      CAST(0 AS INT128) AS "_cql_sum1"
-    WHERE
-      $begin > $t0
-  ) AS "both"
-  GROUP BY
-    "_ts"
-), before AS (
-  SELECT
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count0",
-    "_cql_sum0",
-    "_cql_count1",
-    "_cql_sum1"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        TRUE
-    )
-), running AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count0") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
-    "_cql_count0" AS "_cql_count0_d",
-    CAST(SUM("_cql_sum0") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum0",
-    "_cql_sum0" AS "_cql_sum0_d",
-    CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
-    "_cql_count1" AS "_cql_count1_d",
-    CAST(SUM("_cql_sum1") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum1",
-    "_cql_sum1" AS "_cql_sum1_d",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM before
-    UNION ALL
-    SELECT
-      "_ts",
-      "_cql_n",
-      "_cql_count0",
-      "_cql_sum0",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM changes
-  ) AS history
-), outlying AS (
-  SELECT
-    "_ts",
-    SUM("_cql_value" * "_weight") FILTER(WHERE
-      "_cql_call" = 0) AS "_cql_outlying0",
-    SUM("_cql_value" * "_weight") FILTER(WHERE
-      "_cql_call" = 1) AS "_cql_outlying1"
-  FROM (
-    SELECT
-      r."_ts" AS "_ts",
-      "_cql_call",
-      "_cql_value",
-      SUM(o."_weight") AS "_weight"
-    FROM running AS r
-    INNER JOIN (
-      SELECT
-        "_cql_call",
-        "_cql_value",
-        "_ts",
-        "_weight"
-      FROM cql_state."q_1_outliers"
-      UNION ALL
-      SELECT
-        *
-      FROM temp."_cql_outliers_q_1"
-    ) AS o
-      ON TRUE AND o."_ts" <= r."_ts"
-    GROUP BY
-      r."_ts",
-      "_cql_call",
-      "_cql_value"
-    HAVING
-      SUM(o."_weight") <> 0
-  ) AS net
-  GROUP BY
-    "_ts"
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_sum0" IS DISTINCT FROM "_cql_old_sum0"
-    OR "_cql_new_avg1" IS DISTINCT FROM "_cql_old_avg1"
+    OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+    OR "avg1" IS DISTINCT FROM "_cql_old_avg1"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
+      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
+      CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
+    FROM (
+      SELECT
+        "_ts",
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+        CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+        CAST(COALESCE(
+          SUM(
+            CASE
+              WHEN "s.d" = 0
+              OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+              THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+            END * "_weight"
+          ),
+          0
+        ) AS INT128) AS "_cql_sum0",
+        CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+        CAST(COALESCE(
+          SUM(
+            CASE
+              WHEN "argument1" = 0
+              OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+              THEN CAST(CAST("argument1" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+            END * "_weight"
+          ),
+          0
+        ) AS INT128) AS "_cql_sum1"
+      FROM (
+        SELECT
+          "s.d",
+          "s.d" * 2 AS "argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.d",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.d",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "d" AS "s.d",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n",
+        CAST(0 AS BIGINT) AS "_cql_count0",
+        CAST(0 AS INT128) AS "_cql_sum0",
+        CAST(0 AS BIGINT) AS "_cql_count1",
+        CAST(0 AS INT128) AS "_cql_sum1"
+      WHERE
+        $begin > $t0
+    ) AS "both"
+    GROUP BY
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1",
+      "_cql_sum1",
+      "sum0",
+      "avg1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_sum0") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+      "_cql_sum0" AS "_cql_sum0_d",
+      CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      CAST(SUM("_cql_sum1") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum1",
+      "_cql_sum1" AS "_cql_sum1_d",
+      "sum0",
+      "avg1",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        "_cql_sum1",
+        "sum0",
+        "avg1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        "_cql_sum1",
+        CAST(NULL AS DOUBLE) AS "sum0",
+        CAST(NULL AS DOUBLE) AS "avg1",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  ), outlying AS (
+    SELECT
+      "_ts",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 0) AS "_cql_outlying0",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 1) AS "_cql_outlying1"
+    FROM (
+      SELECT
+        r."_ts" AS "_ts",
+        "_cql_call",
+        "_cql_value",
+        SUM(o."_weight") AS "_weight"
+      FROM running AS r
+      INNER JOIN (
+        SELECT
+          "_cql_call",
+          "_cql_value",
+          "_ts",
+          "_weight"
+        FROM cql_state."q_1_outliers"
+        UNION ALL
+        SELECT
+          *
+        FROM temp."_cql_outliers_q_1"
+      ) AS o
+        ON TRUE AND o."_ts" <= r."_ts"
+      WHERE
+        r."_ts" > $t0
+      GROUP BY
+        r."_ts",
+        "_cql_call",
+        "_cql_value"
+      HAVING
+        SUM(o."_weight") <> 0
+    ) AS net
+    GROUP BY
+      "_ts"
+  ), valued AS (
+    SELECT
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      r."_cql_count0" AS "_cql_count0",
+      r."_cql_count0_d" AS "_cql_count0_d",
+      r."_cql_sum0" AS "_cql_sum0",
+      r."_cql_sum0_d" AS "_cql_sum0_d",
+      r."_cql_count1" AS "_cql_count1",
+      r."_cql_count1_d" AS "_cql_count1_d",
+      r."_cql_sum1" AS "_cql_sum1",
+      r."_cql_sum1_d" AS "_cql_sum1_d",
+      CASE
+        WHEN r."_cql_old"
+        THEN r."sum0"
+        ELSE CASE
+          WHEN r."_cql_count0" > 0
+          THEN CAST((
+            CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying0", CAST(0.0 AS DOUBLE))
+          ) AS DOUBLE)
+        END
+      END AS "sum0",
+      CASE
+        WHEN r."_cql_old"
+        THEN r."avg1"
+        ELSE CASE
+          WHEN r."_cql_count1" > 0
+          THEN CAST(CAST((
+            CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying1", CAST(0.0 AS DOUBLE))
+          ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
+        END
+      END AS "avg1"
+    FROM running AS r
+    LEFT JOIN outlying
+      ON TRUE AND outlying."_ts" = r."_ts"
+  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
@@ -650,45 +706,17 @@ FROM (
     r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
-    CASE
-      WHEN r."_cql_count0" > 0
-      THEN CAST((
-        CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying0", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE)
-    END AS "_cql_new_sum0",
-    CASE
-      WHEN (
-        r."_cql_count0" - r."_cql_count0_d"
-      ) > 0
-      THEN CAST((
-        CAST((
-          r."_cql_sum0" - r."_cql_sum0_d"
-        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying0", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE)
-    END AS "_cql_old_sum0",
-    CASE
-      WHEN r."_cql_count1" > 0
-      THEN CAST(CAST((
-        CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_new."_cql_outlying1", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
-    END AS "_cql_new_avg1",
-    CASE
-      WHEN (
-        r."_cql_count1" - r."_cql_count1_d"
-      ) > 0
-      THEN CAST(CAST((
-        CAST((
-          r."_cql_sum1" - r."_cql_sum1_d"
-        ) AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying_old."_cql_outlying1", CAST(0.0 AS DOUBLE))
-      ) AS DOUBLE) / (
-        r."_cql_count1" - r."_cql_count1_d"
-      ) AS DOUBLE)
-    END AS "_cql_old_avg1"
-  FROM running AS r
-  LEFT JOIN outlying AS outlying_new
-    ON TRUE AND outlying_new."_ts" = r."_ts"
-  LEFT JOIN outlying AS outlying_old
-    ON TRUE AND outlying_old."_ts" = r."_cql_previous"
+    r."sum0" AS "sum0",
+    r."_cql_old_sum0" AS "_cql_old_sum0",
+    r."avg1" AS "avg1",
+    r."_cql_old_avg1" AS "_cql_old_avg1"
+  FROM (
+    SELECT
+      *,
+      LAG("sum0") OVER (ORDER BY "_ts") AS "_cql_old_sum0",
+      LAG("avg1") OVER (ORDER BY "_ts") AS "_cql_old_avg1"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -702,42 +730,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "total",
-    "mean",
+    "sum0" AS "total",
+    "avg1" AS "mean",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "sum0" AS "total",
-      "avg1" AS "mean",
+      "_cql_old_sum0" AS "sum0",
+      "_cql_old_avg1" AS "avg1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "_cql_old_sum0" AS "sum0",
-        "_cql_old_avg1" AS "avg1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "_cql_new_sum0" AS "sum0",
-        "_cql_new_avg1" AS "avg1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "total",
-    "mean",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "sum0",
+      "avg1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -758,7 +773,9 @@ SELECT
   "_cql_count0",
   "_cql_sum0",
   "_cql_count1",
-  "_cql_sum1"
+  "_cql_sum1",
+  "sum0",
+  "avg1"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";

@@ -3,19 +3,21 @@ SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    MIN("s.v") AS "_cql_extreme0",
-    MAX("s.v") AS "_cql_extreme1"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "min0" IS DISTINCT FROM "_cql_old_min0"
+    OR "max1" IS DISTINCT FROM "_cql_old_max1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      MIN("s.v") AS "_cql_extreme0",
+      MAX("s.v") AS "_cql_extreme1"
     FROM (
       SELECT
         "s.k",
@@ -24,77 +26,77 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "s.k",
+          "s.v",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_extreme0",
-    "_cql_extreme1"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
+          "_ts" > $t0 AND "_ts" <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_extreme0",
+      "_cql_extreme1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      MIN("_cql_extreme0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_extreme0",
+      MIN("_cql_extreme0") OVER (PARTITION BY "s.k" ORDER BY "_ts" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "_cql_extreme0_d",
+      MAX("_cql_extreme1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_extreme1",
+      MAX("_cql_extreme1") OVER (PARTITION BY "s.k" ORDER BY "_ts" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "_cql_extreme1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
       SELECT
-        1
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_extreme0",
+        "_cql_extreme1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_extreme0",
+        "_cql_extreme1",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    MIN("_cql_extreme0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_extreme0",
-    MIN("_cql_extreme0") OVER (PARTITION BY "s.k" ORDER BY "_ts" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "_cql_extreme0_d",
-    MAX("_cql_extreme1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_extreme1",
-    MAX("_cql_extreme1") OVER (PARTITION BY "s.k" ORDER BY "_ts" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "_cql_extreme1_d",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_extreme0",
-      "_cql_extreme1"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "_cql_extreme0",
-      "_cql_extreme1"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_min0" IS DISTINCT FROM "_cql_old_min0"
-    OR "_cql_new_max1" IS DISTINCT FROM "_cql_old_max1"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -104,9 +106,9 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_extreme0" AS "_cql_new_min0",
+    r."_cql_extreme0" AS "min0",
     r."_cql_extreme0_d" AS "_cql_old_min0",
-    r."_cql_extreme1" AS "_cql_new_max1",
+    r."_cql_extreme1" AS "max1",
     r."_cql_extreme1_d" AS "_cql_old_max1"
   FROM running AS r
   WHERE
@@ -123,47 +125,32 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "least",
-    "most",
+    "s.k" AS "k",
+    "min0" AS "least",
+    "max1" AS "most",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "min0" AS "least",
-      "max1" AS "most",
+      "s.k",
+      "_cql_old_min0" AS "min0",
+      "_cql_old_max1" AS "max1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_min0" AS "min0",
-        "_cql_old_max1" AS "max1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_min0" AS "min0",
-        "_cql_new_max1" AS "max1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "least",
-    "most",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "min0",
+      "max1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -193,17 +180,19 @@ SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      MAX("s.v") FILTER(WHERE
+        "_weight" > 0) AS "_cql_extreme0"
     FROM (
       SELECT
         "s.k",
@@ -212,96 +201,100 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "s.k",
+          "s.v",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "max0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
     SELECT
       "s.k",
       "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-), again AS (
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_again0"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      MAX("s.v") FILTER(WHERE
-        "_cql_row") OVER (PARTITION BY "s.k" ORDER BY "_ts" RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS "_cql_again0",
-      "_cql_row"
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      MAX("_cql_extreme0") OVER (PARTITION BY "s.k" ORDER BY "_ts" RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS "_cql_extreme0",
+      "max0",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
     FROM (
       SELECT
         "s.k",
-        "s.v",
+        "_ts",
+        "_cql_n",
+        CAST(NULL AS BIGINT) AS "_cql_extreme0",
+        "max0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_extreme0",
+        CAST(NULL AS BIGINT) AS "max0",
+        FALSE AS "_cql_old"
+      FROM changes
+      UNION ALL
+      SELECT
+        "s.k",
         "_cql_enter" AS "_ts",
-        TRUE AS "_cql_row"
+        CAST(0 AS BIGINT) AS "_cql_n",
+        MAX("s.v") AS "_cql_extreme0",
+        CAST(NULL AS BIGINT) AS "max0",
+        NULL AS "_cql_old"
       FROM (
         SELECT
           "s.k",
@@ -333,32 +326,31 @@ WITH changes AS (
         ) AS input
       ) AS l
       WHERE
-        EXISTS(
+        "_cql_enter" <= $t0
+        AND EXISTS(
           SELECT
             1
-          FROM running
+          FROM changes
           WHERE
-            running."s.k" IS NOT DISTINCT FROM l."s.k"
+            changes."s.k" IS NOT DISTINCT FROM l."s.k"
         )
-      UNION ALL
-      SELECT
+      GROUP BY
         "s.k",
-        NULL AS "s.v",
-        "_ts",
-        FALSE AS "_cql_row"
-      FROM running
-    ) AS log
-  ) AS framed
-  WHERE
-    NOT "_cql_row"
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_max0" IS DISTINCT FROM "_cql_old_max0"
-  ) AS "_cql_changed"
-FROM (
+        "_cql_enter"
+    ) AS history
+  ), valued AS (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      CASE WHEN r."_cql_old" THEN r."max0" ELSE r."_cql_extreme0" END AS "max0"
+    FROM running AS r
+    WHERE
+      NOT r."_cql_old" IS NULL
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -366,14 +358,14 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    again_new."_cql_again0" AS "_cql_new_max0",
-    again_old."_cql_again0" AS "_cql_old_max0"
-  FROM running AS r
-  LEFT JOIN again AS again_new
-    ON r."s.k" IS NOT DISTINCT FROM again_new."s.k" AND again_new."_ts" = r."_ts"
-  LEFT JOIN again AS again_old
-    ON r."s.k" IS NOT DISTINCT FROM again_old."s.k"
-    AND again_old."_ts" = r."_cql_previous"
+    r."max0" AS "max0",
+    r."_cql_old_max0" AS "_cql_old_max0"
+  FROM (
+    SELECT
+      *,
+      LAG("max0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_old_max0"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -387,42 +379,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "most",
+    "s.k" AS "k",
+    "max0" AS "most",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "max0" AS "most",
+      "s.k",
+      "_cql_old_max0" AS "max0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_max0" AS "max0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_max0" AS "max0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "most",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "max0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -440,7 +419,8 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "s.k",
-  "_cql_n"
+  "_cql_n",
+  "max0"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;

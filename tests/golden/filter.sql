@@ -10,14 +10,14 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "v",
+    "s.k" AS "k",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
+      "s.k",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
@@ -28,55 +28,42 @@ FROM (
         "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
       WHERE
-        "s.k" > 1 AND NOT "s.v" IS NULL
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
     ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    WHERE
+      "s.k" > 1 AND NOT "s.v" IS NULL
+  ) AS input
 ) AS output;
 
 -- title: a filter on a relation
@@ -90,39 +77,59 @@ SELECT
   _weight
 FROM (
   SELECT
-    "name",
+    "r.name" AS "name",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "r.name" AS "name",
+      "r.k",
+      "r.name",
       "_ts",
       "_weight"
     FROM (
-      SELECT
-        "r.k",
-        "r.name",
-        "_ts",
-        "_weight"
-      FROM (
+      WITH lives AS (
         SELECT
           "k" AS "r.k",
           "name" AS "r.name",
-          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-          "_weight"
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          "_ts" > $low AND "_ts" <= $t1
-      ) AS input
-      WHERE
-        "r.k" = 1
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "r.k",
+          "r.name",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "r.name",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
     ) AS input
-  ) AS elements
-  GROUP BY
-    "name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    WHERE
+      "r.k" = 1
+  ) AS input
 ) AS output;
 
 -- title: HAVING is a filter above the aggregate
@@ -130,72 +137,103 @@ SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 -- operator 2: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
-WITH changes AS (
-  SELECT
-    "r.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "r.k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "r.k",
-        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-        "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_ts" > $low AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "r.k",
-    "_ts"
-), before AS (
-  SELECT
-    "r.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_2_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."r.k" IS NOT DISTINCT FROM kept."r.k"
-    )
-), running AS (
-  SELECT
-    "r.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "r.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "r.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "r.k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "r.k",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "r.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "r.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_2_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."r.k" IS NOT DISTINCT FROM kept."r.k"
+      )
+  ), running AS (
+    SELECT
+      "r.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "r.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "r.k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."r.k" AS "r.k",
     r."_ts" AS "_ts",
@@ -203,7 +241,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -246,7 +284,7 @@ FROM (
         UNION ALL
         SELECT
           "r.k",
-          "_cql_new_count0" AS "count0",
+          "count0",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
         FROM temp."_cql_delta_q_2"

@@ -3,23 +3,26 @@ SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-    CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
-    CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
-      CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
+      CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
     FROM (
       SELECT
-        "s.v",
         "_ts",
-        "_weight"
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+        CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+        CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
       FROM (
         SELECT
           "s.v",
@@ -27,100 +30,99 @@ WITH changes AS (
           "_weight"
         FROM (
           SELECT
-            "v" AS "s.v",
+            "s.v",
             "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+            "_weight"
+          FROM (
+            SELECT
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
           SELECT
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+            "s.v",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
-    ) AS elements
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n",
+        CAST(0 AS BIGINT) AS "_cql_count1",
+        CAST(0 AS INT128) AS "_cql_sum1"
+      WHERE
+        $begin > $t0
+    ) AS "both"
     GROUP BY
       "_ts"
-    UNION ALL
+  ), before AS (
     SELECT
-      CAST($begin AS BIGINT) AS "_ts",
-      CAST(0 AS BIGINT) AS "_cql_n",
-      CAST(0 AS BIGINT) AS "_cql_count1",
-      CAST(0 AS INT128) AS "_cql_sum1"
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count1",
+      "_cql_sum1"
+    FROM cql_state."q_1_groups" AS kept
     WHERE
-      $begin > $t0
-  ) AS "both"
-  GROUP BY
-    "_ts"
-), before AS (
-  SELECT
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n",
-    "_cql_count1",
-    "_cql_sum1"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      CAST(SUM("_cql_sum1") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum1",
+      "_cql_sum1" AS "_cql_sum1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
       SELECT
-        1
+        "_ts",
+        "_cql_n",
+        "_cql_count1",
+        "_cql_sum1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count1",
+        "_cql_sum1",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        TRUE
-    )
-), running AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
-    "_cql_count1" AS "_cql_count1_d",
-    CAST(SUM("_cql_sum1") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum1",
-    "_cql_sum1" AS "_cql_sum1_d",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "_ts",
-      "_cql_n",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM before
-    UNION ALL
-    SELECT
-      "_ts",
-      "_cql_n",
-      "_cql_count1",
-      "_cql_sum1"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-    OR "_cql_new_sum1" IS DISTINCT FROM "_cql_old_sum1"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
@@ -129,11 +131,11 @@ FROM (
     r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0",
-    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "_cql_new_sum1",
+    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "sum1",
     CASE
       WHEN (
         r."_cql_count1" - r."_cql_count1_d"
@@ -156,42 +158,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "n",
-    "total",
+    "count0" AS "n",
+    "sum1" AS "total",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "count0" AS "n",
-      "sum1" AS "total",
+      "_cql_old_count0" AS "count0",
+      "_cql_old_sum1" AS "sum1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "_cql_old_count0" AS "count0",
-        "_cql_old_sum1" AS "sum1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "_cql_new_count0" AS "count0",
-        "_cql_new_sum1" AS "sum1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "n",
-    "total",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "count0",
+      "sum1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed

@@ -9,17 +9,39 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "_ts",
+      "s.k",
+      (
+        (
+          "_ts"
+        ) - (
+          (
+            (
+              (
+                "_ts"
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 AS "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 5
+    ) AS stream
+    WHERE
+      (
         (
           (
             "_ts"
@@ -32,48 +54,7 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) + 5 AS "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0 - 5
-      ) AS stream
-      WHERE
-        (
-          (
-            (
-              "_ts"
-            ) - (
-              (
-                (
-                  (
-                    "_ts"
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 > $t0
-          AND (
-            (
-              "_ts"
-            ) - (
-              (
-                (
-                  (
-                    "_ts"
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 <= $t1
-        )
+        ) + 5 > $t0
         AND (
           (
             "_ts"
@@ -86,89 +67,64 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) + 5 < (
+        ) + 5 <= $t1
+      )
+      AND (
+        (
+          "_ts"
+        ) - (
           (
-            "_ts" + 10
-          ) - (
             (
               (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5
-      UNION ALL
+                "_ts"
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+    UNION ALL
+    SELECT
+      "s.k",
+      (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        (
-          (
-            "_ts" + 10
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 16
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
         (
-          (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 > $t0
-          AND (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 <= $t1
-        )
-        AND (
-          (
-            "_ts"
-          ) - (
-            (
-              (
-                (
-                  "_ts"
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 < (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 16
+    ) AS stream
+    WHERE
+      (
+        (
           (
             "_ts" + 10
           ) - (
@@ -180,14 +136,47 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) + 5
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        ) + 5 > $t0
+        AND (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5 <= $t1
+      )
+      AND (
+        (
+          "_ts"
+        ) - (
+          (
+            (
+              (
+                "_ts"
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+  ) AS input
 ) AS output;
 
 -- title: TUMBLE w is HOP w EVERY w
@@ -201,17 +190,39 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "_ts",
+      "s.k",
+      (
+        (
+          "_ts"
+        ) - (
+          (
+            (
+              (
+                "_ts"
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10 AS "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 10
+    ) AS stream
+    WHERE
+      (
         (
           (
             "_ts"
@@ -224,48 +235,7 @@ FROM (
               ) + 10
             ) % 10
           )
-        ) + 10 AS "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0 - 10
-      ) AS stream
-      WHERE
-        (
-          (
-            (
-              "_ts"
-            ) - (
-              (
-                (
-                  (
-                    "_ts"
-                  ) % 10
-                ) + 10
-              ) % 10
-            )
-          ) + 10 > $t0
-          AND (
-            (
-              "_ts"
-            ) - (
-              (
-                (
-                  (
-                    "_ts"
-                  ) % 10
-                ) + 10
-              ) % 10
-            )
-          ) + 10 <= $t1
-        )
+        ) + 10 > $t0
         AND (
           (
             "_ts"
@@ -278,89 +248,64 @@ FROM (
               ) + 10
             ) % 10
           )
-        ) + 10 < (
+        ) + 10 <= $t1
+      )
+      AND (
+        (
+          "_ts"
+        ) - (
           (
-            "_ts" + 10
-          ) - (
             (
               (
-                (
-                  "_ts" + 10
-                ) % 10
-              ) + 10
-            ) % 10
-          )
-        ) + 10
-      UNION ALL
+                "_ts"
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10 < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10
+    UNION ALL
+    SELECT
+      "s.k",
+      (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        (
-          (
-            "_ts" + 10
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 10
-                ) % 10
-              ) + 10
-            ) % 10
-          )
-        ) + 10 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 21
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
         (
-          (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 10
-                ) + 10
-              ) % 10
-            )
-          ) + 10 > $t0
-          AND (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 10
-                ) + 10
-              ) % 10
-            )
-          ) + 10 <= $t1
-        )
-        AND (
-          (
-            "_ts"
-          ) - (
-            (
-              (
-                (
-                  "_ts"
-                ) % 10
-              ) + 10
-            ) % 10
-          )
-        ) + 10 < (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 21
+    ) AS stream
+    WHERE
+      (
+        (
           (
             "_ts" + 10
           ) - (
@@ -372,12 +317,45 @@ FROM (
               ) + 10
             ) % 10
           )
-        ) + 10
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        ) + 10 > $t0
+        AND (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 10
+              ) + 10
+            ) % 10
+          )
+        ) + 10 <= $t1
+      )
+      AND (
+        (
+          "_ts"
+        ) - (
+          (
+            (
+              (
+                "_ts"
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10 < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 10
+            ) + 10
+          ) % 10
+        )
+      ) + 10
+  ) AS input
 ) AS output;

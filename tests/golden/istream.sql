@@ -146,99 +146,101 @@ SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-), before AS (
-  SELECT
-    "k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."k" IS NOT DISTINCT FROM kept."k"
-    )
-), running AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."k" IS NOT DISTINCT FROM kept."k"
+      )
+  ), running AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
@@ -355,14 +357,45 @@ FROM (
               "_ts",
               "_weight"
             FROM (
+              WITH lives AS (
+                SELECT
+                  "k" AS "r.k",
+                  "name" AS "r.name",
+                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+                  "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."relation_r"
+                WHERE
+                  (
+                    (
+                      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                    ) AND "_cql_leave" > $begin
+                  )
+                  AND (
+                    "_cql_enter" > $low OR "_cql_leave" <= $t1
+                  )
+              )
               SELECT
-                "k" AS "r.k",
-                "name" AS "r.name",
-                CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-                "_weight"
-              FROM cql_state."relation_r"
-              WHERE
-                "_ts" > $low AND "_ts" <= $t1
+                *
+              FROM (
+                SELECT
+                  "r.k",
+                  "r.name",
+                  "_cql_enter" AS "_ts",
+                  "_weight"
+                FROM lives
+                WHERE
+                  "_cql_enter" > $t0
+                UNION ALL
+                SELECT
+                  "r.k",
+                  "r.name",
+                  "_cql_leave" AS "_ts",
+                  -"_weight" AS "_weight"
+                FROM lives
+                WHERE
+                  "_cql_leave" <= $t1
+              ) AS elements
             ) AS input
             WHERE
               "r.k" > 1

@@ -10,211 +10,198 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
-    "w",
+    "s.v" AS "v",
+    "t.w" AS "w",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.v" AS "v",
-      "t.w" AS "w",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 11 > $t0
-            ) AND "_ts" + 11 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 6 > $t0
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 11 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 6 > $t0
-            ) AND "_ts" + 6 <= $t1
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
-        *
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "t.k",
-          "t.w",
-          "_cql_enter" AS "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
           "_weight"
-        FROM lives
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          "_cql_enter" > $t0
+          "_ts" > $t0 AND "_ts" <= $t1
         UNION ALL
         SELECT
           "s.k",
           "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 11 > $t0
+          ) AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
           "t.k",
           "t.w",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "w",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+          "_ts" <= $t1 AND "_ts" + 6 > $t0
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 11 > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 6 > $t0
+          ) AND "_ts" + 6 <= $t1
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- title: USING merges the columns
@@ -275,177 +262,162 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "v",
-    "w",
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "t.w" AS "w",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "t.w" AS "w",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_2"
-          WHERE
-            "_cql_enter" < "_cql_leave" AND (
-              "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-            )
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 6 > $t0
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_2_rows"
-          WHERE
-            NOT "_cql_seq" IN (
-              SELECT
-                "_cql_seq"
-              FROM temp."_cql_delta_q_2"
-              WHERE
-                "_cql_leave" <= $t1
-            )
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 6 > $t0
-            ) AND "_ts" + 6 <= $t1
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
-        *
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
           "s.k",
           "s.v",
+          "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."_cql_delta_q_2"
+        WHERE
+          "_cql_enter" < "_cql_leave" AND (
+            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+          )
+      ) AS i0
+      CROSS JOIN (
+        SELECT
           "t.k",
           "t.w",
-          "_cql_enter" AS "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
           "_weight"
-        FROM lives
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
         WHERE
-          "_cql_enter" > $t0
-        UNION ALL
+          "_ts" <= $t1 AND "_ts" + 6 > $t0
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
         SELECT
           "s.k",
           "s.v",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_2_rows"
+        WHERE
+          NOT "_cql_seq" IN (
+            SELECT
+              "_cql_seq"
+            FROM temp."_cql_delta_q_2"
+            WHERE
+              "_cql_leave" <= $t1
+          )
+      ) AS i0
+      CROSS JOIN (
+        SELECT
           "t.k",
           "t.w",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "w",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 6 > $t0
+          ) AND "_ts" + 6 <= $t1
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- operator 2: forget the rows that left
@@ -615,208 +587,197 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 1 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 1 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 1
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 1 > $t0
-            ) AND "_ts" + 1 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 6 > $t0
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND "t.w" > 0
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 1 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 1
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 1 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 6 > $t0
-            ) AND "_ts" + 6 <= $t1
-        ) AS i1
-        WHERE
-          "s.k" = "t.k"
-          AND "t.w" > 0
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
-        *
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "t.k",
-          "t.w",
-          "_cql_enter" AS "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
           "_weight"
-        FROM lives
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          "_cql_enter" > $t0
+          "_ts" > $t0 AND "_ts" <= $t1
         UNION ALL
         SELECT
           "s.k",
           "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 1
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 1 > $t0
+          ) AND "_ts" + 1 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
           "t.k",
           "t.w",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+          "_ts" <= $t1 AND "_ts" + 6 > $t0
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND "t.w" > 0
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 1
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 1 > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 6 > $t0
+          ) AND "_ts" + 6 <= $t1
+      ) AS i1
+      WHERE
+        "s.k" = "t.k"
+        AND "t.w" > 0
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;

@@ -5,136 +5,155 @@ SELECT max(total) AS most FROM totals
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "totals.total",
         "_ts",
-        "_weight"
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
       FROM (
         SELECT
-          "total" AS "totals.total",
-          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-          "_weight"
-        FROM cql_state."changes_totals"
-        WHERE
-          "_ts" > $low AND "_ts" <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "_ts"
-    UNION ALL
-    SELECT
-      CAST($begin AS BIGINT) AS "_ts",
-      CAST(0 AS BIGINT) AS "_cql_n"
-    WHERE
-      $begin > $t0
-  ) AS "both"
-  GROUP BY
-    "_ts"
-), before AS (
-  SELECT
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        TRUE
-    )
-), running AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-), again AS (
-  SELECT
-    "_cql_at" AS "_ts",
-    MAX("totals.total") FILTER(WHERE
-      NOT "_weight" IS NULL) AS "_cql_again0"
-  FROM (
-    SELECT
-      "_cql_at",
-      "totals.total",
-      CAST(SUM("_weight") AS BIGINT) AS "_weight"
-    FROM (
-      SELECT
-        r."_ts" AS "_cql_at",
-        l."totals.total" AS "totals.total",
-        l."_weight" AS "_weight"
-      FROM running AS r
-      LEFT JOIN (
-        SELECT
           "totals.total",
-          "_cql_enter",
-          "_cql_leave",
+          "_ts",
           "_weight"
         FROM (
           SELECT
             "total" AS "totals.total",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
+            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
             "_weight"
           FROM cql_state."changes_totals"
           WHERE
-            "_ts" <= $t1
+            "_ts" > $low AND "_ts" <= $t1
         ) AS input
-      ) AS l
-        ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
-    ) AS pairs
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n"
+      WHERE
+        $begin > $t0
+    ) AS "both"
     GROUP BY
-      "_cql_at",
-      "totals.total",
-      "_weight" IS NULL
-    HAVING
-      SUM("_weight") > 0 OR SUM("_weight") IS NULL
-  ) AS tuples
-  GROUP BY
-    "_cql_at"
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_max0" IS DISTINCT FROM "_cql_old_max0"
-  ) AS "_cql_changed"
-FROM (
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "max0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "max0",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        "max0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        CAST(NULL AS INT128) AS "max0",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  ), again AS (
+    SELECT
+      "_cql_at" AS "_ts",
+      MAX("totals.total") FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        "_cql_at",
+        "totals.total",
+        CAST(SUM("_weight") AS BIGINT) AS "_weight"
+      FROM (
+        SELECT
+          r."_ts" AS "_cql_at",
+          l."totals.total" AS "totals.total",
+          l."_weight" AS "_weight"
+        FROM running AS r
+        LEFT JOIN (
+          SELECT
+            "totals.total",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "total" AS "totals.total",
+              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM cql_state."changes_totals"
+            WHERE
+              "_ts" <= $t1
+          ) AS input
+        ) AS l
+          ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
+        WHERE
+          r."_ts" > $t0
+      ) AS pairs
+      GROUP BY
+        "_cql_at",
+        "totals.total",
+        "_weight" IS NULL
+      HAVING
+        SUM("_weight") > 0 OR SUM("_weight") IS NULL
+    ) AS tuples
+    GROUP BY
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      CASE WHEN r."_cql_old" THEN r."max0" ELSE again."_cql_again0" END AS "max0"
+    FROM running AS r
+    LEFT JOIN again
+      ON TRUE AND again."_ts" = r."_ts"
+  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
-    again_new."_cql_again0" AS "_cql_new_max0",
-    again_old."_cql_again0" AS "_cql_old_max0"
-  FROM running AS r
-  LEFT JOIN again AS again_new
-    ON TRUE AND again_new."_ts" = r."_ts"
-  LEFT JOIN again AS again_old
-    ON TRUE AND again_old."_ts" = r."_cql_previous"
+    r."max0" AS "max0",
+    r."_cql_old_max0" AS "_cql_old_max0"
+  FROM (
+    SELECT
+      *,
+      LAG("max0") OVER (ORDER BY "_ts") AS "_cql_old_max0"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -147,37 +166,26 @@ SELECT
   _weight
 FROM (
   SELECT
-    "most",
+    "max0" AS "most",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "max0" AS "most",
+      "_cql_old_max0" AS "max0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "_cql_old_max0" AS "max0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "_cql_new_max0" AS "max0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "most",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "max0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -194,7 +202,8 @@ WHERE
 -- operator 1: keep their new state
 INSERT INTO cql_state."q_1_groups"
 SELECT
-  "_cql_n"
+  "_cql_n",
+  "max0"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
@@ -205,16 +214,18 @@ SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "fresh.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "fresh.k",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "fresh.k",
@@ -222,83 +233,83 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "fresh.k",
+          "fresh.k",
           "_ts",
           "_weight"
-        FROM cql_state."changes_fresh"
+        FROM (
+          SELECT
+            "k" AS "fresh.k",
+            "_ts",
+            "_weight"
+          FROM cql_state."changes_fresh"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "fresh.k",
+          "_ts" + 4 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "fresh.k",
+            "_ts",
+            "_weight"
+          FROM cql_state."changes_fresh"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 3
+            ) AND "_ts" > $t0 - 4
+        ) AS stream
+        WHERE
+          "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "fresh.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "fresh.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
+      )
+  ), running AS (
+    SELECT
+      "fresh.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "fresh.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "fresh.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "fresh.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "fresh.k",
-        "_ts" + 4 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "fresh.k",
-          "_ts",
-          "_weight"
-        FROM cql_state."changes_fresh"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 3
-          ) AND "_ts" > $t0 - 4
-      ) AS stream
-      WHERE
-        "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "fresh.k",
-    "_ts"
-), before AS (
-  SELECT
-    "fresh.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
-    )
-), running AS (
-  SELECT
-    "fresh.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "fresh.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "fresh.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "fresh.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "fresh.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "fresh.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."fresh.k" AS "fresh.k",
     r."_ts" AS "_ts",
@@ -306,7 +317,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -324,42 +335,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "n",
+    "fresh.k" AS "k",
+    "count0" AS "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "fresh.k" AS "k",
-      "count0" AS "n",
+      "fresh.k",
+      "_cql_old_count0" AS "count0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "fresh.k",
-        "_cql_old_count0" AS "count0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "fresh.k",
-        "_cql_new_count0" AS "count0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "fresh.k",
+      "count0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed

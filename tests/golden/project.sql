@@ -10,60 +10,47 @@ SELECT
   _weight
 FROM (
   SELECT
-    "parity",
-    "x",
+    "s.v" % 2 AS "parity",
+    UPPER('x') AS "x",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.v" % 2 AS "parity",
-      UPPER('x') AS "x",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.v",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.v",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "parity",
-    "x",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
 ) AS output;
 
 -- title: columns that nobody reads are not read from the store
@@ -77,57 +64,46 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
+      "s.k",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
 ) AS output;
 
 -- title: _ts is the timestamp of the element and no part of *
@@ -143,69 +119,54 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "w",
-    "at",
+    "t.k" AS "k",
+    "t.w" AS "w",
+    "t._ts" AS "at",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "t.k" AS "k",
-      "t.w" AS "w",
-      "t._ts" AS "at",
+      "t.k",
+      "t.w",
+      "t._ts",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "t.k",
-        "t.w",
-        "t._ts",
+        "k" AS "t.k",
+        "w" AS "t.w",
+        "_ts" AS "t._ts",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts" AS "t._ts",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "t.k",
+      "t.w",
+      "t._ts",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "t.k",
-        "t.w",
-        "t._ts",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts" AS "t._ts",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
+        "k" AS "t.k",
+        "w" AS "t.w",
+        "_ts" AS "t._ts",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "w",
-    "at",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
 ) AS output;

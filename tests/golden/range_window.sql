@@ -91,64 +91,51 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "v",
+    "s.k" AS "k",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
+      "s.k",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
 ) AS output;
 
 -- title: NOW is a range of nothing: each tuple leaves at the next instant
@@ -162,57 +149,46 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
+      "s.k",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts" + 1 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        "_ts" + 1 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0 - 1
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" + 1 > $t0 AND "_ts" + 1 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 1
+    ) AS stream
+    WHERE
+      "_ts" + 1 > $t0 AND "_ts" + 1 <= $t1
+  ) AS input
 ) AS output;
 
 -- title: nothing leaves an unbounded window, so its query yields an Istream
@@ -261,12 +237,13 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.v" AS "v",
+      "s.k",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
@@ -277,61 +254,49 @@ FROM (
         "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "s.k" > 1
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
       ) AS stream
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
+        "s.k" > 1
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
         "s.k",
         "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
+        "_ts",
+        "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "s.k" > 1
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
       ) AS stream
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "s.k" > 1
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
 ) AS output;

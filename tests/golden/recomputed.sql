@@ -3,17 +3,18 @@ SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "median0" IS DISTINCT FROM "_cql_old_median0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
-      "s.v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "s.k",
@@ -22,153 +23,172 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "s.k",
+          "s.v",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "s.k",
+          "s.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "median0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
     SELECT
       "s.k",
       "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-), again AS (
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_again0"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      MEDIAN("s.v") FILTER(WHERE
-        "_cql_row") OVER (PARTITION BY "s.k" ORDER BY "_ts" RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS "_cql_again0",
-      "_cql_row"
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "median0",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
     FROM (
       SELECT
         "s.k",
-        "s.v",
-        "_cql_enter" AS "_ts",
-        TRUE AS "_cql_row"
+        "_ts",
+        "_cql_n",
+        "median0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        CAST(NULL AS DOUBLE) AS "median0",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  ), again AS (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_again0"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        MEDIAN("s.v") FILTER(WHERE
+          "_cql_row") OVER (PARTITION BY "s.k" ORDER BY "_ts" RANGE BETWEEN 10 PRECEDING AND CURRENT ROW) AS "_cql_again0",
+        "_cql_row"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "_cql_enter",
-          "_cql_leave",
-          "_weight"
+          "_cql_enter" AS "_ts",
+          TRUE AS "_cql_row"
         FROM (
           SELECT
             "s.k",
             "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
+            "_cql_enter",
+            "_cql_leave",
             "_weight"
           FROM (
             SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
+              "s.k",
+              "s.v",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "v" AS "s.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0 - 11
+            ) AS stream
             WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 11 > $t0
-        ) AS input
-      ) AS l
-      WHERE
-        EXISTS(
-          SELECT
-            1
-          FROM running
-          WHERE
-            running."s.k" IS NOT DISTINCT FROM l."s.k"
-        )
-      UNION ALL
-      SELECT
-        "s.k",
-        NULL AS "s.v",
-        "_ts",
-        FALSE AS "_cql_row"
-      FROM running
-    ) AS log
-  ) AS framed
-  WHERE
-    NOT "_cql_row"
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_median0" IS DISTINCT FROM "_cql_old_median0"
-  ) AS "_cql_changed"
-FROM (
+              "_ts" <= $t1 AND "_ts" + 11 > $t0
+          ) AS input
+        ) AS l
+        WHERE
+          EXISTS(
+            SELECT
+              1
+            FROM running
+            WHERE
+              running."s.k" IS NOT DISTINCT FROM l."s.k"
+          )
+        UNION ALL
+        SELECT
+          "s.k",
+          NULL AS "s.v",
+          "_ts",
+          FALSE AS "_cql_row"
+        FROM running
+        WHERE
+          "_ts" > $t0
+      ) AS log
+    ) AS framed
+    WHERE
+      NOT "_cql_row"
+  ), valued AS (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      CASE WHEN r."_cql_old" THEN r."median0" ELSE again."_cql_again0" END AS "median0"
+    FROM running AS r
+    LEFT JOIN again
+      ON r."s.k" IS NOT DISTINCT FROM again."s.k" AND again."_ts" = r."_ts"
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -176,14 +196,14 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    again_new."_cql_again0" AS "_cql_new_median0",
-    again_old."_cql_again0" AS "_cql_old_median0"
-  FROM running AS r
-  LEFT JOIN again AS again_new
-    ON r."s.k" IS NOT DISTINCT FROM again_new."s.k" AND again_new."_ts" = r."_ts"
-  LEFT JOIN again AS again_old
-    ON r."s.k" IS NOT DISTINCT FROM again_old."s.k"
-    AND again_old."_ts" = r."_cql_previous"
+    r."median0" AS "median0",
+    r."_cql_old_median0" AS "_cql_old_median0"
+  FROM (
+    SELECT
+      *,
+      LAG("median0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_old_median0"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -197,42 +217,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "middle",
+    "s.k" AS "k",
+    "median0" AS "middle",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "median0" AS "middle",
+      "s.k",
+      "_cql_old_median0" AS "median0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_old_median0" AS "median0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_new_median0" AS "median0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "middle",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "median0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -250,7 +257,8 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "s.k",
-  "_cql_n"
+  "_cql_n",
+  "median0"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
@@ -300,146 +308,164 @@ FROM (
 
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "s.k",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "s.k",
-            "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_3"
-          WHERE
-            "_cql_enter" < "_cql_leave" AND (
-              "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "s.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "s.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "_ts"
-    UNION ALL
-    SELECT
-      CAST($begin AS BIGINT) AS "_ts",
-      CAST(0 AS BIGINT) AS "_cql_n"
-    WHERE
-      $begin > $t0
-  ) AS "both"
-  GROUP BY
-    "_ts"
-), before AS (
-  SELECT
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        TRUE
-    )
-), running AS (
-  SELECT
-    "_ts",
-    CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-), again AS (
-  SELECT
-    "_ts",
-    "_cql_again1"
-  FROM (
-    SELECT
-      "_ts",
-      COUNT(DISTINCT "s.k") OVER (ORDER BY "_ts", "_cql_seq" ROWS BETWEEN 4 PRECEDING AND CURRENT ROW) AS "_cql_again1",
-      ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "_cql_seq" DESC) AS "_cql_rank"
-    FROM (
-      SELECT
-        "s.k",
-        "_ts",
-        "_cql_seq"
-      FROM (
-        SELECT
-          "s.k",
-          CASE WHEN "_ts" IS NULL OR $t0 IS NULL THEN NULL ELSE GREATEST("_ts", $t0) END AS "_ts",
-          "_cql_seq"
-        FROM temp."_cql_delta_q_3"
-      ) AS log
-    ) AS log
-  ) AS framed
-  WHERE
-    "_cql_rank" = 1
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-    OR "_cql_new_count1" IS DISTINCT FROM "_cql_old_count1"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "_ts",
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              "s.k",
+              "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM temp."_cql_delta_q_3"
+            WHERE
+              "_cql_enter" < "_cql_leave" AND (
+                "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+              )
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "s.k",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "s.k",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n"
+      WHERE
+        $begin > $t0
+    ) AS "both"
+    GROUP BY
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "count1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "count1",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        "count1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        CAST(NULL AS BIGINT) AS "count1",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  ), again AS (
+    SELECT
+      "_ts",
+      "_cql_again1"
+    FROM (
+      SELECT
+        "_ts",
+        COUNT(DISTINCT "s.k") OVER (ORDER BY "_ts", "_cql_seq" ROWS BETWEEN 4 PRECEDING AND CURRENT ROW) AS "_cql_again1",
+        LEAD("_ts") OVER (ORDER BY "_ts", "_cql_seq") AS "_cql_next"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_cql_seq"
+        FROM (
+          SELECT
+            "s.k",
+            "_ts",
+            "_cql_seq"
+          FROM temp."_cql_delta_q_3"
+        ) AS log
+      ) AS log
+    ) AS framed
+    WHERE
+      "_cql_next" IS DISTINCT FROM "_ts" AND "_ts" > $t0
+  ), valued AS (
+    SELECT
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      CASE WHEN r."_cql_old" THEN r."count1" ELSE again."_cql_again1" END AS "count1"
+    FROM running AS r
+    LEFT JOIN again
+      ON TRUE AND again."_ts" = r."_ts"
+  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0",
-    again_new."_cql_again1" AS "_cql_new_count1",
-    again_old."_cql_again1" AS "_cql_old_count1"
-  FROM running AS r
-  LEFT JOIN again AS again_new
-    ON TRUE AND again_new."_ts" = r."_ts"
-  LEFT JOIN again AS again_old
-    ON TRUE AND again_old."_ts" = r."_cql_previous"
+    r."count1" AS "count1",
+    r."_cql_old_count1" AS "_cql_old_count1"
+  FROM (
+    SELECT
+      *,
+      LAG("count1") OVER (ORDER BY "_ts") AS "_cql_old_count1"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -453,42 +479,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "n",
-    "kinds",
+    "count0" AS "n",
+    "count1" AS "kinds",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "count0" AS "n",
-      "count1" AS "kinds",
+      "_cql_old_count0" AS "count0",
+      "_cql_old_count1" AS "count1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "_cql_old_count0" AS "count0",
-        "_cql_old_count1" AS "count1",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "_cql_new_count0" AS "count0",
-        "_cql_new_count1" AS "count1",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "n",
-    "kinds",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "count0",
+      "count1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 3: forget the rows that left
@@ -526,7 +539,8 @@ WHERE
 -- operator 1: keep their new state
 INSERT INTO cql_state."q_1_groups"
 SELECT
-  "_cql_n"
+  "_cql_n",
+  "count1"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
@@ -536,135 +550,167 @@ SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-WITH changes AS (
-  SELECT
-    "r.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "r.k",
-      "r.name",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-        "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_ts" > $low AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "r.k",
-    "_ts"
-), before AS (
-  SELECT
-    "r.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_1_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."r.k" IS NOT DISTINCT FROM kept."r.k"
-    )
-), running AS (
-  SELECT
-    "r.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "r.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "r.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-), again AS (
-  SELECT
-    "_cql_key0" AS "r.k",
-    "_cql_at" AS "_ts",
-    STDDEV(LENGTH("r.name")) FILTER(WHERE
-      NOT "_weight" IS NULL) AS "_cql_again0"
-  FROM (
-    SELECT
-      *,
-      UNNEST(RANGE(COALESCE("_weight", 1))) AS "_cql_copy"
-    FROM (
-      SELECT
-        "_cql_key0",
-        "_cql_at",
-        "r.k",
-        "r.name",
-        CAST(SUM("_weight") AS BIGINT) AS "_weight"
-      FROM (
-        SELECT
-          r."r.k" AS "_cql_key0",
-          r."_ts" AS "_cql_at",
-          l."r.k" AS "r.k",
-          l."r.name" AS "r.name",
-          l."_weight" AS "_weight"
-        FROM running AS r
-        LEFT JOIN (
-          SELECT
-            "r.k",
-            "r.name",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              "name" AS "r.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" <= $t1
-          ) AS input
-        ) AS l
-          ON r."r.k" IS NOT DISTINCT FROM l."r.k"
-          AND l."_cql_enter" <= r."_ts"
-          AND l."_cql_leave" > r."_ts"
-      ) AS pairs
-      GROUP BY
-        "_cql_key0",
-        "_cql_at",
-        "r.k",
-        "r.name",
-        "_weight" IS NULL
-      HAVING
-        SUM("_weight") > 0 OR SUM("_weight") IS NULL
-    ) AS net
-  ) AS tuples
-  GROUP BY
-    "_cql_key0",
-    "_cql_at"
-)
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_stddev0" IS DISTINCT FROM "_cql_old_stddev0"
+    OR "stddev0" IS DISTINCT FROM "_cql_old_stddev0"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "r.k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "r.k",
+        "r.name",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            "name" AS "r.name",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "r.name",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "r.name",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "r.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "r.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "stddev0"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."r.k" IS NOT DISTINCT FROM kept."r.k"
+      )
+  ), running AS (
+    SELECT
+      "r.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "stddev0",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "r.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "r.k",
+        "_ts",
+        "_cql_n",
+        "stddev0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "r.k",
+        "_ts",
+        "_cql_n",
+        CAST(NULL AS DOUBLE) AS "stddev0",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  ), again AS (
+    SELECT
+      "_cql_key0" AS "r.k",
+      "_cql_at" AS "_ts",
+      STDDEV(LENGTH("r.name")) FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        r."r.k" AS "_cql_key0",
+        r."_ts" AS "_cql_at",
+        l."r.k" AS "r.k",
+        l."r.name" AS "r.name",
+        l."_weight" AS "_weight"
+      FROM running AS r
+      LEFT JOIN (
+        SELECT
+          "r.k",
+          "r.name",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "r.k",
+            "name" AS "r.name",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+        ) AS input
+      ) AS l
+        ON r."r.k" IS NOT DISTINCT FROM l."r.k"
+        AND l."_cql_enter" <= r."_ts"
+        AND l."_cql_leave" > r."_ts"
+      WHERE
+        r."_ts" > $t0
+    ) AS tuples
+    GROUP BY
+      "_cql_key0",
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."r.k" AS "r.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_old" AS "_cql_old",
+      r."_cql_last" AS "_cql_last",
+      CASE WHEN r."_cql_old" THEN r."stddev0" ELSE again."_cql_again0" END AS "stddev0"
+    FROM running AS r
+    LEFT JOIN again
+      ON r."r.k" IS NOT DISTINCT FROM again."r.k" AND again."_ts" = r."_ts"
+  )
   SELECT
     r."r.k" AS "r.k",
     r."_ts" AS "_ts",
@@ -672,14 +718,14 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    again_new."_cql_again0" AS "_cql_new_stddev0",
-    again_old."_cql_again0" AS "_cql_old_stddev0"
-  FROM running AS r
-  LEFT JOIN again AS again_new
-    ON r."r.k" IS NOT DISTINCT FROM again_new."r.k" AND again_new."_ts" = r."_ts"
-  LEFT JOIN again AS again_old
-    ON r."r.k" IS NOT DISTINCT FROM again_old."r.k"
-    AND again_old."_ts" = r."_cql_previous"
+    r."stddev0" AS "stddev0",
+    r."_cql_old_stddev0" AS "_cql_old_stddev0"
+  FROM (
+    SELECT
+      *,
+      LAG("stddev0") OVER (PARTITION BY "r.k" ORDER BY "_ts") AS "_cql_old_stddev0"
+    FROM valued
+  ) AS r
   WHERE
     r."_ts" > $t0
 ) AS results;
@@ -693,42 +739,29 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "spread",
+    "r.k" AS "k",
+    "stddev0" AS "spread",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "r.k" AS "k",
-      "stddev0" AS "spread",
+      "r.k",
+      "_cql_old_stddev0" AS "stddev0",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "r.k",
-        "_cql_old_stddev0" AS "stddev0",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "r.k",
-        "_cql_new_stddev0" AS "stddev0",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "spread",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "r.k",
+      "stddev0",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the old state of the groups that changed
@@ -746,7 +779,8 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "r.k",
-  "_cql_n"
+  "_cql_n",
+  "stddev0"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
@@ -760,12 +794,14 @@ WITH _cql_alive0 AS (
   SELECT
     "k" AS "r.k",
     "name" AS "r.name",
-    CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-    9223372036854775807 AS "_cql_leave",
-    "_weight"
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    "_ts" <= $t1
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
 ), _cql_alive1 AS (
   SELECT
     "s.k",
@@ -955,21 +991,8 @@ FROM (
     "name",
     "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "name",
-      "v",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "name",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;
 
 -- title: a subquery in an expression makes an input of what it reads
@@ -1004,12 +1027,14 @@ WITH _cql_alive0 AS (
   SELECT
     "k" AS "r.k",
     "name" AS "r.name",
-    CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-    9223372036854775807 AS "_cql_leave",
-    "_weight"
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    "_ts" <= $t1
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -1180,21 +1205,8 @@ FROM (
     "k",
     "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;
 
 -- title: ties that SQL leaves open are broken by all columns
@@ -1405,21 +1417,8 @@ FROM (
     "k",
     "place",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "place",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "k",
-    "place",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;
 
 -- operator 1: forget the rows that left
@@ -1449,18 +1448,20 @@ WHERE
 SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
--- operator 4: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+-- operator 3: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "s.k",
@@ -1468,83 +1469,83 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
+          "s.k",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_3_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_4_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -1552,7 +1553,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -1581,38 +1582,61 @@ WITH _cql_alive0 AS (
       SELECT
         "s.k",
         "count0",
-        "_ts" AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM cql_state."q_3_trace"
-      WHERE
-        "_ts" <= $t0
-      UNION ALL
-      SELECT
-        "s.k",
-        "count0",
-        "_ts" AS "_cql_enter",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
         9223372036854775807 AS "_cql_leave",
         "_weight"
       FROM (
         SELECT
           "s.k",
-          "_cql_old_count0" AS "count0",
-          "_ts",
-          CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_4"
-        WHERE
-          "_cql_was" AND "_cql_changed"
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_new_count0" AS "count0",
-          "_ts",
+          "_cql_n" AS "count0",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_4"
-        WHERE
-          "_cql_is" AND "_cql_changed"
-      ) AS elements
+        FROM cql_state."q_3_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_3" AS delta
+          WHERE
+            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_3"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "s.k",
+            "count0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "s.k",
+            "_cql_old_count0" AS "count0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS "both"
+      ) AS lives
     ) AS input
   ) AS input
 ), _cql_instants AS (
@@ -1739,62 +1763,29 @@ FROM (
     "k",
     "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "n",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;
 
--- operator 4: forget the old state of the groups that changed
-DELETE FROM cql_state."q_4_groups" AS kept
+-- operator 3: forget the old state of the groups that changed
+DELETE FROM cql_state."q_3_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_4" AS delta
+    FROM temp."_cql_delta_q_3" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
 
--- operator 4: keep their new state
-INSERT INTO cql_state."q_4_groups"
+-- operator 3: keep their new state
+INSERT INTO cql_state."q_3_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."_cql_delta_q_4"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
-
--- operator 3: append them to the trace
-INSERT INTO cql_state."q_3_trace"
-SELECT
-  "s.k",
-  "_cql_old_count0" AS "count0",
-  "_ts",
-  CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_4"
-WHERE
-  "_cql_was" AND "_cql_changed"
-UNION ALL
-SELECT
-  "s.k",
-  "_cql_new_count0" AS "count0",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_4"
-WHERE
-  "_cql_is" AND "_cql_changed";
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r
@@ -1836,12 +1827,14 @@ WITH _cql_alive0 AS (
   FROM (
     SELECT
       "k" AS "r.k",
-      CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-      9223372036854775807 AS "_cql_leave",
-      "_weight"
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      "_ts" <= $t1
+      (
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+      ) AND "_cql_leave" > $begin
   ) AS input
 ), _cql_instants AS (
   SELECT
@@ -1991,17 +1984,6 @@ FROM (
   SELECT
     "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_0"
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_weight"
+  FROM temp."_cql_delta_q_0"
 ) AS output;

@@ -10,169 +10,162 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
-    "name",
+    "s.v" AS "v",
+    "r.name" AS "name",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.v" AS "v",
-      "r.name" AS "name",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."r.k",
-          i1."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 11 > $t0
-            ) AND "_ts" + 11 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            "_ts" <= $t1
-        ) AS i1
-        WHERE
-          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."r.k",
-          i1."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 11 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "r.k",
-            "r.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              "name" AS "r.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
-        ) AS i1
-        WHERE
-          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
-        *
+        i0."s.k",
+        i0."s.v",
+        i1."r.k",
+        i1."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "r.k",
-          "r.name",
-          "_cql_enter" AS "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
           "_weight"
-        FROM lives
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          "_cql_enter" > $t0
+          "_ts" > $t0 AND "_ts" <= $t1
         UNION ALL
         SELECT
           "s.k",
           "s.v",
-          "r.k",
-          "r.name",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+          (
+            "_ts" <= $t0 AND "_ts" + 11 > $t0
+          ) AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i1
+      WHERE
+        "s.k" = "r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."r.k",
+        i1."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 11 > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i1
+      WHERE
+        "s.k" = "r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "r.k",
+        "r.name",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "r.k",
+        "r.name",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- title: with a NOW window each element meets the relation once
@@ -277,15 +270,19 @@ FROM (
           SELECT
             "k" AS "r.k",
             "name" AS "r.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."relation_r"
           WHERE
-            "_ts" <= $t1
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
         ) AS i1
         WHERE
-          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
+          "s.k" = "r.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."s.k",
@@ -319,24 +316,26 @@ FROM (
         ) AS i0
         CROSS JOIN (
           SELECT
-            "r.k",
-            "r.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              "name" AS "r.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
+            "k" AS "r.k",
+            "name" AS "r.name",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
         ) AS i1
         WHERE
-          "s.k" = "r.k" AND i1."_cql_enter" < i0."_cql_leave"
+          "s.k" = "r.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
       ) AS input
     ) AS lives
   ) AS elements
@@ -360,16 +359,108 @@ SELECT
   _weight
 FROM (
   SELECT
-    "name",
-    "other",
+    "a.name" AS "name",
+    "b.name" AS "other",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
+    WITH lives AS (
+      SELECT
+        i0."a.k",
+        i0."a.name",
+        i1."b.k",
+        i1."b.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "a.k",
+          "name" AS "a.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "b.k",
+          "name" AS "b.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i1
+      WHERE
+        "a.k" = "b.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."a.k",
+        i0."a.name",
+        i1."b.k",
+        i1."b.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "a.k",
+          "name" AS "a.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND "_cql_enter" <= $low
+          )
+          AND "_cql_leave" > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "b.k",
+          "name" AS "b.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i1
+      WHERE
+        "a.k" = "b.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    )
     SELECT
-      "a.name" AS "name",
-      "b.name" AS "other",
-      "_ts",
-      "_weight"
+      *
     FROM (
       SELECT
         "a.k",
@@ -378,93 +469,20 @@ FROM (
         "b.name",
         "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        SELECT
-          i0."a.k",
-          i0."a.name",
-          i1."b.k",
-          i1."b.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "a.k",
-            "a.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "a.k",
-              "name" AS "a.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "b.k",
-            "name" AS "b.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            "_ts" <= $t1
-        ) AS i1
-        WHERE
-          "a.k" = "b.k"
-        UNION ALL
-        SELECT
-          i0."a.k",
-          i0."a.name",
-          i1."b.k",
-          i1."b.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "a.k",
-            "name" AS "a.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            "_ts" <= $low
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "b.k",
-            "b.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "b.k",
-              "name" AS "b.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
-        ) AS i1
-        WHERE
-          "a.k" = "b.k"
-      ) AS joined
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "name",
-    "other",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "a.k",
+        "a.name",
+        "b.k",
+        "b.name",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;

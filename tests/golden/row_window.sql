@@ -55,59 +55,46 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "v",
+    "s.k" AS "k",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_1"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      )
+    WITH lives AS (
       SELECT
-        *
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "s.k",
+        "s.v",
+        "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_1"
+      WHERE
+        "_cql_enter" < "_cql_leave" AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the rows that left
@@ -329,56 +316,45 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_1"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      )
+    WITH lives AS (
       SELECT
-        *
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "s.k",
+        "s.v",
+        "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_1"
+      WHERE
+        "_cql_enter" < "_cql_leave" AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the rows that left

@@ -1,18 +1,20 @@
 -- title: each lifetime once at every instant that it covers
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
--- operator 3: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+-- operator 2: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "s.k",
@@ -20,83 +22,83 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
+          "s.k",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_2_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_3_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -104,7 +106,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -158,38 +160,61 @@ FROM (
         SELECT
           "s.k",
           "count0",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM cql_state."q_2_trace"
-        WHERE
-          "_ts" <= $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "count0",
-          "_ts" AS "_cql_enter",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
           9223372036854775807 AS "_cql_leave",
           "_weight"
         FROM (
           SELECT
             "s.k",
-            "_cql_old_count0" AS "count0",
-            "_ts",
-            CAST(-1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_3"
-          WHERE
-            "_cql_was" AND "_cql_changed"
-          UNION ALL
-          SELECT
-            "s.k",
-            "_cql_new_count0" AS "count0",
-            "_ts",
+            "_cql_n" AS "count0",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_3"
-          WHERE
-            "_cql_is" AND "_cql_changed"
-        ) AS elements
+          FROM cql_state."q_2_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_2" AS delta
+            WHERE
+              "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_2"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "s.k",
+              "count0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "s.k",
+              "_cql_old_count0" AS "count0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS "both"
+        ) AS lives
       ) AS input
     ) AS lives
   ) AS elements
@@ -201,45 +226,25 @@ FROM (
     SUM("_weight") <> 0
 ) AS output;
 
--- operator 3: forget the old state of the groups that changed
-DELETE FROM cql_state."q_3_groups" AS kept
+-- operator 2: forget the old state of the groups that changed
+DELETE FROM cql_state."q_2_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_3" AS delta
+    FROM temp."_cql_delta_q_2" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
 
--- operator 3: keep their new state
-INSERT INTO cql_state."q_3_groups"
+-- operator 2: keep their new state
+INSERT INTO cql_state."q_2_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."_cql_delta_q_3"
+FROM temp."_cql_delta_q_2"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
-
--- operator 2: append them to the trace
-INSERT INTO cql_state."q_2_trace"
-SELECT
-  "s.k",
-  "_cql_old_count0" AS "count0",
-  "_ts",
-  CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_3"
-WHERE
-  "_cql_was" AND "_cql_changed"
-UNION ALL
-SELECT
-  "s.k",
-  "_cql_new_count0" AS "count0",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_3"
-WHERE
-  "_cql_is" AND "_cql_changed";
 
 -- title: of a NOW window the tick alone is read
 SELECT Rstream(v) FROM s [NOW]

@@ -9,17 +9,39 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "_ts",
+      "s.k",
+      (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) AS "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 5
+    ) AS stream
+    WHERE
+      (
         (
           (
             "_ts" + 4
@@ -32,48 +54,7 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) AS "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0 - 5
-      ) AS stream
-      WHERE
-        (
-          (
-            (
-              "_ts" + 4
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 4
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) > $t0
-          AND (
-            (
-              "_ts" + 4
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 4
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) <= $t1
-        )
+        ) > $t0
         AND (
           (
             "_ts" + 4
@@ -86,89 +67,64 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) < (
+        ) <= $t1
+      )
+      AND (
+        (
+          "_ts" + 4
+        ) - (
           (
-            "_ts" + 10
-          ) - (
             (
               (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5
-      UNION ALL
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+    UNION ALL
+    SELECT
+      "s.k",
+      (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        (
-          (
-            "_ts" + 10
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 16
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
         (
-          (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 > $t0
-          AND (
-            (
-              "_ts" + 10
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 10
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 <= $t1
-        )
-        AND (
-          (
-            "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) < (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 16
+    ) AS stream
+    WHERE
+      (
+        (
           (
             "_ts" + 10
           ) - (
@@ -180,14 +136,47 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) + 5
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        ) + 5 > $t0
+        AND (
+          (
+            "_ts" + 10
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 10
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5 <= $t1
+      )
+      AND (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) < (
+        (
+          "_ts" + 10
+        ) - (
+          (
+            (
+              (
+                "_ts" + 10
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+  ) AS input
 ) AS output;
 
 -- title: with a slide longer than the range a tuple may fall between two positions
@@ -201,17 +190,39 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "_ts",
+      "s.k",
+      (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) AS "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0 - 5
+    ) AS stream
+    WHERE
+      (
         (
           (
             "_ts" + 4
@@ -224,48 +235,7 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) AS "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0 - 5
-      ) AS stream
-      WHERE
-        (
-          (
-            (
-              "_ts" + 4
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 4
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) > $t0
-          AND (
-            (
-              "_ts" + 4
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 4
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) <= $t1
-        )
+        ) > $t0
         AND (
           (
             "_ts" + 4
@@ -278,89 +248,64 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) < (
+        ) <= $t1
+      )
+      AND (
+        (
+          "_ts" + 4
+        ) - (
           (
-            "_ts" + 2
-          ) - (
             (
               (
-                (
-                  "_ts" + 2
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5
-      UNION ALL
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) < (
+        (
+          "_ts" + 2
+        ) - (
+          (
+            (
+              (
+                "_ts" + 2
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+    UNION ALL
+    SELECT
+      "s.k",
+      (
+        (
+          "_ts" + 2
+        ) - (
+          (
+            (
+              (
+                "_ts" + 2
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
       SELECT
-        "s.k",
-        (
-          (
-            "_ts" + 2
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 2
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 2
-          ) AND "_ts" > $t0 - 8
-      ) AS stream
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
         (
-          (
-            (
-              "_ts" + 2
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 2
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 > $t0
-          AND (
-            (
-              "_ts" + 2
-            ) - (
-              (
-                (
-                  (
-                    "_ts" + 2
-                  ) % 5
-                ) + 5
-              ) % 5
-            )
-          ) + 5 <= $t1
-        )
-        AND (
-          (
-            "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) < (
+          "_ts" > $since AND "_ts" <= $t1 - 2
+        ) AND "_ts" > $t0 - 8
+    ) AS stream
+    WHERE
+      (
+        (
           (
             "_ts" + 2
           ) - (
@@ -372,14 +317,47 @@ FROM (
               ) + 5
             ) % 5
           )
-        ) + 5
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        ) + 5 > $t0
+        AND (
+          (
+            "_ts" + 2
+          ) - (
+            (
+              (
+                (
+                  "_ts" + 2
+                ) % 5
+              ) + 5
+            ) % 5
+          )
+        ) + 5 <= $t1
+      )
+      AND (
+        (
+          "_ts" + 4
+        ) - (
+          (
+            (
+              (
+                "_ts" + 4
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) < (
+        (
+          "_ts" + 2
+        ) - (
+          (
+            (
+              (
+                "_ts" + 2
+              ) % 5
+            ) + 5
+          ) % 5
+        )
+      ) + 5
+  ) AS input
 ) AS output;
 
 -- title: unbounded: tuples wait for the next boundary and stay
@@ -542,53 +520,42 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
+    "s.k" AS "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "s.k",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_1"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
-      )
+    WITH lives AS (
       SELECT
-        *
-      FROM (
-        SELECT
-          "s.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+        "s.k",
+        "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_1"
+      WHERE
+        "_cql_enter" < "_cql_leave" AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;
 
 -- operator 1: forget the rows that left

@@ -3,16 +3,18 @@ SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x
 ----
 -- operator 4: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "s.k",
@@ -20,83 +22,83 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
+          "s.k",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_4_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_4_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -104,7 +106,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -121,62 +123,51 @@ SELECT
   _weight
 FROM (
   SELECT
-    "n",
+    "x.n" AS "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "x.n" AS "n",
+      "x.k",
+      "x.n",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "x.k",
-        "x.n",
+        "k" AS "x.k",
+        "n" AS "x.n",
         "_ts",
         "_weight"
       FROM (
         SELECT
-          "k" AS "x.k",
-          "n" AS "x.n",
+          "s.k" AS "k",
+          "count0" AS "n",
           "_ts",
           "_weight"
         FROM (
           SELECT
-            "s.k" AS "k",
-            "count0" AS "n",
+            "s.k",
+            "_cql_old_count0" AS "count0",
             "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "s.k",
-              "_cql_old_count0" AS "count0",
-              "_ts",
-              CAST(-1 AS BIGINT) AS "_weight"
-            FROM temp."_cql_delta_q_4"
-            WHERE
-              "_cql_was" AND "_cql_changed"
-            UNION ALL
-            SELECT
-              "s.k",
-              "_cql_new_count0" AS "count0",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM temp."_cql_delta_q_4"
-            WHERE
-              "_cql_is" AND "_cql_changed"
-          ) AS input
+            CAST(-1 AS BIGINT) AS "_weight"
+          FROM temp."_cql_delta_q_4"
+          WHERE
+            "_cql_was" AND "_cql_changed"
+          UNION ALL
+          SELECT
+            "s.k",
+            "count0",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM temp."_cql_delta_q_4"
+          WHERE
+            "_cql_is" AND "_cql_changed"
         ) AS input
       ) AS input
-      WHERE
-        "x.k" = 1
     ) AS input
-  ) AS elements
-  GROUP BY
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    WHERE
+      "x.k" = 1
+  ) AS input
 ) AS output;
 
 -- operator 4: forget the old state of the groups that changed
@@ -203,18 +194,20 @@ WHERE
 SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
--- operator 7: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
-WITH changes AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
+-- operator 6: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "s.k",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
         "s.k",
@@ -222,83 +215,83 @@ WITH changes AS (
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
+          "s.k",
           "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_6_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
       UNION ALL
       SELECT
         "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "s.k",
-    "_ts"
-), before AS (
-  SELECT
-    "s.k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_7_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-    )
-), running AS (
-  SELECT
-    "s.k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "_cql_new_count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
@@ -306,7 +299,7 @@ FROM (
     r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "_cql_new_count0",
+    r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
@@ -407,43 +400,68 @@ FROM (
               SELECT
                 "s.k",
                 "count0",
-                "_ts" AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM cql_state."q_6_trace"
-              WHERE
-                "_ts" <= $t0
-              UNION ALL
-              SELECT
-                "s.k",
-                "count0",
-                "_ts" AS "_cql_enter",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
                 9223372036854775807 AS "_cql_leave",
                 "_weight"
               FROM (
                 SELECT
                   "s.k",
-                  "_cql_old_count0" AS "count0",
-                  "_ts",
-                  CAST(-1 AS BIGINT) AS "_weight"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_was" AND "_cql_changed"
-                UNION ALL
-                SELECT
-                  "s.k",
-                  "_cql_new_count0" AS "count0",
-                  "_ts",
+                  "_cql_n" AS "count0",
                   CAST(1 AS BIGINT) AS "_weight"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_is" AND "_cql_changed"
-              ) AS elements
+                FROM cql_state."q_6_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_6" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "s.k",
+                    "count0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "s.k",
+                    "_cql_old_count0" AS "count0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
             ) AS input
           ) AS input
         ) AS i1
         WHERE
-          "t.k" = "x.k" AND i1."_cql_enter" < i0."_cql_leave"
+          "t.k" = "x.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."t.k",
@@ -491,35 +509,48 @@ FROM (
               "_weight"
             FROM (
               SELECT
-                "s.k",
-                "count0",
-                "_ts" AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
+                *
               FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
                 SELECT
-                  "s.k",
-                  "_cql_old_count0" AS "count0",
-                  "_ts",
-                  CAST(-1 AS BIGINT) AS "_weight"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_was" AND "_cql_changed"
-                UNION ALL
-                SELECT
-                  "s.k",
-                  "_cql_new_count0" AS "count0",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_is" AND "_cql_changed"
-              ) AS elements
+                  *
+                FROM (
+                  SELECT
+                    "s.k",
+                    "count0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "s.k",
+                    "_cql_old_count0" AS "count0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
             ) AS input
           ) AS input
         ) AS i1
         WHERE
-          "t.k" = "x.k" AND i1."_cql_enter" < i0."_cql_leave"
+          "t.k" = "x.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
       )
       SELECT
         *
@@ -556,144 +587,126 @@ FROM (
     SUM("_weight") <> 0
 ) AS output;
 
--- operator 7: forget the old state of the groups that changed
-DELETE FROM cql_state."q_7_groups" AS kept
+-- operator 6: forget the old state of the groups that changed
+DELETE FROM cql_state."q_6_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_7" AS delta
+    FROM temp."_cql_delta_q_6" AS delta
     WHERE
       "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
   );
 
--- operator 7: keep their new state
-INSERT INTO cql_state."q_7_groups"
+-- operator 6: keep their new state
+INSERT INTO cql_state."q_6_groups"
 SELECT
   "s.k",
   "_cql_n"
-FROM temp."_cql_delta_q_7"
+FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
-
--- operator 6: append them to the trace
-INSERT INTO cql_state."q_6_trace"
-SELECT
-  "s.k",
-  "_cql_old_count0" AS "count0",
-  "_ts",
-  CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_7"
-WHERE
-  "_cql_was" AND "_cql_changed"
-UNION ALL
-SELECT
-  "s.k",
-  "_cql_new_count0" AS "count0",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_7"
-WHERE
-  "_cql_is" AND "_cql_changed";
 
 -- title: a common table expression is a subquery with a name
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
--- operator 4: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
-WITH changes AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-), before AS (
-  SELECT
-    "k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_4_groups" AS kept
-  WHERE
-    EXISTS(
-      SELECT
-        1
-      FROM changes
-      WHERE
-        changes."k" IS NOT DISTINCT FROM kept."k"
-    )
-), running AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
+-- operator 3: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
   *,
   (
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
+  WITH changes AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k" AS "k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_3_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."k" IS NOT DISTINCT FROM kept."k"
+      )
+  ), running AS (
+    SELECT
+      "k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
@@ -723,13 +736,7 @@ FROM (
       "_ts",
       "_weight"
     FROM (
-      SELECT
-        "x.k",
-        "r.k",
-        "r.name",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM (
+      WITH lives AS (
         SELECT
           i0."x.k",
           i1."r.k",
@@ -745,42 +752,58 @@ FROM (
             "_weight"
           FROM (
             SELECT
-              "k",
-              "_ts" AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
+              *
             FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_3"
+                WHERE
+                  "_cql_changed"
+              )
               SELECT
-                "k",
-                "_ts",
-                CAST(-1 AS BIGINT) AS "_weight"
-              FROM temp."_cql_delta_q_4"
-              WHERE
-                "_cql_was" AND "_cql_changed"
-              UNION ALL
-              SELECT
-                "k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM temp."_cql_delta_q_4"
-              WHERE
-                "_cql_is" AND "_cql_changed"
-            ) AS elements
+                *
+              FROM (
+                SELECT
+                  "k",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "k",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
           ) AS input
         ) AS i0
         CROSS JOIN (
           SELECT
             "k" AS "r.k",
             "name" AS "r.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."relation_r"
           WHERE
-            "_ts" <= $t1
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
         ) AS i1
         WHERE
           "x.k" = "r.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
           i0."x.k",
@@ -798,35 +821,71 @@ FROM (
           FROM (
             SELECT
               "k",
-              "_ts" AS "_cql_enter",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
               9223372036854775807 AS "_cql_leave",
               "_weight"
-            FROM cql_state."q_3_trace"
+            FROM (
+              SELECT
+                "k",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_3_groups"
+            ) AS groups
             WHERE
-              "_ts" <= $t0
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_3" AS delta
+                WHERE
+                  "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
+              )
           ) AS input
         ) AS i0
         CROSS JOIN (
           SELECT
-            "r.k",
-            "r.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              "name" AS "r.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
+            "k" AS "r.k",
+            "name" AS "r.name",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
         ) AS i1
         WHERE
           "x.k" = "r.k"
-      ) AS joined
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "x.k",
+          "r.k",
+          "r.name",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "x.k",
+          "r.k",
+          "r.name",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
     ) AS input
   ) AS elements
   GROUP BY
@@ -836,40 +895,22 @@ FROM (
     SUM("_weight") <> 0
 ) AS output;
 
--- operator 4: forget the old state of the groups that changed
-DELETE FROM cql_state."q_4_groups" AS kept
+-- operator 3: forget the old state of the groups that changed
+DELETE FROM cql_state."q_3_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_4" AS delta
+    FROM temp."_cql_delta_q_3" AS delta
     WHERE
       "_cql_last" AND delta."k" IS NOT DISTINCT FROM kept."k"
   );
 
--- operator 4: keep their new state
-INSERT INTO cql_state."q_4_groups"
+-- operator 3: keep their new state
+INSERT INTO cql_state."q_3_groups"
 SELECT
   "k",
   "_cql_n"
-FROM temp."_cql_delta_q_4"
+FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
-
--- operator 3: append them to the trace
-INSERT INTO cql_state."q_3_trace"
-SELECT
-  "k",
-  "_ts",
-  CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_4"
-WHERE
-  "_cql_was" AND "_cql_changed"
-UNION ALL
-SELECT
-  "k",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_4"
-WHERE
-  "_cql_is" AND "_cql_changed";

@@ -11,328 +11,323 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
-    "w",
-    "name",
+    "s.v" AS "v",
+    "t.w" AS "w",
+    "r.name" AS "name",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
-    SELECT
-      "s.v" AS "v",
-      "t.w" AS "w",
-      "r.name" AS "name",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          i2."r.k",
-          i2."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 11 > $t0
-            ) AND "_ts" + 11 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 6 > $t0
-        ) AS i1
-        CROSS JOIN (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            "_ts" <= $t1
-        ) AS i2
-        WHERE
-          "s.k" = "t.k"
-          AND "t.k" = "r.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i1."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          i2."r.k",
-          i2."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 11 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 6 > $t0
-            ) AND "_ts" + 6 <= $t1
-        ) AS i1
-        CROSS JOIN (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            "_ts" <= $t1
-        ) AS i2
-        WHERE
-          "s.k" = "t.k"
-          AND "t.k" = "r.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i1."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."t.k",
-          i1."t.w",
-          i2."r.k",
-          i2."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 11 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 6 > $t1
-        ) AS i1
-        CROSS JOIN (
-          SELECT
-            "r.k",
-            "r.name",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              "name" AS "r.name",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-              "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              "_ts" > $low AND "_ts" <= $t1
-          ) AS elements
-        ) AS i2
-        WHERE
-          "s.k" = "t.k"
-          AND "t.k" = "r.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i0."_cql_leave"
-          AND i2."_cql_enter" < i1."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
-        *
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        i2."r.k",
+        i2."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
       FROM (
         SELECT
           "s.k",
           "s.v",
-          "t.k",
-          "t.w",
-          "r.k",
-          "r.name",
-          "_cql_enter" AS "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
           "_weight"
-        FROM lives
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
         WHERE
-          "_cql_enter" > $t0
+          "_ts" > $t0 AND "_ts" <= $t1
         UNION ALL
         SELECT
           "s.k",
           "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 11 > $t0
+          ) AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
           "t.k",
           "t.w",
-          "r.k",
-          "r.name",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "w",
-    "name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+          "_ts" <= $t1 AND "_ts" + 6 > $t0
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i2
+      WHERE
+        "s.k" = "t.k"
+        AND "t.k" = "r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i0."_cql_enter" < i2."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < i0."_cql_leave"
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        i2."r.k",
+        i2."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 11 > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          (
+            "_ts" <= $t0 AND "_ts" + 6 > $t0
+          ) AND "_ts" + 6 <= $t1
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i2
+      WHERE
+        "s.k" = "t.k"
+        AND "t.k" = "r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i0."_cql_enter" < i2."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < i0."_cql_leave"
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."s.k",
+        i0."s.v",
+        i1."t.k",
+        i1."t.w",
+        i2."r.k",
+        i2."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 11
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 11 > $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "t.k",
+          "t.w",
+          "_ts" AS "_cql_enter",
+          "_ts" + 6 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t0
+            ) AND "_ts" > $t1 - 6
+        ) AS stream
+        WHERE
+          "_ts" <= $t0 AND "_ts" + 6 > $t1
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i2
+      WHERE
+        "s.k" = "t.k"
+        AND "t.k" = "r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i0."_cql_enter" < i2."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < i0."_cql_leave"
+        AND i2."_cql_enter" < i1."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "r.k",
+        "r.name",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "s.v",
+        "t.k",
+        "t.w",
+        "r.k",
+        "r.name",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS elements
+  ) AS input
 ) AS output;

@@ -10,29 +10,76 @@ SELECT
   _weight
 FROM (
   SELECT
-    "k",
-    "v",
+    "s.k" AS "k",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
+      "s.k",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
+    UNION ALL
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "k",
+    "w" AS "v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "t.k" AS "k",
+      "t.w" AS "w",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "t.k",
+        "t.w",
         "_ts",
         "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "k" AS "t.k",
+          "w" AS "t.w",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM cql_state."stream_t"
         WHERE
           (
             "_ts" > $since AND "_ts" <= $t1
@@ -42,50 +89,60 @@ FROM (
         "_ts" > $t0 AND "_ts" <= $t1
       UNION ALL
       SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
+        "t.k",
+        "t.w",
+        "_ts" + 6 AS "_ts",
         -"_weight" AS "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
+          "k" AS "t.k",
+          "w" AS "t.w",
           "_ts",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM cql_state."stream_t"
         WHERE
           (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
+            "_ts" > $since AND "_ts" <= $t1 - 5
+          ) AND "_ts" > $t0 - 6
       ) AS stream
       WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
     ) AS input
-    UNION ALL
+  ) AS input
+) AS output;
+
+-- title: UNION is a set
+SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
+----
+-- operator 0: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
     SELECT
       "k",
-      "w" AS "v",
       "_ts",
-      "_weight"
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "t.k" AS "k",
-        "t.w" AS "w",
+        "s.k" AS "k",
         "_ts",
         "_weight"
       FROM (
         SELECT
-          "t.k",
-          "t.w",
+          "s.k",
           "_ts",
           "_weight"
         FROM (
           SELECT
-            "k" AS "t.k",
-            "w" AS "t.w",
+            "k" AS "s.k",
             "_ts",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
+          FROM cql_state."stream_s"
           WHERE
             (
               "_ts" > $since AND "_ts" <= $t1
@@ -95,147 +152,108 @@ FROM (
           "_ts" > $t0 AND "_ts" <= $t1
         UNION ALL
         SELECT
-          "t.k",
-          "t.w",
-          "_ts" + 6 AS "_ts",
+          "s.k",
+          "_ts" + 11 AS "_ts",
           -"_weight" AS "_weight"
         FROM (
           SELECT
-            "k" AS "t.k",
-            "w" AS "t.w",
+            "k" AS "s.k",
             "_ts",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
+          FROM cql_state."stream_s"
           WHERE
             (
-              "_ts" > $since AND "_ts" <= $t1 - 5
-            ) AND "_ts" > $t0 - 6
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
         ) AS stream
         WHERE
-          "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
       ) AS input
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
-
--- title: UNION is a set
-SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
-----
--- operator 0: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
-WITH changes AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
+      UNION ALL
       SELECT
-        "s.k",
+        "r.k" AS "k",
         "_ts",
         "_weight"
       FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
         SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-    UNION ALL
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "k",
+      "_ts"
+  ), before AS (
     SELECT
-      "r.k" AS "k",
+      "k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_0_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."k" IS NOT DISTINCT FROM kept."k"
+      )
+  ), running AS (
+    SELECT
+      "k",
       "_ts",
-      "_weight"
+      CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
     FROM (
       SELECT
-        "k" AS "r.k",
-        CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-        "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_ts" > $low AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-), before AS (
-  SELECT
-    "k",
-    CAST($t0 AS BIGINT) AS "_ts",
-    "_cql_n"
-  FROM cql_state."q_0_groups" AS kept
-  WHERE
-    EXISTS(
+        "k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
       SELECT
-        1
+        "k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
       FROM changes
-      WHERE
-        changes."k" IS NOT DISTINCT FROM kept."k"
-    )
-), running AS (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_cql_n") OVER (PARTITION BY "k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-    "_cql_n" AS "_cql_d_n",
-    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_previous",
-    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") IS NULL AS "_cql_last"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM before
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      "_cql_n"
-    FROM changes
-  ) AS history
-)
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
+    ) AS history
+  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
@@ -258,29 +276,18 @@ FROM (
   SELECT
     "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS elements
-  GROUP BY
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_0"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
     "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_0"
+  WHERE
+    "_cql_is" AND "_cql_changed"
 ) AS output;
 
 -- operator 0: forget the old state of the groups that changed
@@ -314,75 +321,93 @@ SELECT
   _weight
 FROM (
   SELECT
-    "v",
+    "s.v" AS "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "s.v" AS "v",
+      "s.v",
       "_ts",
       "_weight"
     FROM (
       SELECT
-        "s.v",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
+        (
+          "_ts" > $since AND "_ts" <= $t1
+        ) AND "_ts" > $t0
+    ) AS stream
+    WHERE
+      "_ts" > $t0 AND "_ts" <= $t1
     UNION ALL
     SELECT
-      CAST("k" AS BIGINT) AS "v",
+      "s.v",
+      "_ts" + 11 AS "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      SELECT
+        "v" AS "s.v",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 10
+        ) AND "_ts" > $t0 - 11
+    ) AS stream
+    WHERE
+      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    CAST("k" AS BIGINT) AS "v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "r.k" AS "k",
       "_ts",
       "_weight"
     FROM (
-      SELECT
-        "r.k" AS "k",
-        "_ts",
-        "_weight"
-      FROM (
+      WITH lives AS (
         SELECT
           "k" AS "r.k",
-          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-          "_weight"
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          "_ts" > $low AND "_ts" <= $t1
-      ) AS input
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
     ) AS input
-  ) AS elements
-  GROUP BY
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
+  ) AS input
 ) AS output;
