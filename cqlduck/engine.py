@@ -143,8 +143,6 @@ class Engine:
     _taken: int = 0
     _registering: bool = False
     _compacted: dict[str, int] = field(default_factory=dict)
-    _stored: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Of streams: the next number and the rows in store when it was cut last."""
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
 
@@ -182,7 +180,6 @@ class Engine:
     def _reload(self) -> None:
         self.catalogue = catalog.load(self.database)
         self._tails.clear()
-        self._stored.clear()
         self._unread.clear()
         if self._registering:
             self._compile_all()
@@ -796,13 +793,7 @@ class Engine:
                     for q in self.catalogue.queries.values()
                     if thing.name in q.inputs
                 ]
-                number, rows = self._stored.get(thing.name, (0, 0))
-                full = thing.next_seq - number >= rows // 4
-                if retention.forget(self.database, thing, readers, earliest, full=full):
-                    left = self.database.value(
-                        f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"
-                    )
-                    self._stored[thing.name] = (thing.next_seq, int(left))
+                retention.forget(self.database, thing, readers, earliest)
 
     def _compact_relations(self, earliest: int) -> None:
         """Forget the tuples of relations that no query will see leave any more."""

@@ -1,10 +1,10 @@
 """Forgetting: what no query can need any more leaves the stores and logs.
 
 A stream's store is cut at the earliest position of its stubs: for each query that reads it, the
-frontier less the span of its windows. Nothing after the earliest heartbeat of all inputs is cut,
-because a query registered next begins there. Of a relation, tuples that all queries have seen leave
-are forgotten. Logs of traces are replaced by their net content. Both are done when they have grown
-to twice what they were after the last time.
+frontier less the span of its windows; not in every tick, but when a fifth of it can go. Nothing
+after the earliest heartbeat of all inputs is cut, because a query registered next begins there. Of
+a relation, tuples that all queries have seen leave are forgotten. Logs of traces are replaced by
+their net content. Both are done when they have grown to twice what they were after the last time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from cqlduck.rewrite.compile import Compiled
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 
+SHARE = 5
+"""Of a stream's store, at least one in so many parts of the time that it covers is cut at once."""
+
 LOG = 100_000
 """How many elements a log may have before it is first made net."""
 
@@ -24,8 +27,6 @@ def forget(
     thing: Input,
     readers: Iterable[tuple[Query, Compiled]],
     earliest: int,
-    *,
-    full: bool = True,
 ) -> bool:
     """Cut a stream's store; return whether anything was cut.
 
@@ -34,8 +35,6 @@ def forget(
         thing: The stream.
         readers: The queries that read it.
         earliest: The least heartbeat of all inputs.
-        full: Whether enough has come since the last time to make it worth while; else it is cut
-            only if nothing of it is needed any more.
     """
     until = earliest
     for query, compiled in readers:
@@ -47,7 +46,9 @@ def forget(
         return False
     if thing.forgotten is not None and until <= thing.forgotten:
         return False
-    if not full and thing.last_instant is not None and until < thing.last_instant:
+    assert thing.last_instant is not None
+    start = thing.first_instant - 1 if thing.forgotten is None else thing.forgotten
+    if SHARE * (until - start) < thing.last_instant - start:
         return False
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _ts <= {until}")
     thing.forgotten = until
