@@ -184,3 +184,14 @@ def test_a_wait_is_too_long_by_the_time_of_its_answer(
     assert found.longest >= 1 + max(found.ticks[:1])
     monkeypatch.setattr(road, "LIMIT", 0.5)
     assert not found.holds
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 5, 8, 11, 16])
+def test_the_largest_that_holds_is_found(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    def held(directions: int, folder: Path, measured: int) -> road.Held:
+        return road.Held(directions / 2, 1.0 if directions <= limit else road.LIMIT + 1)
+
+    monkeypatch.setattr(road, "held", held)
+    tried = road.largest(most=16)
+    assert limit / 2 == max((x.expressways for x in tried if x.holds), default=0)
+    assert limit == 16 or (limit + 1) / 2 in {x.expressways for x in tried}
