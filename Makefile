@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-smoke long compiled lock clean
+.PHONY: help demo test check golden bench bench-smoke long compiled mutants lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -51,6 +51,9 @@ long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
 	$(BIN)/pytest -m long -rs tests/test_compiled.py
+
+mutants: $(VENV)/installed  ## break each delta rule, and see that the tests notice
+	$(BIN)/python tests/mutants.py
 
 # Hashes come from the public index alone: a mirror may hold files of its own. "cqlduck" is left out
 # because an extra that names another extra would put this folder's path into the file.

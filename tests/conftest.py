@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 import cqlduck
 
@@ -12,6 +12,15 @@ settings.register_profile("default", max_examples=100, deadline=None)
 # the same cases for the same code: what lands is judged by the change, not by chance
 settings.register_profile("ci", max_examples=500, deadline=None, derandomize=True)
 settings.register_profile("long", max_examples=20_000, deadline=None)
+# a mutant is to be noticed, not explained
+settings.register_profile(
+    "mutants",
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 

@@ -1,0 +1,631 @@
+"""Broken delta rules: each is one edit of the source, and the tests have to notice it.
+
+    python tests/mutants.py             all of them, two at a time
+    python tests/mutants.py join half   those with one of these words in their name
+
+A mutant is a copy of the package, laid out as it is installed, with one fragment of its source
+replaced. Its `killer` is the test that is meant to notice, and runs first; if that one passes, all
+of `KILLERS` run, until the first that fails. They are small and the same in every run. A mutant
+that survives all of them is a hole in the tests.
+
+Golden files and tests of generated SQL are no killers: they compare text, and notice everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("cqlduck", "rewrite", "state", "sql")
+
+SEMANTICS = "test_semantics.py::test_"
+RETENTION = "test_retention.py::test_"
+DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
+
+KILLERS = (
+    "test_semantics.py",
+    "test_papers.py",
+    "test_retention.py",
+    DIFFERENTIAL,
+    "test_connection.py::test_history_forgets_what_is_older",
+    "test_connection.py::test_upserts_by_primary_key",
+    "test_bad_input.py::test_a_late_batch_is_quarantined_whole",
+)
+"""The tests that run on a mutant, in this order. Random cases are those of profile `mutants`."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One edit that makes an answer wrong.
+
+    Args:
+        name: What it breaks, in a few words.
+        module: The file, from the root of the repository.
+        old: A fragment that stands in the file exactly once.
+        new: What takes its place.
+        killer: The test that is meant to notice: a file, or one test of a file.
+    """
+
+    name: str
+    module: str
+    old: str
+    new: str
+    killer: str
+
+
+def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
+    return [Mutant(name, module, old, new, killer) for name, old, new, killer in rows]
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    # ------------------------------------------------------------------- rewrite: weighted tuples
+    *_of(
+        "rewrite/weighted.py",
+        ("keys that are NULL match nothing",
+         "exp.NullSafeEQ(this=mine", "exp.EQ(this=mine",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("boundaries of negative instants are rounded towards 0",
+         "this=exp.paren(expression.copy()), expression=exp.paren(twice)",
+         "this=exp.paren(expression.copy()), expression=exp.paren(once)",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("the next boundary is one too far from a boundary",
+         "return floor_to(add(expression, step - 1), step)",
+         "return floor_to(add(expression, step), step)",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("net elements of weight 0 stay",
+         ".having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)), copy=False)",
+         "",
+         SEMANTICS + "elements_are_columns_instant_and_a_weight_that_is_never_0"),
+        ("what leaves has the sign of what enters",
+         "named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "named(column(WEIGHT), WEIGHT)",
+         SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
+        ("what entered before the tick enters again",
+         ".where(after(column(ENTER), parameter(\"t0\")), copy=False)", "",
+         SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
+        ("what leaves at the last instant of the tick stays",
+         ".where(until(column(LEAVE), parameter(\"t1\")), copy=False)",
+         ".where(after(parameter(\"t1\"), column(LEAVE)), copy=False)",
+         SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
+    ),
+    # -------------------------------------------------------------------------- rewrite: windows
+    *_of(
+        "rewrite/delta/windows.py",
+        ("a range is one instant short",
+         "width if node.half_open else width + 1)", "width)",
+         SEMANTICS + "a_range_holds_both_its_ends"),
+        ("the half-open edge is closed",
+         "width if node.half_open else width + 1)", "width + 1)",
+         SEMANTICS + "a_half_open_range_leaves_its_far_end_out"),
+        ("a tuple on a boundary is in the hop that ends there",
+         "add(floor_to(instant, slide), slide) if node.hop", "ceil_to(instant, slide) if node.hop",
+         SEMANTICS + "a_hop_is_half_open"),
+        ("a sliding range ends a slide too early",
+         "return enter, add(floor_to(add(instant, width), slide), slide)",
+         "return enter, floor_to(add(instant, width), slide)",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("a half-open sliding range ends a slide too late on a boundary",
+         "return enter, ceil_to(add(instant, width), slide)",
+         "return enter, add(floor_to(add(instant, width), slide), slide)",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("what came before the tick and enters in it is forgotten",
+         "low: exp.Expr = add(parameter(\"t0\"), -slide)", "low: exp.Expr = parameter(\"t0\")",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("the last that leaves in the tick is looked for too early",
+         "high = add(parameter(\"t1\"), -node.width)",
+         "high = add(parameter(\"t1\"), -node.width - 1)",
+         SEMANTICS + "a_half_open_range_leaves_its_far_end_out"),
+        ("the first that leaves in the tick is looked for too late",
+         "        low = add(parameter(\"t0\"), -node.reach)\n",
+         "        low = add(parameter(\"t0\"), -node.width)\n",
+         SEMANTICS + "a_range_holds_both_its_ends"),
+        ("what expires is inserted",
+         "leave, exp.Neg(this=column(WEIGHT)), enter, leave", "leave, column(WEIGHT), enter, leave",
+         SEMANTICS + "a_range_holds_both_its_ends"),
+        ("the instant before the tick counts again",
+         ".where(after(instant.copy(), parameter(\"t0\")), copy=False)",
+         ".where(exp.GTE(this=instant.copy(), expression=parameter(\"t0\")), copy=False)",
+         SEMANTICS + "a_half_open_range_leaves_its_far_end_out"),
+        ("lifetimes that end in the tick stand too",
+         "query.where(after(leave, parameter(\"t1\")), copy=False)",
+         "query.where(after(leave, parameter(\"t0\")), copy=False)",
+         "test_papers.py::test_chapter_example_2"),
+        ("a join sees lifetimes begin and not end",
+         "            .where(after(leave.copy(), parameter(\"t0\")), copy=False)\n"
+         "            .where(until(leave.copy(), parameter(\"t1\")), copy=False)",
+         "            .where(exp.false(), copy=False)",
+         "test_papers.py::test_chapter_example_2"),
+        ("a window of n rows holds n + 1",
+         "leave = _successor(node, keys, number(node.rows))",
+         "leave = _successor(node, keys, number(node.rows + 1))",
+         SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
+        ("rows go by arrival and not by timestamp",
+         "this=exp.Lead(this=column(TS), offset=distance),\n"
+         "        partition_by=[key.copy() for key in keys],\n"
+         "        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp",
+         "this=exp.Lead(this=column(TS), offset=distance),\n"
+         "        partition_by=[key.copy() for key in keys],\n"
+         "        order=exp.Order(expressions=[exp",
+         SEMANTICS + "rows_go_by_timestamp_where_arrival_is_another_order"),
+        ("ties of derived rows have NULLs first",
+         "exp.Ordered(this=key, nulls_first=False)", "exp.Ordered(this=key, nulls_first=True)",
+         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+        ("a weight of k is one row",
+         "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
+         "exp.Anonymous(this=\"range\", expressions=[number(1)])",
+         SEMANTICS + "a_weight_of_k_is_k_tuples"),
+        ("rows that left stay in the synopsis",
+         ".where(after(column(TS), parameter(\"t0\")), copy=False)\n"
+         "        .where(after(column(LEAVE), parameter(\"t1\")), copy=False)",
+         ".where(after(column(TS), parameter(\"t0\")), copy=False)",
+         RETENTION + "a_window_of_rows_keeps_its_rows_alone"),
+        ("rows that a tick pushes out stand too",
+         ".where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery(copy=False))), copy=False)",
+         "",
+         "test_papers.py::test_both_sides_of_a_join_change_at_one_instant"),
+        ("a sliding row window takes rows as they come",
+         "enter = _successor(node, keys, _to_multiple(column(POSITION), node.slide))",
+         "pass",
+         SEMANTICS + "a_sliding_row_window_changes_after_every_mth_arrival"),
+        ("an arrival on a multiple waits for the next one",
+         "return exp.Mod(this=exp.paren(short), expression=number(step))",
+         "return exp.paren(short)",
+         SEMANTICS + "a_sliding_row_window_changes_after_every_mth_arrival"),
+        ("a partition's range has the wrong edge",
+         "add(column(TS), node.width if node.half_open else node.width + 1)",
+         "add(column(TS), node.width)",
+         SEMANTICS + "a_partition_with_a_range_holds_what_is_in_both"),
+    ),
+    # ----------------------------------------------------------------------------- rewrite: join
+    *_of(
+        "rewrite/delta/join.py",
+        ("the term of the last input is missing",
+         "return union_all([_term(rules, node, place) for place in range(len(node.inputs))])",
+         "return union_all([_term(rules, node, place) for place in range(len(node.inputs) - 1)])",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("changes of both inputs are joined twice",
+         "parts.append(rules.standing(plan))", "parts.append(rules.alive(plan))",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("changes of both inputs never meet",
+         "parts.append(rules.alive(plan))", "parts.append(rules.standing(plan))",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("the weight is that of the last input",
+         "weight = exp.Mul(this=weight, expression=qualified(name, WEIGHT))",
+         "weight = qualified(name, WEIGHT)",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("lifetimes overlap if one of them begins before the other ends",
+         "if mine != theirs and has_end", "if mine < theirs and has_end",
+         "test_papers.py::test_chapter_example_2"),
+        ("a combination begins with its first tuple",
+         "_most(\"greatest\", [qualified(name, ENTER)", "_most(\"least\", [qualified(name, ENTER)",
+         "test_papers.py::test_chapter_example_2"),
+        ("a combination ends with its last tuple",
+         "_most(\"least\", [qualified(name, LEAVE)", "_most(\"greatest\", [qualified(name, LEAVE)",
+         "test_papers.py::test_chapter_example_2"),
+        ("a join with one endless input is endless",
+         "return all(is_endless(inner)", "return any(is_endless(inner)",
+         "test_papers.py::test_chapter_example_3"),
+    ),
+    # ------------------------------------------------------------------ rewrite: streams, traces
+    *_of(
+        "rewrite/delta/streams.py",
+        ("dstream has negative weights",
+         "named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "named(column(WEIGHT), WEIGHT)",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("dstream gives what is inserted",
+         "exp.LT(this=column(WEIGHT), expression=number(0))",
+         "exp.GT(this=column(WEIGHT), expression=number(0))",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("istream gives deletions too",
+         ".where(after(column(WEIGHT), number(0)), copy=False)", "",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("istream and dstream see what cancels",
+         "net = consolidate(rules.elements(node.input), node.columns).subquery(",
+         "net = rules.elements(node.input).subquery(",
+         SEMANTICS + "what_is_replaced_by_its_like_is_in_neither_istream_nor_dstream"),
+        ("rstream repeats the instant before the tick",
+         "expressions=[add(parameter(\"t0\"), 1)]", "expressions=[parameter(\"t0\")]",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("rstream leaves the last instant of the tick out",
+         "expressions=[add(parameter(\"t1\"), 1)]", "expressions=[parameter(\"t1\")]",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("rstream gives what changes and not what stands",
+         "rules.lives(inner) if is_instantaneous(inner) else rules.alive(inner)",
+         "rules.lives(inner)",
+         SEMANTICS + "relation_to_stream_at_every_instant"),
+        ("a window on a derived stream forgets at each tick",
+         "both = union_all([kept, trace_elements(rules, node)])",
+         "both = union_all([trace_elements(rules, node)])",
+         SEMANTICS + "a_window_stands_on_a_named_query_that_yields_a_stream"),
+    ),
+    # -------------------------------------------------------- rewrite: leaves and linear operators
+    *_of(
+        "rewrite/delta/rules.py",
+        ("synopses are brought up to date before they are read",
+         "self.updates.append(Statement(self.number(node), purpose, tree))",
+         "self.statements.append(Statement(self.number(node), purpose, tree))",
+         "test_papers.py::test_both_sides_of_a_join_change_at_one_instant"),
+        ("a query sees the last instant before it began",
+         ".where(after(column(TS), parameter(\"since\")), copy=False)",
+         ".where(exp.GTE(this=column(TS), expression=parameter(\"since\")), copy=False)",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+        ("a query sees all that came before it began",
+         ".where(after(column(TS), parameter(\"since\")), copy=False)", "",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+        ("the last instant of the tick is not read",
+         ".where(until(column(TS), high), copy=False)",
+         ".where(after(high, column(TS)), copy=False)",
+         SEMANTICS + "a_stream_is_a_bag_of_tuples_with_timestamps"),
+        ("the instant before the tick is read again",
+         "query if low is None else query.where(after(column(TS), low), copy=False)",
+         "query if low is None else query.where(until(low, column(TS)), copy=False)",
+         SEMANTICS + "a_stream_is_a_bag_of_tuples_with_timestamps"),
+        ("a stream's store is kept for its shortest window",
+         "else max(known, span)", "else min(known, span)",
+         SEMANTICS + "a_range_holds_both_its_ends"),
+        ("a relation is empty when a query begins",
+         ".where(after(column(TS), parameter(\"low\")), copy=False)",
+         ".where(after(column(TS), parameter(\"t0\")), copy=False)",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+        ("what a relation gets in the tick stands too",
+         "return self._relation_rows(node, until(column(TS), parameter(\"low\")))",
+         "return self._relation_rows(node, until(column(TS), parameter(\"t1\")))",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("what a relation gets in the tick is not there",
+         "return self._relation_rows(node, until(column(TS), parameter(\"t1\")))",
+         "return self._relation_rows(node, until(column(TS), parameter(\"t0\")))",
+         SEMANTICS + "a_join_is_exact_where_both_sides_change"),
+        ("a union drops its last side",
+         "return union_all([answer(inner) for inner in node.inputs])",
+         "return union_all([answer(inner) for inner in node.inputs[:-1]])",
+         SEMANTICS + "division_of_integers_is_a_double_and_union_is_a_set"),
+        ("elements of a query count once",
+         "column(WEIGHT) if node.source.is_query else", "column(WEIGHT) if False else",
+         SEMANTICS + "a_weight_of_k_is_k_tuples"),
+    ),
+    # ------------------------------------------------------------------------ rewrite: aggregates
+    *_of(
+        "rewrite/delta/aggregate.py",
+        ("a group of count 0 has a row",
+         "exp.true() if everything else after(qualified(\"r\", N), number(0))", "exp.true()",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("a group of count 0 is kept",
+         "stay = stay.where(after(column(N), number(0)), copy=False)", "pass",
+         RETENTION + "a_group_that_is_empty_leaves_nothing_behind"),
+        ("a global aggregate deletes a row before it has one",
+         "after(qualified(\"r\", TS), parameter(\"begin\"))", "exp.true()",
+         SEMANTICS + "integer_time_begins_at_0"),
+        ("a global aggregate has no row over nothing",
+         ".where(after(parameter(\"begin\"), parameter(\"t0\")), copy=False)",
+         ".where(exp.false(), copy=False)",
+         SEMANTICS + "integer_time_begins_at_0"),
+        ("NULL becomes a value in silence",
+         "exp.NullSafeNEQ(this=column(call.name), ", "exp.NEQ(this=column(call.name), ",
+         SEMANTICS + "a_value_that_becomes_null_or_ceases_to_be_is_a_change"),
+        ("all groups share one running sum",
+         "            this=function,\n            partition_by=self.keys,",
+         "            this=function,\n            partition_by=[],",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("an average divides by all tuples",
+         "expression=part(first.name))", "expression=part(N))",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("count counts NULLs",
+         "_if_known(argument, column(WEIGHT), number(0))", "column(WEIGHT)",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("sums do not multiply by the weight",
+         "weighted = exp.Mul(this=value, expression=column(WEIGHT))", "weighted = value",
+         SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
+        ("outliers are dropped",
+         ".where(exp.not_(exp.paren(_in_band(argument))), copy=False)",
+         ".where(exp.false(), copy=False)",
+         SEMANTICS + "sums_of_doubles_are_those_of_the_current_tuples"),
+        ("small doubles lose their digits",
+         "LEAST, MOST = 2.0**-30, 2.0**37", "LEAST, MOST = 2.0**-90, 2.0**37",
+         SEMANTICS + "small_doubles_count_as_much_as_large_ones"),
+        ("an outlier counts an instant late",
+         "until(qualified(\"o\", TS), qualified(\"r\", TS))",
+         "after(qualified(\"r\", TS), qualified(\"o\", TS))",
+         SEMANTICS + "sums_of_doubles_are_those_of_the_current_tuples"),
+        ("an outlier that has left is added 0 times",
+         "exp.NEQ(this=exp.Sum(this=qualified(\"o\", WEIGHT)), expression=number(0))", "exp.true()",
+         SEMANTICS + "sums_of_doubles_are_those_of_the_current_tuples"),
+        ("what enters at an instant is not in the group yet",
+         "until(qualified(\"l\", ENTER), qualified(\"r\", TS))",
+         "after(qualified(\"r\", TS), qualified(\"l\", ENTER))",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+        ("what leaves at an instant is in the group still",
+         "after(qualified(\"l\", LEAVE), qualified(\"r\", TS))",
+         "until(qualified(\"r\", TS), qualified(\"l\", LEAVE))",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+        ("the extreme of a window only grows",
+         "        if grows:\n", "        if True:\n",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+        ("a group's new tuple has the weight of its tuples",
+         "*new, column(TS), named(exp.cast(number(1), \"BIGINT\"), WEIGHT)",
+         "*new, column(TS), named(column(N), WEIGHT)",
+         SEMANTICS + "an_unbounded_window_forgets_nothing"),
+        ("a group that is the same is deleted",
+         ".where(column(WAS), column(CHANGED), copy=False)", ".where(column(WAS), copy=False)",
+         SEMANTICS + "what_has_not_changed_emits_nothing"),
+    ),
+    *_of(
+        "rewrite/delta/frames.py",
+        ("a range frame is one instant too wide",
+         "return window.width - 1 if window.half_open or window.hop else window.width",
+         "return window.width if window.half_open or window.hop else window.width + 1",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+        ("a range frame has the closed edge",
+         "return window.width - 1 if window.half_open or window.hop else window.width",
+         "return window.width",
+         DIFFERENTIAL),
+        ("a row frame is one row too long",
+         "start=number(window.rows - 1)", "start=number(window.rows)",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+        ("groups are frames of any partition",
+         "return plan if keys == set(plan.partition_by) else None", "return plan",
+         SEMANTICS + "aggregates_without_a_running_sum"),
+    ),
+    *_of(
+        "rewrite/delta/recompute.py",
+        ("what stood before the tick is not compared",
+         "(\"t0\", exp.LTE(this=parameter(\"begin\"), expression=parameter(\"t0\")))",
+         "(\"t0\", exp.false())",
+         SEMANTICS + "the_operator_applies_to_distinct_having_and_limit"),
+        ("the first instant is not worked out",
+         "(\"begin\", after(parameter(\"begin\"), parameter(\"t0\")))", "(\"begin\", exp.false())",
+         SEMANTICS + "integer_time_begins_at_0"),
+        ("only what enters is worked out",
+         "for instant in (ENTER, LEAVE):", "for instant in (ENTER,):",
+         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+        ("what leaves at an instant is still laid out",
+         "after(qualified(\"l\", LEAVE), qualified(\"i\", TS))",
+         "until(qualified(\"i\", TS), qualified(\"l\", LEAVE))",
+         SEMANTICS + "the_operator_applies_to_distinct_having_and_limit"),
+        ("equal tuples are laid out once",
+         "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
+         "exp.Anonymous(this=\"range\", expressions=[number(1)])",
+         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+    ),
+    # ------------------------------------------------------------------- rewrite: binding, plans
+    *_of(
+        "rewrite/bind.py",
+        ("hops have the edge of ranges",
+         "edge = half_open and not window.hop", "edge = half_open",
+         SEMANTICS + "the_edge_is_for_ranges_alone"),
+        ("SLIDE is lost",
+         "TimeWindow(inner, width, slide, window.hop, edge, written)",
+         "TimeWindow(inner, width, slide if window.hop else None, window.hop, edge, written)",
+         SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
+        ("WHERE inside the brackets is lost",
+         "inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))",
+         "pass",
+         SEMANTICS + "where_inside_the_brackets_filters_before_the_window"),
+        ("UNION is UNION ALL",
+         "return plan if tree.args.get(\"distinct\") is False else Distinct(plan)", "return plan",
+         SEMANTICS + "division_of_integers_is_a_double_and_union_is_a_set"),
+        ("a monotonic query yields a relation",
+         "if not is_stream(plan) and is_monotonic(plan):", "if False:",
+         SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),
+    ),
+    *_of(
+        "rewrite/plan.py",
+        ("a slide does not lengthen a window's reach",
+         "return self.width + 1 + (self.slide or 0)", "return self.width + 1",
+         RETENTION + "a_stream_that_slides_is_kept_until_its_last_boundary"),
+        ("every window is monotonic",
+         "case TimeWindow(width=None):\n            return True",
+         "case TimeWindow():\n            return True",
+         SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),
+    ),
+    *_of(
+        "rewrite/rules.py",
+        ("columns that break ties are left out",
+         "case RowWindow() if is_stream_derived(plan.input):",
+         "case RowWindow() if False:",
+         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+    ),
+    # ------------------------------------------------------------------------------------- state
+    *_of(
+        "state/tick.py",
+        ("a query's first instant is passed over",
+         "before = begin - 1", "before = begin",
+         SEMANTICS + "integer_time_begins_at_0"),
+        ("a relation's past is read at no registration",
+         "\"low\": NEVER if first else before", "\"low\": before",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+        ("stream elements from before a query count",
+         "\"since\": NEVER if query.since is None else query.since", "\"since\": NEVER",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+    ),
+    *_of(
+        "state/queues.py",
+        ("a stream's own heartbeat is one too high",
+         "return closes(clock, raw - bound - 1)", "return closes(clock, raw - bound)",
+         SEMANTICS + "a_stream_gives_itself_the_heartbeat_m_less_b_less_1"),
+        ("a heartbeat closes the granule that it is in",
+         "return (raw + 1) // clock.granularity - 1 if", "return raw // clock.granularity if",
+         SEMANTICS + "a_heartbeat_closes_only_granules_that_end_at_or_before_it"),
+        ("an element at the heartbeat is not late",
+         "return f\"{instant} <= greatest({heartbeat}, {implied})\"",
+         "return f\"{instant} < greatest({heartbeat}, {implied})\"",
+         SEMANTICS + "a_heartbeat_promises_that_nothing_at_or_before_it_comes"),
+        ("what a batch implies is one too strict",
+         "+ {granule}) % {granule}) // {granule} - 1\"", "+ {granule}) % {granule}) // {granule}\"",
+         SEMANTICS + "a_stream_gives_itself_the_heartbeat_m_less_b_less_1"),
+        ("arrivals are numbered anew in each batch",
+         "thing.next_seq += numbers", "pass",
+         SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
+        ("granules before 1970 are rounded towards it",
+         "return f\"(({raw}) - ((({raw}) % {g}) + {g}) % {g}) // {g}\"",
+         "return f\"CAST(trunc(({raw}) / {g}) AS BIGINT)\"",
+         SEMANTICS + "timestamps_are_floored_to_the_granularity_for_time_only"),
+    ),
+    *_of(
+        "state/relations.py",
+        ("a deletion of what is not there has an effect",
+         "\"CAST(_cql_d - _cql_missing AS BIGINT) AS _weight",
+         "\"CAST(_cql_d AS BIGINT) AS _weight",
+         SEMANTICS + "retractions_are_judged_net_for_each_instant"),
+        ("tuples with NULL are never there to be deleted",
+         "{quoted(c.name)} IS NOT DISTINCT FROM s.{quoted(c.name)}\"\n",
+         "{quoted(c.name)} = s.{quoted(c.name)}\"\n",
+         SEMANTICS + "a_relation_changes_by_insertions_and_deletions"),
+        ("of several upserts the first counts",
+         "return upserts[-1]", "return upserts[0]",
+         "test_connection.py::test_upserts_by_primary_key"),
+    ),
+    *_of(
+        "state/answers.py",
+        ("the elements of the kept answer's instant count twice",
+         "f\"SELECT {listed}, _weight FROM {changes} WHERE _ts > {query.answer_instant}{bound}\"",
+         "f\"SELECT {listed}, _weight FROM {changes} WHERE _ts >= {query.answer_instant}{bound}\"",
+         RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
+        ("the kept answer is that of a later instant",
+         "until < query.answer_instant)", "until < query.answer_instant - 1)",
+         RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
+        ("the answer as of an instant is that of the one before",
+         "bound = \"\" if until is None else f\" AND _ts <= {until}\"",
+         "bound = \"\" if until is None else f\" AND _ts < {until}\"",
+         SEMANTICS + "answers_exist_up_to_the_frontier_and_never_change"),
+        ("the kept answer forgets what it was",
+         "FROM (SELECT {listed}, _weight FROM {answer} \"\n        f\"UNION ALL SELECT",
+         "FROM (\"\n        f\"SELECT",
+         RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
+    ),
+    *_of(
+        "state/retention.py",
+        ("a store forgets an instant too early",
+         "until = min(until, query.frontier - span - 1)",
+         "until = min(until, query.frontier - span + 1)",
+         SEMANTICS + "a_range_holds_both_its_ends"),
+        ("a log that is made net loses a weight",
+         "CAST(sum(_weight) AS BIGINT) AS _weight FROM {name}",
+         "CAST(sign(sum(_weight)) AS BIGINT) AS _weight FROM {name}",
+         RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
+    ),
+    # ------------------------------------------------------------------------------------ engine
+    *_of(
+        "cqlduck/engine.py",
+        ("a query begins at the frontier",
+         "begins = max(begins, query.since + 1)", "begins = max(begins, query.since)",
+         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+        ("integer time begins at 0 whatever comes",
+         "return min([0, *known])", "return 0",
+         SEMANTICS + "integer_time_begins_at_the_first_element_if_that_is_negative"),
+        ("the frontier is the largest heartbeat",
+         "return min(beat for beat in beats if beat is not None)\n\n    def _time_begins",
+         "return max(beat for beat in beats if beat is not None)\n\n    def _time_begins",
+         SEMANTICS + "the_frontier_is_the_smallest_heartbeat_and_relations_never_hold_it_back"),
+        ("relations hold time back",
+         "if i.kind == \"stream\" or i.source is not None] or inputs", "] or inputs",
+         SEMANTICS + "the_frontier_is_the_smallest_heartbeat_and_relations_never_hold_it_back"),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tests said of a mutant: the first that failed, or none; why, and how long."""
+
+    mutant: Mutant
+    killed_by: str | None
+    reason: str
+    seconds: float
+
+
+def occurrences(mutant: Mutant) -> int:
+    """Return how often the fragment stands in the source, which should be once."""
+    return (ROOT / mutant.module).read_text(encoding="utf-8").count(mutant.old)
+
+
+@contextmanager
+def mutated(mutant: Mutant | None) -> Iterator[Path]:
+    """Give a folder with a mutated copy of the package, or a plain copy."""
+    with tempfile.TemporaryDirectory(prefix="mutant-") as name:
+        folder = Path(name)
+        for room in ROOMS:
+            there = folder / "cqlduck" / ("" if room == "cqlduck" else room)
+            shutil.copytree(ROOT / room, there, dirs_exist_ok=True)
+        if mutant is not None:
+            room, _, rest = mutant.module.partition("/")
+            file = folder / "cqlduck" / ("" if room == "cqlduck" else room) / rest
+            text = file.read_text(encoding="utf-8")
+            file.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+        yield folder
+
+
+def judge(mutant: Mutant) -> Verdict:
+    """Run the tests on a mutant: the one that is meant for it, then all others."""
+    started = time.monotonic()
+    with mutated(mutant) as folder:
+        for tests in ([mutant.killer], KILLERS):
+            test, reason = first_failure(folder, tests)
+            if test is not None:
+                break
+    return Verdict(mutant, test, reason, time.monotonic() - started)
+
+
+def first_failure(folder: Path, tests: Iterable[str]) -> tuple[str | None, str]:
+    """Run tests on the package in a folder; return the first that failed, and why.
+
+    Raises:
+        RuntimeError: The tests could not be run; a mutant that is no Python is no mutant.
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider",
+         "-p", "no:xdist", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
+         "--hypothesis-profile=mutants", *(str(ROOT / "tests" / test) for test in tests)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return None, ""
+    found = re.search(r"^FAILED \S*?(test_\w+\.py::\S.*?)(?: - (.*))?$", done.stdout, re.M)
+    if done.returncode != 1 or found is None:
+        raise RuntimeError(done.stdout[-3000:] + done.stderr[-3000:])
+    return found[1], found[2] or ""
+
+
+def main(words: list[str], jobs: int) -> int:
+    """Judge the mutants that are meant; print a line for each; return how many survived."""
+    chosen = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
+    print(f"The tests on the package as it is, then on {len(chosen)} mutants of it.", flush=True)
+    if not words:
+        with mutated(None) as folder:
+            test, reason = first_failure(folder, KILLERS)
+        if test is not None:
+            print(f"nothing is mutated, and {test} fails: {reason}")
+            return 1
+    survived = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for verdict in pool.map(judge, chosen):
+            mutant, test = verdict.mutant, verdict.killed_by
+            if test is None:
+                survived += 1
+            word = "SURVIVED" if test is None else "killed"
+            print(f"{word}  {verdict.seconds:5.1f} s  {mutant.name} ({mutant.module})")
+            if test is not None:
+                print(f"          by {test}: {verdict.reason[:100]}", flush=True)
+    print(f"{len(chosen) - survived} killed, {survived} survived")
+    return survived
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Break delta rules, and see the tests notice.")
+    parser.add_argument("words", nargs="*", help="only mutants with one of these in their name")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    arguments = parser.parse_args()
+    sys.exit(1 if main(arguments.words, arguments.jobs) else 0)

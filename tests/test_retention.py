@@ -1,0 +1,146 @@
+"""What is kept between ticks: little, and forgetting it shows in no answer."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+import reference
+import strategies
+from hypothesis import HealthCheck, given, settings
+from test_differential import append
+
+import cqlduck
+from cqlduck.state import answers, retention
+
+S = "CREATE STREAM s (k INTEGER, v INTEGER)"
+
+
+def rows_of(con: cqlduck.Connection, table: str) -> list[tuple[Any, ...]]:
+    return con.sql(f'SELECT * FROM cql_state."{table}" ORDER BY ALL').fetchall()
+
+
+def synopses(con: cqlduck.Connection, kind: str) -> dict[str, int]:
+    """How many rows each synopsis of a kind has."""
+    names = con.sql(f"SELECT table_name FROM cql_state.synopses WHERE kind = '{kind}'").fetchall()
+    return {name: len(rows_of(con, name)) for (name,) in names}
+
+
+def test_a_group_that_is_empty_leaves_nothing_behind(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT k, sum(v) FROM s [RANGE 2] GROUP BY k")
+    con.append("s", [(k, 1) for k in range(50)], at=1)
+    con.advance(2)
+    assert [50] == list(synopses(con, "groups").values())
+    con.append("s", [(7, 1)], at=3)
+    con.advance(5)
+    assert [1] == list(synopses(con, "groups").values())
+    con.advance(6)
+    assert [0] == list(synopses(con, "groups").values())
+
+
+def test_an_outlier_that_has_left_leaves_a_log_that_is_made_net(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "LOG", 0)
+    con.execute(
+        "CREATE STREAM s (k INTEGER, x DOUBLE);"
+        "CREATE CONTINUOUS QUERY q AS SELECT k, sum(x) AS t FROM s [RANGE 2] GROUP BY k"
+    )
+    for instant in range(40):
+        con.append("s", [(1, 1e300)], at=instant)
+        con.advance(instant)
+    assert 10 > synopses(con, "outliers").popitem()[1]
+    con.append("s", [(1, 0.5)], at=60)
+    con.advance(60)
+    assert [(1, 0.5)] == con.table("q").fetchall()
+
+
+def test_a_window_of_rows_keeps_its_rows_alone(con: cqlduck.Connection) -> None:
+    con.execute(
+        f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s [ROWS 3];"
+        "CREATE CONTINUOUS QUERY p AS SELECT v FROM s [PARTITION BY k ROWS 2]"
+    )
+    for instant in range(30):
+        con.append("s", [(instant % 4, instant)], at=instant)
+        con.advance(instant)
+    assert {3, 8} == set(synopses(con, "rows").values())
+
+
+def test_a_stream_is_kept_until_the_last_window_has_passed(con: cqlduck.Connection) -> None:
+    """The element at 10 leaves RANGE 5 at 16: after that, and not before, it is forgotten."""
+    con.execute(
+        f"{S}; CREATE CONTINUOUS QUERY long AS SELECT v FROM s [RANGE 5];"
+        "CREATE CONTINUOUS QUERY short AS SELECT v FROM s [RANGE 1]"
+    )
+    con.append("s", [(1, 10), (1, 100)], at=[10, 100])
+    for instant in range(40):
+        con.advance(instant)
+        there = (1, 10, 10) in [row[:3] for row in rows_of(con, "stream_s")]
+        assert there or instant >= 15
+    assert not there
+    assert [(10, 10, 1), (10, 16, -1)] == sorted(con.changes("long").fetchall())
+    assert [(10, 10, 1), (10, 12, -1)] == sorted(con.changes("short").fetchall())
+
+
+def test_a_stream_that_slides_is_kept_until_its_last_boundary(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s [RANGE 2 SLIDE 7]")
+    con.append("s", [(1, 13), (1, 100)], at=[13, 100])
+    for instant in range(60):
+        con.advance(instant)
+    # ⌈13/7⌉·7, and the first multiple after 15.
+    assert [(13, 14, 1), (13, 21, -1)] == sorted(con.changes("q").fetchall())
+    assert [100] == [row[1] for row in rows_of(con, "stream_s")]
+
+
+def play(con: cqlduck.Connection, case: strategies.Case) -> None:
+    """Take the steps of a case that has no restarts."""
+    for declaration in case.declarations:
+        con.execute(declaration)
+    for step in case.script:
+        match step:
+            case strategies.Register(query):
+                con.execute(strategies.registration(query))
+            case strategies.Append(thing, elements):
+                append(con, thing, elements)
+            case strategies.Advance(to):
+                con.advance(to)
+
+
+def sums(changes: list[tuple[Any, ...]], instant: int) -> Counter[tuple[Any, ...]]:
+    """The sum of the elements up to an instant."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for *row, ts, weight in changes:
+        if ts <= instant:
+            found[reference.normal(tuple(row))] += weight
+    return +found
+
+
+QUIET = [
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.function_scoped_fixture,
+]
+
+
+@given(case=strategies.cases(restarts=False, wide=True))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=40)
+def test_keeping_logs_and_answers_small_shows_in_nothing(
+    monkeypatch: pytest.MonkeyPatch, case: strategies.Case
+) -> None:
+    """Every log is made net, and every answer written anew, as soon as it has grown at all."""
+    monkeypatch.setattr(retention, "LOG", 0)
+    monkeypatch.setattr(answers, "TAIL", 0)
+    with cqlduck.connect() as con:
+        play(con, case)
+        for result in case.expected():
+            name = result.query.name
+            changes = con.changes(name).fetchall()
+            problems = reference.differences(result, reference.from_changes(changes))
+            assert not problems, f"{name}: {problems[:5]}\n{case}"
+            if result.stream is not None:
+                continue
+            for instant in range(case.t_begin, case.t_end + 1):
+                rows = con.as_of(name, instant).fetchall()
+                assert sums(changes, instant) == reference.bag_of(rows), f"{name}\n{case}"
+            rows = con.table(name).fetchall()
+            assert sums(changes, case.t_end) == reference.bag_of(rows), f"{name}\n{case}"
