@@ -53,6 +53,7 @@ from cqlduck.rewrite.queries import (
 from cqlduck.rewrite.scope import (
     Item,
     NoRule,
+    NothingRead,
     Scope,
     column,
     function_name,
@@ -118,7 +119,10 @@ class Binder:
             NotSupportedError: A construct that no rule covers.
         """
         clock = None if self.catalog.time_is_open else self.catalog.clock
-        plan = self._query(current.normalize(self.syntax.tree, clock), {})
+        try:
+            plan = self._query(current.normalize(self.syntax.tree, clock), {})
+        except NothingRead as error:
+            raise BindError(error.message, hint=error.hint, offset=error.offset) from error
         for key, window in self.syntax.windows.items():
             if key not in self.used:
                 raise BindError(
@@ -136,6 +140,9 @@ class Binder:
         inner = unwrapped(tree)
         assert inner is not None
         tree = inner
+        clause = tree.args.get("with_")
+        if clause is not None and clause.args.get("recursive"):
+            return self._recursive(tree, ctes, clause)
         ctes = self.with_(tree, ctes)
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes)
@@ -146,21 +153,24 @@ class Binder:
                 return self._recomputed(tree, ctes, reason)
         if isinstance(tree, exp.SetOperation):
             return self._recomputed(tree, ctes, NoRule(tree.key.upper(), offset=place_of(tree)))
+        if isinstance(tree, exp.Pivot):
+            raise NoRule(tree.key.upper(), offset=place_of(tree))
         raise NotSupportedError(
             f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
         )
+
+    def _recursive(self, tree: exp.Expr, ctes: Ctes, clause: exp.Expr) -> Plan:
+        """Return the plan of a query with its own WITH RECURSIVE."""
+        assert isinstance(tree, exp.Query)
+        operator = take_operator(tree) if isinstance(tree, exp.Select) else None
+        plan = self._recomputed(tree, ctes, NoRule("WITH RECURSIVE", offset=place_of(clause)))
+        return plan if operator is None else self._to_stream(plan, operator, tree)
 
     def with_(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
         """Return the common table expressions that a query sees, its own included."""
         clause = tree.args.get("with_")
         if clause is None:
             return ctes
-        if clause.args.get("recursive"):
-            raise NotSupportedError(
-                "WITH RECURSIVE is not supported",
-                hint="a query whose depth depends on the data has no delta rule",
-                offset=place_of(clause),
-            )
         inner = dict(ctes)
         for cte in clause.expressions:
             body = cte.this
@@ -215,10 +225,11 @@ class Binder:
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = take_operator(tree)
         try:
-            grouping = any(tree.find_all(exp.Grouping, exp.GroupingId))
-            if self.catalog.recompute == "always" and not grouping:
+            if self.catalog.recompute == "always":
                 raise NoRule("the setting recompute is always")
             plan = self._incremental(tree.copy(), ctes)
+        except NothingRead:
+            plan = self._recomputed(tree, ctes, NoRule("constants in FROM", offset=place_of(tree)))
         except NoRule as reason:
             plan = self._recomputed(tree, ctes, reason)
         return plan if operator is None else self._to_stream(plan, operator, tree)
@@ -276,7 +287,6 @@ class Binder:
             "sample": "USING SAMPLE is not supported",
             "into": "SELECT INTO is not supported",
             "locks": "locking clauses are not supported",
-            "pivots": "PIVOT is not supported",
         }
         for part, message in refused.items():
             if tree.args.get(part):
@@ -336,12 +346,14 @@ class Binder:
         """Bind one item of a FROM clause, add it to the scope, and return conditions inside it."""
         while isinstance(tree, exp.Paren):
             tree = tree.this
-        if tree.args.get("sample") or tree.args.get("pivots"):
+        if tree.args.get("sample"):
             raise NotSupportedError(
-                "SAMPLE and PIVOT on an item of FROM are not supported",
+                "SAMPLE on an item of FROM is not supported",
                 hint="leave the clause out",
                 offset=place_of(tree),
             )
+        if tree.args.get("pivots"):
+            raise NoRule("PIVOT", offset=place_of(tree))
         if isinstance(tree, exp.Table):
             self._table(tree, scope, ctes)
         elif isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Table):

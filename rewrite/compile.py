@@ -41,7 +41,9 @@ from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_
 class Step:
     """A statement of a tick as text, with the parameters that it takes.
 
-    `single` does the same in a tick of one instant, if there is a simpler statement for that.
+    `single` does the same in a tick of one instant, if there is a simpler statement for that. With
+    `each`, a temporary table of instants and the ones after them, it runs once for each of
+    these, as `$at` and `$next`.
     """
 
     operator: int
@@ -49,6 +51,7 @@ class Step:
     sql: str
     parameters: frozenset[str]
     single: Step | None = None
+    each: str | None = None
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ def _step(statement: Statement) -> Step:
     def text(tree: exp.Expr, single: Step | None) -> Step:
         names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
         sql = tree.sql("duckdb", pretty=True)
-        return Step(statement.operator, statement.purpose, sql, names, single)
+        return Step(statement.operator, statement.purpose, sql, names, single, statement.each)
 
     simple = None if statement.single is None else text(statement.single, None)
     return text(statement.tree, simple)

@@ -84,7 +84,8 @@ def describe(plan: Plan) -> str:
             calls = ", ".join(call.call.sql("duckdb") for call in plan.calls) or "no aggregate"
             return f"{calls} BY {', '.join(plan.keys)}" if plan.keys else calls
         case Recompute():
-            return f"{plan.query.sql('duckdb')} ({plan.reason})"
+            alone = f"; one instant at a time: {plan.alone}" if plan.alone else ""
+            return f"{plan.query.sql('duckdb')} ({plan.reason}{alone})"
         case Distinct() | UnionAll():
             return ", ".join(c.name for c in plan.columns)
         case ToStream():

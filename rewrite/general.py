@@ -2,14 +2,13 @@
 
 Each item of its FROM that can be bound by itself is an input, so a subquery there keeps its own
 delta rules; so is each stream, relation or query that its expressions' subqueries read. What is
-left is plain SQL over these inputs, and DuckDB's to understand.
-
-Ties that SQL leaves open are broken by all columns of the FROM clause in order, NULLs last: in
-LIMIT and DISTINCT ON, in window functions that number rows, and in aggregates that depend on order.
+left is plain SQL over these inputs, and DuckDB's to understand. `ties` decides what SQL leaves
+open, `lateral` whether all instants can share a statement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,20 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current
-from cqlduck.rewrite.plan import Column, Plan, Project, Recompute
+from cqlduck.rewrite.lateral import why_alone
+from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
-from cqlduck.rewrite.scope import Item, Scope, column, function_name, is_now, refuse_always
-from cqlduck.rewrite.weighted import TS, qualified
+from cqlduck.rewrite.scope import (
+    Item,
+    NothingRead,
+    Scope,
+    column,
+    function_name,
+    is_now,
+    refuse_always,
+)
+from cqlduck.rewrite.ties import aggregates_of, break_ties, from_items
+from cqlduck.rewrite.weighted import TS, parameter, qualified
 
 if TYPE_CHECKING:
     from cqlduck.rewrite.bind import Binder, Ctes
@@ -28,32 +37,25 @@ if TYPE_CHECKING:
 CONSTANT_FUNCTIONS = ("range", "generate_series", "unnest")
 """Table functions that read nothing but their arguments."""
 
-NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
-"""Window functions that go by the position of a row, whatever the frame."""
-
-RANKING = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
-VALUES = (exp.FirstValue, exp.LastValue, exp.NthValue)
-ORDERED = frozenset(
-    {"list", "array_agg", "string_agg", "group_concat", "listagg", "first", "last", "any_value",
-     "arbitrary", "arg_max", "arg_min", "max_by", "min_by", "argmax", "argmin", "mode",
-     "arg_max_null", "arg_min_null"}
-)  # fmt: skip
-"""Aggregates whose value depends on the order of the tuples."""
-
-
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
 """Where a name may be an alias of the SELECT list, or a variable."""
 
 
 def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
-    """Return the plan of a query without a delta rule."""
+    """Return the plan of a query without a delta rule.
+
+    Raises:
+        NothingRead: The query has constants alone.
+    """
     body = tree.copy()
     refuse_always(body, binder.catalog.volatile)
+    _refuse_clauses(body)
     build = _Build(binder, ctes, reason)
-    if isinstance(body, exp.SetOperation):
+    clause = body.args.get("with_")
+    if isinstance(body, exp.SetOperation) and clause is None:
         build.sides(body)
-    elif isinstance(body, exp.Select):
-        build.select(body)
+    else:
+        build.whole(body)
     return build.finish(body)
 
 
@@ -67,65 +69,90 @@ class _Build:
         self.inputs: list[Plan] = []
         self.names: list[tuple[str, ...]] = []
 
+    # -- inputs ------------------------------------------------------------------------------------
+
     def sides(self, body: exp.SetOperation) -> None:
         """Make each side of a set operation an input."""
         for side in ("this", "expression"):
             if not any(True for _ in body.args[side].find_all(exp.Table)):
                 continue
-            plan = self.binder.relation(body.args[side], self.ctes, body)
+            try:
+                plan = self.binder.relation(body.args[side], self.ctes, body)
+            except NothingRead:
+                self.whole(body.args[side])
+                continue
             item = Item("side", plan, tuple((c.name, c) for c in plan.columns))
             body.set(side, exp.select("*").from_(self._leg(item)))
-        names = [c.name for c in self.inputs[0].columns] if self.inputs else []
-        _order_fully(body, names)
 
-    def select(self, body: exp.Select) -> None:
+    def whole(self, body: exp.Query) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
-        for with_ in body.find_all(exp.With):
-            if with_.args.get("recursive"):
-                raise NotSupportedError(
-                    "WITH RECURSIVE is not supported",
-                    hint="a query whose depth depends on the data has no delta rule",
-                    offset=place_of(with_),
-                )
-        self.ctes = self.binder.with_(body, self.ctes)
-        body.set("with_", None)
-        own = _names_of_ctes(body)
-        for node in _from_items(body):
-            item = self._item(node, own)
-            if item is not None:
-                leg = self._leg(item)
-                leg.set("joins", node.args.get("joins"))
-                node.replace(leg)
-        _refuse_clauses(body)
+        clause = body.args.get("with_")
+        if clause is not None and not clause.args.get("recursive"):
+            self.ctes = self.binder.with_(body, self.ctes)
+            body.set("with_", None)
+        own = {cte.alias.lower() for cte in body.find_all(exp.CTE)}
+        if isinstance(body, exp.Select):
+            for node, _ in from_items(body):
+                self._take(node, own)
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
-                item = self._item(node, own)
-                if item is not None:
-                    node.replace(self._leg(item))
-        for table in list(body.find_all(exp.Table)):
-            if table.name.startswith("_cql_leg") or table.name.lower() in own:
-                continue
-            item = self._item(table, own)
-            if item is not None:
-                leg = self._leg(item)
-                leg.set("joins", table.args.get("joins"))
-                table.replace(leg)
+                self._take(node, own)
+        # a CTE that reads nothing is put in the place of its name, with what it reads in turn
+        while tables := [t for t in body.find_all(exp.Table) if not self._is_done(t, own)]:
+            for table in tables:
+                self._take(table, own)
+        self._show_instants(body)
         _refuse_operators(body)
-        _refuse_what_lateral_misses(body, self.binder.catalog.aggregates)
-        for select in list(body.find_all(exp.Select)):
-            known = self._columns_of(select)
-            if known is not None:
-                _break_ties(select, known, self.binder)
 
-    def _columns_of(self, select: exp.Select) -> list[tuple[str, str]] | None:
-        """Return (alias, name) of all columns of a FROM clause whose items are all inputs."""
-        known: list[tuple[str, str]] = []
-        for node in _from_items(select):
-            if not isinstance(node, exp.Table) or not node.name.startswith("_cql_leg"):
-                return None
-            place = int(node.name.removeprefix("_cql_leg"))
-            known += [(node.alias, name) for name in self.names[place] if name != "_ts"]
-        return known
+    def _is_done(self, table: exp.Table, own: set[str]) -> bool:
+        if not isinstance(table.this, exp.Identifier):
+            return table.this.sql("duckdb").split("(")[0].lower() in CONSTANT_FUNCTIONS
+        return table.name.startswith(LEG) or (
+            not table.args.get("db") and table.name.lower() in own
+        )
+
+    def _take(self, node: exp.Expr, own: set[str]) -> None:
+        """Put an input in the place of an item of FROM, if it can be bound by itself."""
+        if not self._stands_alone(node, own):
+            return
+        scope = Scope(volatile=self.binder.catalog.volatile)
+        single = node.copy()
+        for part in ("joins", "pivots"):
+            if isinstance(single, exp.Table) or part == "pivots":
+                single.set(part, None)
+        try:
+            self.binder.item(single, scope, self.ctes)
+        except NothingRead:
+            if isinstance(node, exp.Table):
+                self._put_constants(node)
+            return
+        except (BindError, NotSupportedError):
+            if isinstance(node, exp.Subquery) and not self._needs_binding(node):
+                return
+            raise
+        leg = self._leg(scope.items[0])
+        for part in ("joins", "pivots"):
+            leg.set(part, node.args.get(part))
+        node.replace(leg)
+
+    def _stands_alone(self, node: exp.Expr, own: set[str]) -> bool:
+        """Return whether an item of FROM does not need what is around it."""
+        if isinstance(node, exp.Table):
+            return not self._is_done(node, own)
+        if not isinstance(node, exp.Subquery):
+            return False
+        if any(table.name.lower() in own for table in node.find_all(exp.Table)):
+            return False
+        return not isinstance(node.this, exp.Table) or bool(node.alias)
+
+    def _put_constants(self, table: exp.Table) -> None:
+        """Put the query of a CTE that reads nothing in the place of its name."""
+        cte = self.ctes[table.name.lower()]
+        inner = exp.Subquery(this=cte.tree.copy())
+        alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
+        inner.set("alias", alias.copy())
+        inner.set("joins", table.args.get("joins"))
+        table.replace(inner)
 
     def _needs_binding(self, node: exp.Subquery) -> bool:
         """Return whether a subquery in FROM is CQL itself: it has a window or an operator."""
@@ -134,81 +161,154 @@ class _Build:
         select = unwrapped(node.this)
         return isinstance(select, exp.Select) and has_operator(select)
 
-    def _item(self, node: exp.Expr, own: set[str]) -> Item | None:
-        """Bind one item of FROM by itself, or return None where it needs what is around it."""
-        if isinstance(node, exp.Table) and not node.args.get("db") and node.name.lower() in own:
-            return None
-        if isinstance(node, (exp.Values, exp.Unnest, exp.Lateral)):
-            return None
-        if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
-            function = node.this.sql("duckdb").split("(")[0].lower()
-            if function in CONSTANT_FUNCTIONS:
-                return None
-        if isinstance(node, exp.Subquery) and any(
-            table.name.lower() in own for table in node.find_all(exp.Table)
-        ):
-            return None
-        if isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, exp.Table):
-            return None
-        scope = Scope(volatile=self.binder.catalog.volatile)
-        single = node.copy()
-        if isinstance(single, exp.Table):
-            single.set("joins", None)
-        try:
-            self.binder.item(single, scope, self.ctes)
-        except (BindError, NotSupportedError):
-            if isinstance(node, exp.Subquery) and not self._needs_binding(node):
-                return None
-            raise
-        return scope.items[0]
-
     def _leg(self, item: Item) -> exp.Table:
         columns = tuple(known for _, known in item.names)
         plan = item.plan
         if columns != plan.columns:
             plan = Project(plan, tuple(column(c.name) for c in columns), columns)
+        place = len(self.inputs)
         self.inputs.append(plan)
-        self.names.append(tuple(public for public, _ in item.names))
-        name = f"_cql_leg{len(self.inputs) - 1}"
+        self.names.append(
+            tuple(_instant(place) if name == "_ts" else name for name, _ in item.names)
+        )
         return exp.Table(
-            this=exp.to_identifier(name),
+            this=exp.to_identifier(f"{LEG}{place}"),
             alias=exp.TableAlias(this=exp.to_identifier(item.alias, quoted=True)),
         )
 
+    # -- the instants of streams -------------------------------------------------------------------
+
+    def _show_instants(self, body: exp.Query) -> None:
+        """Let `_ts` mean the timestamps of an input, which are no part of `*`."""
+        if not any(_instant(place) in names for place, names in enumerate(self.names)):
+            return
+        for node in list(body.find_all(exp.Column)):
+            if node.name.lower() == "_ts":
+                self._show_instant(node)
+        for star in list(body.find_all(exp.Star)):
+            around = star.find_ancestor(exp.Select)
+            if around is None or isinstance(star.parent, exp.Count):
+                continue
+            alias = star.parent.table.lower() if isinstance(star.parent, exp.Column) else ""
+            hidden = [name for item, name in self._instants_in(around) if alias in ("", item)]
+            if hidden:
+                left_out = [*(star.args.get("except_") or []), *map(exp.to_identifier, hidden)]
+                star.set("except_", left_out)
+
+    def _instants_in(self, select: exp.Select) -> list[tuple[str, str]]:
+        """Return alias and name of the instants that a FROM clause has."""
+        found = []
+        for item, _ in from_items(select):
+            place = _place(item)
+            if place is not None and _instant(place) in self.names[place]:
+                found.append((item.alias.lower(), _instant(place)))
+        return found
+
+    def _show_instant(self, node: exp.Column) -> None:
+        select = node.find_ancestor(exp.Select)
+        while select is not None:
+            found = [
+                (alias, name)
+                for alias, name in self._instants_in(select)
+                if node.table.lower() in ("", alias)
+            ]
+            if len(found) > 1:
+                choices = " or ".join(f"{alias}._ts" for alias, _ in found)
+                raise BindError(
+                    "the column name _ts is ambiguous",
+                    hint=f"write {choices}",
+                    offset=place_of(node),
+                )
+            if found:
+                ((alias, name),) = found
+                shown: exp.Expr = exp.column(
+                    exp.to_identifier(name), table=exp.to_identifier(alias, quoted=True)
+                )
+                if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+                    shown = exp.alias_(shown, "_ts")
+                node.replace(shown)
+                return
+            select = select.find_ancestor(exp.Select)
+
+    # -- what `ties` asks --------------------------------------------------------------------------
+
+    def columns_of(self, item: exp.Expr) -> Sequence[str] | None:
+        """Return the columns of an item that is an input, or None."""
+        place = _place(item)
+        if place is None or item.args.get("pivots"):
+            return None
+        return [name for name in self.names[place] if name != _instant(place)]
+
+    def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> Sequence[str] | None:
+        """Return the types of expressions over a SELECT's FROM clause, or None if unknown."""
+        if select.args.get("from_") is None:
+            return None
+        around = exp.select(*[exp.alias_(e.copy(), f"c{n}") for n, e in enumerate(listed)])
+        around.set("from_", select.args["from_"].copy())
+        around.set("joins", [join.copy() for join in select.args.get("joins") or []])
+        found = self._described(around)
+        return None if found is None else [kind for _, kind in found]
+
+    def width(self, query: exp.Query) -> int | None:
+        """Return how many columns a query has, or None if it cannot be asked by itself."""
+        found = self._described(query)
+        return None if found is None else len(found)
+
+    def _described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
+        return self.binder.catalog.described(fill_legs(query, self._nothing).sql("duckdb"))
+
+    def _nothing(self, place: int) -> exp.Select:
+        """Return a SELECT without rows that has the columns of an input."""
+        columns = zip(self.names[place], self.inputs[place].columns, strict=True)
+        return _nothing(tuple(Column(name, c.type) for name, c in columns))
+
+    # -- the node ----------------------------------------------------------------------------------
+
     def finish(self, body: exp.Query) -> Recompute:
-        """Return the node, with the columns that DuckDB finds."""
+        """Return the node, with the columns that DuckDB finds.
+
+        Raises:
+            NothingRead: There is no input.
+        """
         if not self.inputs:
-            raise BindError(
+            raise NothingRead(
                 "the query reads nothing",
                 hint="a continuous query selects FROM a stream or relation",
                 offset=place_of(body),
             )
-        typed = body.copy()
-        for table in list(typed.find_all(exp.Table)):
-            if table.name.startswith("_cql_leg"):
-                place = int(table.name.removeprefix("_cql_leg"))
-                columns = self.inputs[place].columns
-                named = zip(self.names[place], columns, strict=True)
-                empty = _nothing(tuple(Column(name, c.type) for name, c in named))
-                nothing_there = empty.subquery(table.alias)
-                nothing_there.set("joins", table.args.get("joins"))
-                table.replace(nothing_there)
-        outer = exp.select("*").from_(typed.subquery("named"))
-        answer = tuple(self.binder.catalog.describe(outer.sql("duckdb")))
-        grows = only_grows(body, self.binder.catalog.aggregates)
-        plan = Recompute(tuple(self.inputs), tuple(self.names), body, answer, self.reason, grows)
-        return self._timed(plan) if current.mentions(body) else plan
+        aggregates = self.binder.catalog.aggregates
+        columns = self._columns(body)
+        grows = only_grows(body, aggregates)
+        timed = current.mentions(body)
+        turns, always = self._changes(body) if timed else ([], False)
+        break_ties(body, self, aggregates)
+        self._columns(body)
+        alone = why_alone(body, aggregates) or self._why_not_lateral(body)
+        if timed:
+            instant = parameter("at") if alone else qualified("_cql_instants", TS)
+            body, grows = current.at(body, self.binder.catalog.clock, instant), False
+            assert isinstance(body, exp.Query)
+        return Recompute(
+            tuple(self.inputs),
+            tuple(self.names),
+            body,
+            columns,
+            self.reason,
+            grows,
+            tuple(turns),
+            always,
+            alone,
+        )
 
-    def _timed(self, plan: Recompute) -> Recompute:
-        """Return a query that depends on τ, with the instants at which it may change.
+    def _changes(self, body: exp.Query) -> tuple[list[tuple[int, exp.Expr]], bool]:
+        """Return when a query that depends on τ may change of itself, and whether always.
 
         Raises:
             NotSupportedError: That would be at every microsecond.
         """
-        clock = self.binder.catalog.clock
-        body = plan.query
+        clock, aggregates = self.binder.catalog.clock, self.binder.catalog.aggregates
         for select in body.find_all(exp.Select):
-            for call in _calls(select, self.binder.catalog.aggregates):
+            for call in aggregates_of(select, self, aggregates):
                 around = call.parent if isinstance(call.parent, exp.Filter) else call
                 parts = [*around.iter_expressions()] if around is not call else [call]
                 if any(current.mentions(p) and p.find(exp.Column) is None for p in parts):
@@ -227,10 +327,7 @@ class _Build:
                 hint="compare it with a column in WHERE, or connect with a granularity such as "
                 "'1 second'",
             )
-        now = current.at(body, clock, qualified("_cql_instants", TS))
-        assert isinstance(now, exp.Query)
-        always = turns is None
-        return replace(plan, query=now, grows=False, turns=tuple(turns or ()), always=always)
+        return turns or [], turns is None
 
     def _turns(self, body: exp.Query, node: exp.Expr) -> list[tuple[int, exp.Expr]] | None:
         """Return when the comparison around a mention of τ turns, or None if that is not known."""
@@ -270,7 +367,7 @@ class _Build:
         """Return the one input that all columns of an expression come from, or None."""
         if value.find(exp.Query) is not None:
             return None
-        legs = [t for t in body.find_all(exp.Table) if t.name.startswith("_cql_leg")]
+        legs = [t for t in body.find_all(exp.Table) if t.name.startswith(LEG)]
         others = [
             item
             for item in body.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
@@ -284,16 +381,73 @@ class _Build:
             if alias and any((item.alias or item.name).lower() == alias for item in others):
                 return None
             found = {
-                int(leg.name.removeprefix("_cql_leg"))
+                int(leg.name.removeprefix(LEG))
                 for leg in legs
                 if (not alias or (leg.alias or leg.name).lower() == alias)
                 and read.name.lower()
-                in (n.lower() for n in self.names[int(leg.name.removeprefix("_cql_leg"))])
+                in (n.lower() for n in self.names[int(leg.name.removeprefix(LEG))])
             }
             if len(found) != 1:
                 return None
             places |= found
         return places.pop() if len(places) == 1 else None
+
+    def _columns(self, body: exp.Query) -> tuple[Column, ...]:
+        """Return the columns of the query; a name that stands for something around it is told."""
+        typed = fill_legs(body, self._nothing)
+        sql = exp.select("*").from_(typed.subquery("named")).sql("duckdb")
+        if self.binder.catalog.described(sql) is None:
+            # asking for the error would end the transaction, and what is around may help
+            missing = self._missing(body)
+            if missing is not None:
+                unknown = BindError(
+                    f"there is no column, table or alias {missing.parts[0].name} here",
+                    offset=place_of(missing),
+                )
+                unknown.missing = missing.parts[0].name
+                raise unknown
+        return tuple(self.binder.catalog.describe(sql))
+
+    def _missing(self, body: exp.Query) -> exp.Column | None:
+        """Return the first column that no FROM clause of the query has, or None."""
+        for node in body.find_all(exp.Column):
+            select = node.find_ancestor(exp.Select)
+            known = False
+            while select is not None and not known:
+                known = self._may_have(select, node)
+                select = select.find_ancestor(exp.Select)
+            if not known and not isinstance(node.this, exp.Star):
+                return node
+        return None
+
+    def _may_have(self, select: exp.Select, node: exp.Column) -> bool:
+        name = node.parts[0].name.lower()
+        for item, _ in from_items(select):
+            columns = self.columns_of(item)
+            alias = item.alias or item.name
+            if alias.lower() == name:
+                return True
+            if len(node.parts) == 1 and (columns is None or name in {c.lower() for c in columns}):
+                return True
+            if item.args.get("pivots"):
+                return True
+        return any(listed.alias.lower() == name for listed in select.expressions if listed.alias)
+
+    def _why_not_lateral(self, body: exp.Query) -> str | None:
+        """Ask DuckDB whether it takes the query in a LATERAL."""
+
+        def leg(place: int) -> exp.Select:
+            same = exp.EQ(this=exp.column("at", "leg"), expression=exp.column("at", "instants"))
+            columns = self._nothing(place).select(exp.alias_(exp.Literal.number(1), "at"))
+            names = [column(name) for name in self.names[place]]
+            return exp.select(*names).from_(columns.subquery("leg")).where(same)
+
+        inside = exp.Lateral(this=exp.Subquery(this=fill_legs(body, leg)))
+        inside.set("alias", exp.TableAlias(this=exp.to_identifier("again")))
+        instants = exp.select(exp.alias_(exp.Literal.number(0), "at")).subquery("instants")
+        asked = exp.select("again.*").from_(instants).join(inside, join_type="cross")
+        found = self.binder.catalog.described(asked.sql("duckdb"))
+        return None if found is not None else "what DuckDB takes outside of a LATERAL alone"
 
 
 def _nothing(columns: tuple[Column, ...]) -> exp.Select:
@@ -305,73 +459,54 @@ def _nothing(columns: tuple[Column, ...]) -> exp.Select:
     return exp.select(*listed).where(exp.false())
 
 
-def _names_of_ctes(body: exp.Query) -> set[str]:
-    return {cte.alias.lower() for cte in body.find_all(exp.CTE)}
+def _instant(place: int) -> str:
+    """Return what the timestamps of an input are called inside the query."""
+    return f"_cql_ts{place}"
 
 
-def _from_items(body: exp.Select) -> list[exp.Expr]:
-    """Return the items of the outermost FROM clause, in order."""
-    clause = body.args.get("from_")
-    if clause is None:
-        return []
-    items = [clause.this]
-    for join in [*(clause.this.args.get("joins") or []), *(body.args.get("joins") or [])]:
-        items.append(join.this)
-    return items
+def _place(item: exp.Expr) -> int | None:
+    """Return the number of the input that an item of FROM is, or None."""
+    if isinstance(item, exp.Table) and item.name.startswith(LEG):
+        return int(item.name.removeprefix(LEG))
+    return None
 
 
-def _refuse_clauses(body: exp.Select) -> None:
-    """Refuse what DuckDB cannot do inside a LATERAL, or does otherwise there."""
+def _refuse_clauses(body: exp.Query) -> None:
+    """Refuse what has no meaning over bags, or whose columns depend on the data."""
+    message = None
     for node in body.walk():
-        message = None
-        if isinstance(node, exp.Limit):
-            options = node.args.get("limit_options")
-            if not isinstance(node.expression, exp.Literal) or options is not None:
-                message = "LIMIT with anything but a number"
-        elif isinstance(node, exp.Join) and str(node.args.get("method")).upper() == "POSITIONAL":
+        words = {str(node.args.get(part)).upper() for part in ("method", "side", "kind")}
+        if isinstance(node, exp.Join) and "POSITIONAL" in words:
             message = "POSITIONAL JOIN"
-        elif isinstance(node, (exp.Grouping, exp.GroupingId)) and any(
-            body.find_all(exp.GroupingSets, exp.Rollup, exp.Cube)
-        ):
-            message = "grouping() beside an aggregate without a delta rule"
+        elif isinstance(node, exp.Join) and "ASOF" in words and words & {"RIGHT", "FULL"}:
+            # DuckDB 2.0 waits for ever on some of these, and ties of the right side stay open
+            message = "ASOF RIGHT and FULL JOIN"
+        elif isinstance(node, exp.Join) and "ASOF" in words and words & {"SEMI", "ANTI"}:
+            node.set("method", None)  # whether there is a nearest one is whether there is any
+        elif isinstance(node, exp.Pivot) and _finds_columns(node):
+            message = "PIVOT without the values that become columns"
+        elif isinstance(node, exp.TableSample) or node.args.get("sample"):
+            message = "SAMPLE"
         if message is not None:
             raise NotSupportedError(
                 f"{message} is not supported",
                 hint="see the table of limits for what to write instead",
-                offset=place_of(node),
+                offset=place_of(node) or place_of(body),
             )
 
 
-def _refuse_what_lateral_misses(body: exp.Select, aggregates: frozenset[str]) -> None:
-    """Refuse what DuckDB answers wrongly inside a LATERAL (release 2.0)."""
-    message = None
-    for node in body.find_all(exp.In, exp.Any, exp.All):
-        left = node if isinstance(node, exp.In) else node.parent
-        if left is not None and isinstance(left.this, exp.Tuple) and node.find(exp.Query):
-            message = "IN with several columns and a subquery"
-    if body.args.get("group") is None and any(True for _ in _calls(body, aggregates)):
-        for written in body.expressions:
-            for query in written.find_all(exp.Query):
-                if not _inside_aggregate(query, aggregates):
-                    message = "a subquery beside an aggregate over everything"
-    if message is not None:
-        raise NotSupportedError(
-            f"{message} is not supported",
-            hint="join with the subquery in FROM instead",
-            offset=place_of(body),
-        )
+def _finds_columns(node: exp.Pivot) -> bool:
+    """Return whether the columns that a PIVOT makes are looked for in the data."""
+    if node.args.get("unpivot"):
+        return False
+    fields = [*(node.args.get("fields") or []), *(node.expressions if node.this else [])]
+    return any(
+        not isinstance(field, exp.In) or not field.expressions or field.find(exp.Query)
+        for field in fields
+    )
 
 
-def _inside_aggregate(node: exp.Expr, aggregates: frozenset[str]) -> bool:
-    around = node.parent
-    while around is not None and not isinstance(around, exp.Select):
-        if isinstance(around, exp.Func) and function_name(around) in aggregates:
-            return True
-        around = around.parent
-    return False
-
-
-def _refuse_operators(body: exp.Select) -> None:
+def _refuse_operators(body: exp.Query) -> None:
     for literal in body.find_all(exp.Literal):
         if literal.is_string and literal.name.startswith("\x00cql:"):
             word = literal.name.removeprefix("\x00cql:").capitalize()
@@ -420,170 +555,6 @@ def _may_grow(query: exp.Query) -> bool:
     while isinstance(above, (exp.Paren, exp.And, exp.Or)):
         above = above.parent
     return isinstance(above, exp.Where)
-
-
-# -- ties ----------------------------------------------------------------------------------------
-
-
-def _break_ties(body: exp.Select, known: list[tuple[str, str]], binder: Binder) -> None:
-    """Order fully what SQL leaves open in the outermost SELECT."""
-    grouped = body.args.get("group") is not None or any(
-        True for _ in _calls(body, binder.catalog.aggregates)
-    )
-    for call in _calls(body, binder.catalog.aggregates):
-        if function_name(call) in ORDERED:
-            _order_call(call, known)
-    if not grouped:
-        _order_windows(body, known)
-    distinct = body.args.get("distinct")
-    on = distinct is not None and distinct.args.get("on")
-    if body.args.get("limit") or body.args.get("offset") or on:
-        if _orders_by_all(body):
-            return
-        if grouped or (distinct is not None and not on):
-            _order_fully(body, [])
-        else:
-            order = body.args.get("order") or exp.Order(expressions=[])
-            order.set("expressions", [*order.expressions, *_terms(known)])
-            body.set("order", order)
-
-
-def _order_windows(body: exp.Select, known: list[tuple[str, str]]) -> None:
-    """Break the ties of window functions.
-
-    Those that go by position, and all over a ROWS frame, get more terms in OVER's ORDER BY. Over
-    RANGE and GROUPS frames that would change who is a peer: there the argument is ordered.
-    """
-    named_windows = {w.this.name.lower(): w for w in body.args.get("windows") or []}
-    for node in _own(body, exp.Window):
-        assert isinstance(node, exp.Window)
-        if isinstance(node.this, exp.Identifier):
-            continue
-        _inline(node, named_windows)
-        function = _unwrapped(node.this)
-        spec = node.args.get("spec")
-        kind = str(spec.args.get("kind") or "RANGE").upper() if spec is not None else "RANGE"
-        order = node.args.get("order") or exp.Order(expressions=[])
-        if isinstance(function, RANKING):
-            continue
-        if isinstance(function, NUMBERING) or kind == "ROWS":
-            order.set("expressions", [*order.expressions, *_terms(known)])
-            node.set("order", order)
-        elif isinstance(function, VALUES) or (
-            isinstance(function, exp.Func) and function_name(function) in ORDERED
-        ):
-            last = "offset" if function.args.get("offset") else "this"
-            value = function.args.get(last)
-            if value is not None and not isinstance(value, exp.Order):
-                terms = [term.copy() for term in order.expressions]
-                function.set(last, exp.Order(this=value, expressions=[*terms, *_terms(known)]))
-
-
-def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
-    """Put the definition of a named window in the place of its name."""
-    name = node.args.get("alias")
-    while name is not None:
-        definition = named_windows.get(name.name.lower())
-        if definition is None:
-            return
-        for part in ("partition_by", "order", "spec"):
-            if not node.args.get(part) and definition.args.get(part):
-                value = definition.args[part]
-                copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
-                node.set(part, copied)
-        name = definition.args.get("alias")
-    node.set("alias", None)
-
-
-def _orders_by_all(body: exp.Query) -> bool:
-    order = body.args.get("order")
-    terms = order.expressions if order is not None else []
-    return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
-
-
-def _own(body: exp.Select, kind: type[exp.Expr]) -> list[exp.Expr]:
-    """Return the nodes of a kind that belong to this SELECT and not to one inside it."""
-    return [node for node in body.find_all(kind) if node.find_ancestor(exp.Select) is body]
-
-
-def _calls(body: exp.Select, aggregates: frozenset[str]) -> list[exp.Func]:
-    found = []
-    for node in _own(body, exp.Func):
-        assert isinstance(node, exp.Func)
-        inside = node.parent
-        while isinstance(inside, (exp.Filter, exp.IgnoreNulls, exp.WithinGroup)):
-            inside = inside.parent
-        if function_name(node) in aggregates | ORDERED and not isinstance(inside, exp.Window):
-            found.append(node)
-    return found
-
-
-def _unwrapped(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
-        node = node.this
-    return node
-
-
-def _terms(known: list[tuple[str, str]]) -> list[exp.Expr]:
-    return [
-        exp.Ordered(
-            this=exp.column(
-                exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
-            ),
-            nulls_first=False,
-        )
-        for alias, name in known
-    ]
-
-
-def _order_call(call: exp.Func, known: list[tuple[str, str]]) -> None:
-    """Add all columns to the ORDER BY inside an aggregate; a DISTINCT one orders by its value."""
-    argument = call.this
-    if isinstance(call, exp.Anonymous):
-        last = call.expressions[-1] if call.expressions else None
-        if last is None:
-            return
-        ordered = last if isinstance(last, exp.Order) else exp.Order(this=last, expressions=[])
-        ordered.set("expressions", [*ordered.expressions, *_terms(known)])
-        call.set("expressions", [*call.expressions[:-1], ordered])
-        return
-    key = "this"
-    if isinstance(call, (exp.ArgMax, exp.ArgMin)):
-        key = "count" if call.args.get("count") else "expression"
-        argument = call.args[key]
-    if isinstance(argument, exp.Order):
-        inner = argument.this
-        terms = argument.expressions
-    else:
-        inner, terms = argument, []
-    if isinstance(inner, exp.Distinct):
-        if not terms and len(inner.expressions) == 1:
-            value = exp.Ordered(this=inner.expressions[0].copy(), nulls_first=False)
-            call.set(key, exp.Order(this=inner.copy(), expressions=[value]))
-        return
-    if inner is None or isinstance(inner, exp.Star):
-        return
-    call.set(key, exp.Order(this=inner.copy(), expressions=[*terms, *_terms(known)]))
-
-
-def _order_fully(body: exp.Query, names: list[str]) -> None:
-    """Order by all columns of the result, after what is there already."""
-    if not (body.args.get("limit") or body.args.get("offset")) or _orders_by_all(body):
-        return
-    if names:
-        terms: list[exp.Expr] = [
-            exp.Ordered(this=column(name), nulls_first=False) for name in names
-        ]
-    elif any(isinstance(e, exp.Star) or e.find(exp.Columns) for e in body.selects):
-        return
-    else:
-        terms = [
-            exp.Ordered(this=exp.Literal.number(place + 1), nulls_first=False)
-            for place in range(len(body.selects))
-        ]
-    order = body.args.get("order") or exp.Order(expressions=[])
-    order.set("expressions", [*order.expressions, *terms])
-    body.set("order", order)
 
 
 __all__ = ["Error", "recompute"]

@@ -14,7 +14,7 @@ Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,6 +22,9 @@ from sqlglot import exp
 
 FOREVER = 9223372036854775807
 """The instant that never comes: the end of a lifetime that is not known yet."""
+
+LEG = "_cql_leg"
+"""How the names of the tables begin that stand for the inputs of a `Recompute`."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +344,7 @@ class Recompute:
     """`query` over the inputs as they are at τ: any SQL, worked out again when an input changes.
 
     Args:
-        inputs: Relations; in `query`, input k stands as the table `legs[k]`.
+        inputs: Relations; in `query`, input k stands as the table `_cql_leg<k>`.
         names: For each input, its columns' names inside `query`.
         query: The query.
         columns: Its columns.
@@ -350,6 +353,7 @@ class Recompute:
         turns: Instants at which it may change besides those at which an input does: the place of
             an input, and an expression over its columns.
         always: Whether it may change at every instant.
+        alone: Why each instant needs a statement of its own, or None.
     """
 
     inputs: tuple[Plan, ...]
@@ -360,6 +364,7 @@ class Recompute:
     grows: bool = False
     turns: tuple[tuple[int, exp.Expr], ...] = ()
     always: bool = False
+    alone: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""
@@ -367,10 +372,9 @@ class Recompute:
             raise ValueError("each input has one name for each of its columns")
         _unique(self.columns)
 
-    @property
-    def legs(self) -> list[str]:
-        """The names of the tables in `query` that stand for the inputs."""
-        return [f"_cql_leg{place}" for place in range(len(self.inputs))]
+    def over(self, leg: Callable[[int], exp.Select]) -> exp.Query:
+        """Return the query with a subquery in the place of each input."""
+        return fill_legs(self.query, leg)
 
 
 @dataclass(frozen=True)
@@ -469,6 +473,18 @@ def bottom_up(plan: Plan) -> Iterator[Plan]:
             yield node
 
     return visit(plan)
+
+
+def fill_legs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
+    """Return a copy of a query with a subquery in the place of each input, under its alias."""
+    filled = query.copy()
+    for table in list(filled.find_all(exp.Table)):
+        if table.name.startswith(LEG):
+            inner = leg(int(table.name.removeprefix(LEG))).subquery(table.alias, copy=False)
+            for part in ("joins", "pivots"):
+                inner.set(part, table.args.get(part))
+            table.replace(inner)
+    return filled
 
 
 def is_stream(plan: Plan) -> bool:

@@ -101,6 +101,10 @@ class NoRule(NotSupportedError):
     """A construct without a delta rule: the query around it is worked out again instead."""
 
 
+class NothingRead(NoRule):
+    """A query that has constants alone: plain SQL inside another query, and none by itself."""
+
+
 def column(name: str) -> exp.Column:
     """Return a reference to a column of a node."""
     return exp.column(exp.to_identifier(name, quoted=True))
@@ -198,6 +202,8 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
         elif names[0].lower() in aliases:
             found = exp.paren(aliases[names[0].lower()].copy())
             fields = list(parts[1:])
+        elif len(parts) == 1 and (row := scope.item(names[0])) is not None:
+            found = _row(row)
     if found is None:
         kind = "table or alias" if len(names) > 1 else "column"
         unknown = BindError(
@@ -210,6 +216,16 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
     for part in fields:
         found = exp.Dot(this=found, expression=part.copy())
     return found
+
+
+def _row(item: Item) -> exp.Expr:
+    """Return the row of an item of FROM as a struct, which is what its name by itself means."""
+    fields = [
+        exp.PropertyEQ(this=exp.to_identifier(public, quoted=True), expression=column(known.name))
+        for public, known in item.names
+        if public != "_ts"
+    ]
+    return exp.Anonymous(this="struct_pack", expressions=fields)
 
 
 def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.compile import Compiled
 from cqlduck.state.catalog import Query
-from cqlduck.state.connection import Database
+from cqlduck.state.connection import Database, quoted
 
 NEVER = -9223372036854775808
 """Before all instants."""
@@ -53,6 +53,11 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
         if step.single is not None and until == before + 1:
             step = step.single
         with database.part(query.name, step):
+            if step.each is not None:
+                for at, following in _instants(database, step.each):
+                    here = {**values, "at": at, "next": following}
+                    database.execute(step.sql, {name: here[name] for name in step.parameters})
+                continue
             result = database.execute(step.sql, {name: values[name] for name in step.parameters})
             is_answer = step.operator == 0 and step.sql.startswith("INSERT")
             if is_answer or database.profile is not None:
@@ -62,3 +67,9 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
                     database.profile.wrote(written)
     query.frontier = until
     return Ran(elements)
+
+
+def _instants(database: Database, table: str) -> list[tuple[int, int | None]]:
+    """Return the instants of a temporary table in order, each with the next one or None."""
+    rows = database.rows(f"SELECT * FROM temp.{quoted(table)} ORDER BY ALL")
+    return [(at, following) for at, following in rows]

@@ -108,6 +108,9 @@ class Catalog:
             for known, kind in zip(tree.selects, types, strict=True)
         ]
 
+    def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
+        return [(known.name, known.type) for known in self.describe(sql)]
+
 
 def compiled(body: str, **settings: Any) -> Compiled:
     return compile_query("q", body, Catalog(**settings))

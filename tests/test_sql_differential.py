@@ -472,7 +472,7 @@ HAND_WRITTEN: dict[str, str] = {
         "LEFT JOIN ⟦s RANGE 1⟧ x ON x.k = y.k GROUP BY y.k"
     ),
     "columns": "SELECT min(COLUMNS(*)) FROM ⟦s RANGE 3⟧",
-    "the row": "SELECT s.k, s FROM ⟦s RANGE 2⟧",
+    "the row": "SELECT s.k, s FROM ⟦s RANGE 2⟧ s",
     # Expressions.
     "case": "SELECT CASE k WHEN 1 THEN 'one' WHEN 2 THEN 'two' ELSE v END AS c FROM ⟦s RANGE 2⟧",
     "struct": "SELECT {'k': k, 'v': v} AS c FROM ⟦s RANGE 2⟧",

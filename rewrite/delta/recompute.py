@@ -18,6 +18,7 @@ It costs |R| and the inputs at each instant of T, so `explain` marks it, with th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -48,10 +49,17 @@ if TYPE_CHECKING:
 
 AT, NEXT = "_cql_at", "_cql_next"
 
+Tables = Callable[[str], exp.Table]
+"""From a part ('alive0', 'instants', 'at0', 'results') to where it stands."""
+
 
 def keep(rules: Rules, node: Recompute) -> None:
     """Keep the net elements of the tick."""
-    rules.delta(node, _query(rules, node), f"worked out again: {node.reason}")
+    purpose = f"worked out again: {node.reason}"
+    if node.alone is None:
+        rules.delta(node, _in_a_lateral(rules, node), purpose)
+    else:
+        _one_by_one(rules, node, purpose)
 
 
 def elements(rules: Rules, node: Recompute) -> exp.Query:
@@ -61,57 +69,98 @@ def elements(rules: Rules, node: Recompute) -> exp.Query:
     )
 
 
-def _query(rules: Rules, node: Recompute) -> exp.Select:
-    body = node.query.copy()
-    for table in list(body.find_all(exp.Table)):
-        if table.name in node.legs:
-            place = node.legs.index(table.name)
-            table.replace(_leg_at(node.inputs[place], node.names[place], table))
-    lateral = exp.Lateral(
-        this=exp.Subquery(this=body),
-        alias=exp.TableAlias(
-            this=exp.to_identifier("_cql_again"),
-            columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
-        ),
-    )
+def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Select:
+    """Return the net elements as one query."""
+
+    def table(part: str) -> exp.Table:
+        return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
+
+    def leg(place: int) -> exp.Select:
+        return _leg_at(node, place, table(f"at{place}"), qualified("_cql_instants", TS))
+
+    lateral = exp.Lateral(this=exp.Subquery(this=node.over(leg)), alias=_again(node))
     results = exp.select(
         *[qualified("_cql_again", c.name) for c in node.columns],
         qualified("_cql_instants", TS),
         qualified("_cql_instants", NEXT),
-    ).from_("_cql_instants", copy=False)
+    ).from_(table("instants"), copy=False)
     results = results.join(lateral, join_type="cross", copy=False)
+    query = _net(node, table("results"))
+    for place, plan in enumerate(node.inputs):
+        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan), copy=False)
+    query = query.with_("_cql_instants", as_=_instants(node, table), copy=False)
+    for place, plan in enumerate(node.inputs):
+        query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
+    return query.with_("_cql_results", as_=results, copy=False)
+
+
+def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
+    """Keep the inputs at each instant, then the results, an instant a statement."""
+    base = f"{rules.query}_{rules.number(node)}"
+
+    def table(part: str) -> exp.Table:
+        return temp_table(f"_cql_{part}_{base}")
+
+    def leg(place: int) -> exp.Select:
+        return _leg_at(node, place, table(f"at{place}"), parameter("at"))
+
+    for place, plan in enumerate(node.inputs):
+        rules.keep(node, table(f"alive{place}").name, rules.alive(plan), f"input {place}")
+    instants = table("instants").name
+    rules.keep(node, instants, _instants(node, table), "the instants at which an input changes")
+    for place, plan in enumerate(node.inputs):
+        ordered = _laid_out(plan, place, table).order_by(
+            column(AT), *[f"{e.sql('duckdb')} NULLS LAST" for e in references(plan.columns)]
+        )
+        rules.keep(node, table(f"at{place}").name, ordered, f"input {place} at these instants")
+    listed = [exp.cast(exp.null(), c.type, dialect="duckdb") for c in node.columns]
+    nothing = exp.select(
+        *[named(e, c.name) for e, c in zip(listed, node.columns, strict=True)],
+        *[named(exp.cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
+    ).where(exp.false(), copy=False)
+    rules.keep(node, table("results").name, nothing, "room for the results")
+    again = exp.Subquery(this=node.over(leg), alias=_again(node))
+    times = [exp.cast(parameter(name), "BIGINT") for name in ("at", "next")]
+    results = exp.select(*references(node.columns), *times).from_(again, copy=False)
+    rules.each(node, instants, exp.insert(results, table("results")), purpose)
+    rules.delta(node, _net(node, table("results")), "what has changed from instant to instant")
+
+
+def _again(node: Recompute) -> exp.TableAlias:
+    return exp.TableAlias(
+        this=exp.to_identifier("_cql_again"),
+        columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
+    )
+
+
+def _net(node: Recompute, results: exp.Table) -> exp.Select:
+    """Return the changes between results, which have their instant and the next one."""
     come = exp.select(
         *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
-    ).from_("_cql_results", copy=False)
+    ).from_(results.copy(), copy=False)
     come = come.where(after(column(TS), parameter("t0")), copy=False)
     gone = exp.select(
         *references(node.columns),
         named(column(NEXT), TS),
         named(exp.cast(number(-1), "BIGINT"), WEIGHT),
-    ).from_("_cql_results", copy=False)
+    ).from_(results.copy(), copy=False)
     gone = gone.where(exp.not_(exp.Is(this=column(NEXT), expression=exp.null())), copy=False)
-    query = consolidate(union_all([come, gone]), node.columns)
-    for place, plan in enumerate(node.inputs):
-        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan), copy=False)
-    query = query.with_("_cql_instants", as_=_instants(rules, node), copy=False)
-    for place, plan in enumerate(node.inputs):
-        query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place), copy=False)
-    return query.with_("_cql_results", as_=results, copy=False)
+    return consolidate(union_all([come, gone]), node.columns)
 
 
-def _instants(rules: Rules, node: Recompute) -> exp.Select:
+def _instants(node: Recompute, table: Tables) -> exp.Select:
     """Return t₀ and the instants at which an input changes, each with the next one."""
     parts: list[exp.Query] = []
     for place in range(len(node.inputs)):
         for instant in (ENTER, LEAVE):
             parts.append(
                 exp.select(named(column(instant), TS))
-                .from_(f"_cql_alive{place}", copy=False)
+                .from_(table(f"alive{place}"), copy=False)
                 .where(after(column(instant), parameter("t0")), copy=False)
                 .where(until(column(instant), parameter("t1")), copy=False)
             )
     for place, turn in node.turns:
-        moment = exp.select(named(turn.copy(), TS)).from_(f"_cql_alive{place}", copy=False)
+        moment = exp.select(named(turn.copy(), TS)).from_(table(f"alive{place}"), copy=False)
         parts.append(
             exp.select(column(TS))
             .from_(moment.subquery("turns", copy=False), copy=False)
@@ -142,7 +191,7 @@ def _instants(rules: Rules, node: Recompute) -> exp.Select:
     )
 
 
-def _laid_out(plan: Plan, place: int) -> exp.Select:
+def _laid_out(plan: Plan, place: int, table: Tables) -> exp.Select:
     """Return the tuples of an input at each of the instants, each as often as it is there."""
     columns = plan.columns
     condition = exp.and_(
@@ -155,8 +204,8 @@ def _laid_out(plan: Plan, place: int) -> exp.Select:
             named(qualified("i", TS), AT),
             named(count(qualified("l", WEIGHT)), WEIGHT),
         )
-        .from_(exp.to_table("_cql_instants").as_("i"), copy=False)
-        .join(exp.to_table(f"_cql_alive{place}").as_("l"), on=condition, copy=False)
+        .from_(table("instants").as_("i"), copy=False)
+        .join(table(f"alive{place}").as_("l"), on=condition, copy=False)
         .group_by(*[qualified("l", c.name) for c in columns], qualified("i", TS), copy=False)
         .having(after(exp.Sum(this=qualified("l", WEIGHT)), number(0)), copy=False)
     )
@@ -166,21 +215,14 @@ def _laid_out(plan: Plan, place: int) -> exp.Select:
     )
 
 
-def _leg_at(plan: Plan, names: tuple[str, ...], table: exp.Table) -> exp.Subquery:
-    """Return the FROM item that is an input at the instant of the LATERAL."""
-    place = table.name.removeprefix("_cql_leg")
+def _leg_at(node: Recompute, place: int, table: exp.Table, instant: exp.Expr) -> exp.Select:
+    """Return an input at an instant, with its columns' names inside the query."""
     listed = [
         exp.alias_(column(c.name), name, quoted=True)
-        for c, name in zip(plan.columns, names, strict=True)
+        for c, name in zip(node.inputs[place].columns, node.names[place], strict=True)
     ]
-    query = (
+    return (
         exp.select(*listed)
-        .from_(f"_cql_at{place}", copy=False)
-        .where(
-            exp.EQ(this=column(AT), expression=qualified("_cql_instants", TS)),
-            copy=False,
-        )
+        .from_(table, copy=False)
+        .where(exp.EQ(this=column(AT), expression=instant), copy=False)
     )
-    leg = query.subquery(table.alias or table.name, copy=False)
-    leg.set("joins", table.args.get("joins"))
-    return leg

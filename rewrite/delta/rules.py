@@ -71,12 +71,17 @@ class Synopsis:
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a tick: the tree, what it is for, and its form for a tick of one instant."""
+    """One statement of a tick: the tree, what it is for, and its form for a tick of one instant.
+
+    With `each`, a temporary table of instants and the ones after them, it runs once for each of
+    these, as `$at` and `$next`.
+    """
 
     operator: int
     purpose: str
     tree: exp.Expr
     single: exp.Expr | None = None
+    each: str | None = None
 
 
 @dataclass
@@ -166,6 +171,10 @@ class Rules:
             )
         )
         return name
+
+    def each(self, node: Plan, instants: str, tree: exp.Expr, purpose: str) -> None:
+        """Add a statement that runs once for each instant of a temporary table."""
+        self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
 
     def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
         """Add a statement that brings a synopsis up to date."""
