@@ -48,6 +48,7 @@ bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all result
 # Hypothesis marks its own tests, and tests/conftest.py has the profile.
 long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
 	$(BIN)/pytest -n 2 -m "hypothesis and not spark" --hypothesis-profile=long
+	$(BIN)/pytest -n 2 --hypothesis-profile=long tests/test_sql_differential.py
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
 	$(BIN)/pytest -m long -rs tests/test_compiled.py

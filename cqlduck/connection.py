@@ -229,6 +229,7 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         self._engine.database.execute(text, parameters)
+        self._engine.forget_macros()
         return None
 
     def _refuse_ours(self, text: str) -> None:

@@ -22,6 +22,7 @@ from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Er
 from cqlduck.rewrite import Compiled, compile_query
 from cqlduck.rewrite.aggregates import RECOMPUTED
 from cqlduck.rewrite.compile import OperatorRow
+from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import CreateQuery, CreateRelation, CreateStream, Drop
@@ -82,6 +83,11 @@ class _View:
     recompute: str
     time_is_open: bool
 
+    @property
+    def macros(self) -> Macros:
+        """The scalar macros of the database and of DuckDB itself, by lower-case name."""
+        return self.engine.macros()
+
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
         found = self.engine.catalogue.inputs.get(name.lower())
@@ -140,6 +146,7 @@ class Engine:
     changed: threading.Condition = field(default_factory=threading.Condition)
     _tails: dict[str, int] = field(default_factory=dict)
     _latest: dict[str, int] = field(default_factory=dict)
+    _macros: dict[str, list[Macro]] | None = None
     _taken: int = 0
     _registering: bool = False
     _compacted: dict[str, int] = field(default_factory=dict)
@@ -181,6 +188,7 @@ class Engine:
         self.catalogue = catalog.load(self.database)
         self._tails.clear()
         self._unread.clear()
+        self.forget_macros()
         if self._registering:
             self._compile_all()
             self._registering = False
@@ -390,6 +398,23 @@ class Engine:
             self.compiled[query.name.lower()] = compiled
             self._unread.clear()
             inspection.refresh(self.database, self.catalogue)
+
+    def macros(self) -> Macros:
+        """Return DuckDB's scalar macros by lower-case name; kept until `forget_macros`."""
+        if self._macros is None:
+            self._macros = {}
+            for name, parameters, definition in self.database.rows(
+                "SELECT lower(function_name), parameters, macro_definition "
+                "FROM duckdb_functions() WHERE function_type = 'macro' "
+                "AND schema_name <> 'pg_catalog' ORDER BY function_oid"
+            ):
+                form = Macro(tuple(parameters), definition)
+                self._macros[name] = [*self._macros.get(name, ()), form]
+        return self._macros
+
+    def forget_macros(self) -> None:
+        """Read macros anew when a query asks for them: a statement may have changed them."""
+        self._macros = None
 
     def _compile(self, name: str, body: str) -> Compiled:
         self._registering = True

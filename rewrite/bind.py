@@ -22,6 +22,7 @@ from cqlduck.rewrite.aggregates import (
     aggregate_core,
     function_of,
 )
+from cqlduck.rewrite.macros import Macros, expand_macros
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -75,6 +76,10 @@ class Catalog(Protocol):
     recompute: str
     time_is_open: bool
 
+    @property
+    def macros(self) -> Macros:
+        """The scalar macros of DuckDB, by lower-case name."""
+
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
 
@@ -118,6 +123,8 @@ class Binder:
             BindError: A name or a type that does not fit.
             NotSupportedError: A construct that no rule covers.
         """
+        known = self.catalog
+        expand_macros(self.syntax.tree, known.macros, known.aggregates, known.volatile)
         clock = None if self.catalog.time_is_open else self.catalog.clock
         try:
             plan = self._query(current.normalize(self.syntax.tree, clock), {})

@@ -27,6 +27,7 @@ from cqlduck.rewrite.scope import (
     function_name,
     is_now,
     refuse_always,
+    suggestion,
 )
 from cqlduck.rewrite.ties import aggregates_of, break_ties, from_items
 from cqlduck.rewrite.weighted import TS, parameter, qualified
@@ -286,8 +287,9 @@ class _Build:
         alone = why_alone(body, aggregates) or self._why_not_lateral(body)
         if timed:
             instant = parameter("at") if alone else qualified("_cql_instants", TS)
-            body, grows = current.at(body, self.binder.catalog.clock, instant), False
-            assert isinstance(body, exp.Query)
+            at_instant = current.at(body, self.binder.catalog.clock, instant)
+            assert isinstance(at_instant, exp.Query)
+            body, grows = at_instant, False
         return Recompute(
             tuple(self.inputs),
             tuple(self.names),
@@ -400,11 +402,14 @@ class _Build:
             # asking for the error would end the transaction, and what is around may help
             missing = self._missing(body)
             if missing is not None:
+                name = missing.parts[0].name
+                known = dict.fromkeys(known for names in self.names for known in names)
                 unknown = BindError(
-                    f"there is no column, table or alias {missing.parts[0].name} here",
+                    f"there is no column, table or alias {name} here",
+                    hint=suggestion(name, known, "columns"),
                     offset=place_of(missing),
                 )
-                unknown.missing = missing.parts[0].name
+                unknown.missing = name
                 raise unknown
         return tuple(self.binder.catalog.describe(sql))
 
@@ -412,7 +417,7 @@ class _Build:
         """Return the first column that no FROM clause of the query has, or None."""
         for node in body.find_all(exp.Column):
             select = node.find_ancestor(exp.Select)
-            known = False
+            known = node.find_ancestor(exp.Lambda, exp.Comprehension) is not None
             while select is not None and not known:
                 known = self._may_have(select, node)
                 select = select.find_ancestor(exp.Select)
@@ -427,7 +432,7 @@ class _Build:
             alias = item.alias or item.name
             if alias.lower() == name:
                 return True
-            if len(node.parts) == 1 and (columns is None or name in {c.lower() for c in columns}):
+            if columns is None or name in {c.lower() for c in columns}:
                 return True
             if item.args.get("pivots"):
                 return True
@@ -528,6 +533,10 @@ def only_grows(body: exp.Query, aggregates: frozenset[str]) -> bool:
         ):
             return False
         if isinstance(node, (exp.Lateral, exp.Except, exp.Intersect, exp.Unnest, exp.Columns)):
+            return False
+        if isinstance(node, exp.Pivot) or (
+            isinstance(node, exp.With) and node.args.get("recursive")
+        ):
             return False
         if isinstance(node, exp.Distinct) and node.args.get("on"):
             return False

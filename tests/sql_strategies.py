@@ -709,8 +709,11 @@ class _SqlBuilder(_Builder):
             items.append(f"{text} AS {name}")
             columns.append(Column(name, column.kind))
         if self.chance(40):
-            # Those that are worked out again have no grouping() beside them.
             drawn, more = self.aggregates(refs)
+            if self.chance(50):
+                one_name = self.name()
+                drawn += f", grouping({keys[0][0]}) AS {one_name}"
+                more = (*more, Column(one_name, "int"))
         else:
             text, kind, is_exact = self.aggregate(refs)
             one_name, name = self.name(), self.name()

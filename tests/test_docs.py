@@ -261,6 +261,7 @@ CATALOG = """
     CREATE STREAM t (k INTEGER, w BIGINT);
     CREATE RELATION r (k INTEGER, name VARCHAR);
     CREATE TABLE plain (k INTEGER);
+    CREATE MACRO more(x, y := 1) AS sum(x) + y;
     CREATE CONTINUOUS QUERY standing AS SELECT k FROM s [RANGE 10];
 """
 
@@ -287,6 +288,7 @@ REFUSED = (
     ("SELECT k, uuid() AS x FROM s", "uuid"),
     ("SELECT k FROM s [ROWS 5 WHERE v > now()]", "current_timestamp"),
     ("SELECT k FROM s [ROWS 5] ORDER BY current_timestamp", "current_timestamp"),
+    ("SELECT more(v) AS n FROM s", "macro"),
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
     ("SELECT k FROM s GROUP BY k ORDER BY count(*)", "ORDER BY"),
@@ -370,6 +372,7 @@ def test_every_refusal_is_in_the_list(catalog: cqlduck.Connection) -> None:
         "an aggregate of the current time alone",  # the same
         "RETURNING on",  # of INSERT, UPDATE and DELETE, not of a query
         "there is no delta rule for",  # only under the setting that refuses these
+        "macros that call each other",  # which DuckDB does not make: a test of their own
         "in FROM is not supported",  # for what sqlglot may make of a FROM clause one day
     )
     assert [] == [said for said in places.values() if not any(part in said for part in exempt)]

@@ -22,6 +22,7 @@ import cqlduck.rewrite
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
 from cqlduck.rewrite.bind import Binder
+from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -89,6 +90,7 @@ class Catalog:
     tables: frozenset[str] = frozenset({"plain"})
     recompute: str = "allow"
     time_is_open: bool = False
+    macros: Macros = field(default_factory=dict)
 
     def lookup(self, name: str) -> Source | None:
         return {"s": S, "t": T, "r": R}.get(name.lower())
@@ -885,6 +887,38 @@ def test_clause_is_in_the_plan_or_refused(text: str, clause: str) -> None:
     except (NotSupportedError, ParseError):
         return
     assert clause in "\n".join(lines(plan))
+
+
+MACROS: Macros = {
+    "total": [Macro(("x",), "(sum(x) + 1)")],
+    "twice": [Macro(("x",), "(total(x) + total(x))")],
+    "plain": [Macro(("x",), "(x + 1)")],
+    "one": [Macro(("x",), "sum(x)"), Macro(("x", "y"), "sum((x * y))")],
+    "reads": [Macro((), "(SELECT max(k) FROM plain)")],
+    "dice": [Macro((), "random()")],
+    "loop": [Macro(("x",), "(loop2(x) + sum(x))")],
+    "loop2": [Macro(("x",), "loop(x)")],
+}
+
+
+def test_aggregates_in_macros_are_seen() -> None:
+    for call, sums in (
+        ("total(v)", 1),
+        ("twice(v)", 1),
+        ("one(v, k)", 1),
+        ("total(x := v)", 1),
+        ("total(v) FILTER (WHERE k = 1)", 1),
+        ("plain(sum(v))", 1),
+    ):
+        plan = compiled(f"SELECT k, {call} AS n FROM s GROUP BY k", macros=MACROS).plan
+        (found,) = [node for node in walk(plan) if isinstance(node, Aggregate)]
+        assert ["sum"] * sums == [known.function for known in found.calls], call
+
+
+def test_what_a_macro_hides_is_refused_as_without_it() -> None:
+    for call in ("reads()", "dice()", "total(v, v)", "loop(v)"):
+        with pytest.raises(NotSupportedError):
+            compiled(f"SELECT {call} AS n FROM s", macros=MACROS)
 
 
 def test_star_leaves_timestamps_out() -> None:
