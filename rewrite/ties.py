@@ -280,7 +280,7 @@ class _Ties:
         if not (body.args.get("limit") or body.args.get("offset") or on) or _orders_by_all(body):
             return
         if self.grouped or (distinct is not None and not on):
-            _order_result(body, self.legs)
+            _order_result(body, self.legs, chosen=bool(on))
             return
         _add_terms(body, self.terms())
 
@@ -399,9 +399,10 @@ def _orders_by_all(body: exp.Query) -> bool:
     return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
 
 
-def _order_result(body: exp.Query, legs: Legs) -> None:
-    """Order by all columns of the result, after what is there already."""
-    if not (body.args.get("limit") or body.args.get("offset")) or _orders_by_all(body):
+def _order_result(body: exp.Query, legs: Legs, chosen: bool = False) -> None:
+    """Order what LIMIT, OFFSET or DISTINCT ON (`chosen`) chooses from by all of its columns."""
+    cut = chosen or body.args.get("limit") or body.args.get("offset")
+    if not cut or _orders_by_all(body):
         return
     width: int | None = len(body.selects)
     if any(e.is_star or e.find(exp.Columns, exp.Unnest) for e in body.selects):
