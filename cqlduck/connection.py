@@ -30,6 +30,7 @@ from cqlduck.rewrite.syntax import (
     Dml,
     Drop,
     Explain,
+    RefreshRelation,
     Show,
     Sql,
     Statement,
@@ -37,6 +38,7 @@ from cqlduck.rewrite.syntax import (
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
 from cqlduck.state import answers, queues, snapshot
+from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
@@ -188,7 +190,11 @@ class Connection:
         engine = self._engine
         match statement:
             case CreateStream() | CreateRelation():
-                engine.create_input(statement)
+                made = engine.create_input(statement)
+                if made and isinstance(statement, CreateRelation) and statement.query is not None:
+                    self._refresh(statement.name, statement.query, statement.at)
+            case RefreshRelation():
+                self._refresh(statement.name, statement.query, statement.at)
             case CreateQuery():
                 engine.create_query(statement)
             case Drop():
@@ -298,6 +304,65 @@ class Connection:
             thing = engine.input(name)
             with ingest.arriving(engine, thing, data, at, operation) as rows:
                 return engine.accept(thing, rows)
+
+    def refresh(self, name: str, data: Any = None, at: Any = None) -> int:
+        """Make data the content of a relation: what differs becomes insertions and deletions.
+
+        Rows that stay give no element; with a primary key, a row that changed gives two.
+
+        Args:
+            name: The relation.
+            data: All rows that it is to have, as for `append`; by default what the query gives that
+                it was created FROM.
+            at: The instant; by default as for `append`.
+
+        Returns:
+            How many elements that are.
+
+        Raises:
+            CatalogError: There is no such relation.
+            DataError: It is a stream, or has no query, or the rows do not fit; nothing was taken.
+            LateError: The instant is at or before the heartbeat; nothing was taken.
+        """
+        if data is None:
+            with self._engine.changing():
+                return self._refresh(name, None, at)
+        engine = self._engine
+        with engine.changing(), engine.database.part(INGEST):
+            thing = self._refreshed(name)
+            with ingest.arriving(engine, thing, data, at, "+") as rows:
+                if at is None and "_ts" in rows.stamp:
+                    raise DataError(
+                        f"the data for {name} has a column _ts, and a refresh is of one instant",
+                        hint="pass the instant as at, and leave the column out",
+                    )
+                raw = None if at is None else ingest.raw_time(engine, at)
+                return dml.refresh(engine, thing, rows, raw)
+
+    def _refreshed(self, name: str) -> Input:
+        thing = self._engine.input(name)
+        if thing.kind == "stream":
+            raise DataError(
+                f"{name} is a stream, and a stream only grows", hint="refresh a relation"
+            )
+        return thing
+
+    def _refresh(self, name: str, query: str | None, at: Any) -> int:
+        """Refresh a relation from a query, or from its own, inside a change."""
+        engine = self._engine
+        thing = self._refreshed(name)
+        query = thing.query if query is None else query
+        if query is None:
+            raise DataError(
+                f"{name} was not created from a query",
+                hint=f"say from what: REFRESH RELATION {name} FROM (SELECT …)",
+            )
+        if not _reads(query):
+            raise NotSupportedError(
+                f"{name} is refreshed from what only reads", hint="as in FROM (SELECT …)"
+            )
+        raw = None if at is None else ingest.raw_time(engine, at)
+        return dml.refresh(engine, thing, ingest.of_query(engine, thing, query), raw)
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""

@@ -1,9 +1,10 @@
-"""INSERT, UPDATE and DELETE on streams and relations, as elements.
+"""INSERT, UPDATE and DELETE on streams and relations, and REFRESH of relations, as elements.
 
 The statement runs, as it was written, on a temporary table of the same name: empty for a plain
 INSERT, else with the relation's content, what is pending included. The difference between before
 and after becomes elements at the first instant after the input's heartbeat, or at that of its
-latest pending element if later; the rows of a stream with TIMESTAMP BY carry their own.
+latest pending element if later; the rows of a stream with TIMESTAMP BY carry their own. A refresh
+takes the difference between the content and what a query or the caller gives.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.errors import CatalogError, NotSupportedError
+from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.syntax import Dml, tokenize
 from cqlduck.state import queues, relations
 from cqlduck.state.catalog import Input, typed, weighted_rows
@@ -59,8 +60,7 @@ def run(
     database.execute(f"CREATE TEMP TABLE {copy} ({typed(thing.columns)})")
     try:
         if whole:
-            content = weighted_rows(thing.columns, relations.net_content(thing))
-            database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+            _content(engine, thing, engine.next_instant(thing))
             database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
         database.execute(statement.text, parameters)
         database.execute(
@@ -82,6 +82,18 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
     if not whole:
         rows = queues.arrival(thing, "temp._cql_content_after", thing.columns, stamp)
         return engine.accept(thing, rows).taken
+    return _difference(engine, thing, stamp)
+
+
+def _content(engine: Engine, thing: Input, raw: int) -> None:
+    """Write the content of a relation at a raw time, what is pending included."""
+    until = queues.instant_of(engine.clock, raw)
+    content = weighted_rows(thing.columns, relations.content_at(engine.database, thing, until))
+    engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+
+
+def _difference(engine: Engine, thing: Input, stamp: str) -> int:
+    """Take what differs before and after as elements at the raw time `stamp`."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     before, after = "temp._cql_content_before", "temp._cql_content_after"
     engine.database.execute(
@@ -94,3 +106,55 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
     )
     rows = queues.arrival(thing, "temp._cql_difference", thing.columns, stamp, "_cql_sign")
     return engine.accept(thing, rows).taken
+
+
+def refresh(engine: Engine, thing: Input, rows: queues.Arrival, at: int | None) -> int:
+    """Make rows the content of a relation at a raw time; return the number of elements.
+
+    The difference to what stands then, what is pending included, becomes insertions and deletions.
+
+    Raises:
+        DataError: Two rows have one primary key, or a value does not fit its column.
+        LateError: The instant is at or before the relation's heartbeat.
+    """
+    raw = engine.next_instant(thing) if at is None else at
+    instant = queues.instant_of(engine.clock, raw)
+    if thing.heartbeat is not None and instant <= thing.heartbeat:
+        raise LateError(
+            f"{thing.name} cannot change at {engine.shown(instant)} any more; its heartbeat is at "
+            f"{engine.shown(thing.heartbeat)}",
+            rows=[],
+            hint="leave the instant out, or take a later one",
+        )
+    listed = ", ".join(
+        f"{value} AS {quoted(c.name)}" for value, c in zip(rows.columns, thing.columns, strict=True)
+    )
+    try:
+        engine.database.execute(
+            f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM {rows.source}"
+        )
+    except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
+            duckdb.BinderException) as error:  # fmt: skip
+        raise DataError(
+            f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
+            hint=f"its columns are {typed(thing.columns)}",
+        ) from error
+    _refuse_second_rows(engine, thing)
+    _content(engine, thing, raw)
+    return _difference(engine, thing, f"{raw}::BIGINT")
+
+
+def _refuse_second_rows(engine: Engine, thing: Input) -> None:
+    if not thing.primary_key:
+        return
+    keys = ", ".join(quoted(key) for key in thing.primary_key)
+    twice = engine.database.rows(
+        f"SELECT {keys} FROM temp._cql_content_after GROUP BY {keys} HAVING count(*) > 1 "
+        "ORDER BY ALL LIMIT 1"
+    )
+    if twice:
+        shown = ", ".join(f"{k} = {v!r}" for k, v in zip(thing.primary_key, twice[0], strict=True))
+        raise DataError(
+            f"{thing.name} would have several rows under its primary key: {shown}",
+            hint="give it one row for each key, as with DISTINCT ON or GROUP BY",
+        )

@@ -25,7 +25,7 @@ from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.syntax import CreateQuery, CreateRelation, CreateStream, Drop
+from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.time import Clock
 from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
@@ -267,8 +267,8 @@ class Engine:
 
     # -- registration -----------------------------------------------------------------------------
 
-    def create_input(self, statement: CreateStream | CreateRelation) -> None:
-        """Register a stream or a relation.
+    def create_input(self, statement: CreateStream | CreateRelation) -> bool:
+        """Register a stream or a relation; return whether it was not there before.
 
         Raises:
             CatalogError: The name is taken.
@@ -277,8 +277,10 @@ class Engine:
         with self.changing():
             kind = "stream" if isinstance(statement, CreateStream) else "relation"
             if self._is_taken(statement.name, statement.if_not_exists, kind):
-                return
+                return False
             columns = self._typed(statement.columns)
+            if isinstance(statement, CreateRelation) and not statement.columns:
+                columns = self._columns_of(statement)
             thing = Input(self._position(), statement.name, kind, columns, source=statement.source)
             if isinstance(statement, CreateStream):
                 thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
@@ -287,10 +289,34 @@ class Engine:
                 if statement.bound is not None:
                     self._bound(thing, statement)
             else:
-                thing.primary_key = statement.primary_key
+                thing.primary_key, thing.query = statement.primary_key, statement.query
             catalog.create_input(self.database, thing)
             self.catalogue.inputs[thing.name.lower()] = thing
             inspection.refresh(self.database, self.catalogue)
+            return True
+
+    def _columns_of(self, statement: CreateRelation) -> tuple[Column, ...]:
+        """Return the columns of a relation that has those of its query.
+
+        Raises:
+            BindError: A reserved name, one that is there twice, or a key that there is not.
+        """
+        rows = self.database.rows(f"DESCRIBE {statement.query}")
+        names = [row[0].lower() for row in rows]
+        for name in names:
+            if name in RESERVED or names.count(name) > 1:
+                problem = "a reserved name" if name in RESERVED else "there twice"
+                raise BindError(
+                    f"the column {name} of the query is {problem}",
+                    hint="write SELECT … AS something else",
+                )
+        for part in statement.primary_key:
+            if part.lower() not in names:
+                raise BindError(
+                    f"PRIMARY KEY names {part}, which is no column of {statement.name}",
+                    hint=f"columns: {', '.join(row[0] for row in rows)}",
+                )
+        return tuple(Column(row[0], row[1]) for row in rows)
 
     def _time_of(self, thing: Input) -> None:
         kind = next(c.type for c in thing.columns if c.name == thing.timestamp_by)

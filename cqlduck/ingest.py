@@ -117,6 +117,22 @@ def arriving(
                 connection.unregister(source)
 
 
+def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
+    """Return what an SQL query gives for an input, matched by name, else by position.
+
+    Raises:
+        DataError: A column is missing or unknown.
+    """
+    engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS {query}")
+    names = [row[0] for row in engine.database.rows("DESCRIBE temp._cql_incoming_rows")]
+    known = {c.name.lower() for c in thing.columns}
+    if not known & {name.lower() for name in names} and len(names) == len(thing.columns):
+        given = tuple(Column(n, c.type) for n, c in zip(names, thing.columns, strict=True))
+    else:
+        given = _matched(thing, names, timed=False)
+    return queues.arrival(thing, "temp._cql_incoming_rows", given, "NULL")
+
+
 def _as_arrow(thing: Input, data: Any) -> pa.Table | None:
     """Return data as an Arrow table, or None if it is rows of Python values."""
     if isinstance(data, duckdb.DuckDBPyRelation):
@@ -200,8 +216,8 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _matched(thing: Input, names: list[str] | None) -> tuple[Column, ...]:
-    """Return the data's columns in the order of the input's own.
+def _matched(thing: Input, names: list[str] | None, *, timed: bool = True) -> tuple[Column, ...]:
+    """Return the data's columns in the order of the input's own; a `timed` one may have `_ts` too.
 
     Raises:
         DataError: A column is missing or unknown.
@@ -210,7 +226,7 @@ def _matched(thing: Input, names: list[str] | None) -> tuple[Column, ...]:
         return thing.columns
     by_lower = {name.lower(): name for name in names}
     missing = [c.name for c in thing.columns if c.name.lower() not in by_lower]
-    known = {c.name.lower() for c in thing.columns} | {"_ts"}
+    known = {c.name.lower() for c in thing.columns} | ({"_ts"} if timed else set())
     unknown = [name for name in names if name.lower() not in known]
     if missing or unknown:
         parts = []

@@ -474,7 +474,8 @@ class Binder:
         if self.catalog.is_table(name):
             raise NotSupportedError(
                 f"{name} is a plain table or view, which has no history",
-                hint=f"make it a relation: CREATE RELATION {tree.name}_r (…) FROM … and query that",
+                hint=f"make it a relation: CREATE RELATION {tree.name}_r FROM {name}; later, "
+                f"REFRESH RELATION {tree.name}_r takes in what changed",
                 offset=place,
             )
         raise CatalogError(

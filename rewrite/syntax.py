@@ -40,13 +40,29 @@ class CreateStream:
 
 @dataclass(frozen=True)
 class CreateRelation:
-    """`CREATE RELATION name (columns) [PRIMARY KEY (…)] [FROM …]`."""
+    """`CREATE RELATION name [(columns)] [PRIMARY KEY (…)] [[AT instant] FROM …]`.
+
+    `source` is a folder of the drop zone, `query` SQL for its content; without columns it has the
+    query's.
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
     primary_key: tuple[str, ...] = ()
     source: str | None = None
+    query: str | None = None
+    at: str | int | None = None
     if_not_exists: bool = False
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class RefreshRelation:
+    """`REFRESH RELATION name [AT instant] [FROM …]`."""
+
+    name: str
+    query: str | None = None
+    at: str | int | None = None
     offset: int = 0
 
 
@@ -117,7 +133,16 @@ class Sql:
 
 
 Statement = (
-    CreateStream | CreateRelation | CreateQuery | Drop | AlterQuery | Show | Explain | Dml | Sql
+    CreateStream
+    | CreateRelation
+    | RefreshRelation
+    | CreateQuery
+    | Drop
+    | AlterQuery
+    | Show
+    | Explain
+    | Dml
+    | Sql
 )
 
 
@@ -187,6 +212,8 @@ def _read(reader: Reader) -> Statement:
                 name = reader.name()
                 reader.end()
                 return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
+    elif reader.accept("REFRESH", "RELATION"):
+        return _refresh_relation(reader)
     elif reader.accept("ALTER", "CONTINUOUS", "QUERY"):
         return _alter_query(reader)
     elif reader.accept("SHOW"):
@@ -266,28 +293,69 @@ def _create_relation(reader: Reader, offset: int) -> CreateRelation:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     at = reader.offset
     name = reader.name()
-    columns, key = _columns(reader)
-    source = None
+    bare = reader.next_is("PRIMARY", "AT", "FROM")
+    columns, key = ((), ()) if bare else _columns(reader)
+    source = query = moment = None
     while not reader.done:
         if reader.accept("PRIMARY", "KEY"):
             key = _names(reader)
+        elif reader.accept("AT"):
+            moment = _moment(reader)
         elif reader.accept("FROM"):
-            source = reader.string()
+            if reader.next_is_string:
+                source = reader.string()
+            else:
+                query = _query_after_from(reader)
         else:
             reader.fail(
                 "this is no clause of CREATE RELATION",
-                "the clauses are PRIMARY KEY (columns) and FROM 'folder'",
+                "the clauses are PRIMARY KEY (columns), AT instant, and FROM 'folder' or a query",
             )
+    if query is None and (bare or moment is not None):
+        reader.fail("FROM with a table or a query is missing", "as in: FROM (SELECT …)")
     known = {column.lower(): column for column, _ in columns}
     for part in key:
-        if part.lower() not in known:
+        if part.lower() not in known and not bare:
             raise ParseError(
                 f"PRIMARY KEY names {part}, which is no column of {name}",
                 hint=f"columns: {', '.join(c for c, _ in columns)}",
             ).at(reader.text, at)
     del offset
-    key = tuple(known[part.lower()] for part in key)
-    return CreateRelation(name, columns, key, source, if_not_exists, at)
+    key = tuple(known.get(part.lower(), part) for part in key)
+    return CreateRelation(name, columns, key, source, query, moment, if_not_exists, at)
+
+
+def _refresh_relation(reader: Reader) -> RefreshRelation:
+    at = reader.offset
+    name = reader.name()
+    moment = _moment(reader) if reader.accept("AT") else None
+    query = _query_after_from(reader) if reader.accept("FROM") else None
+    reader.end()
+    return RefreshRelation(name, query, moment, at)
+
+
+def _moment(reader: Reader) -> str | int:
+    """Read an instant: a string, or an integer."""
+    if reader.next_is_string:
+        return reader.string()
+    sign = -1 if reader.accept("-") else 1
+    at = reader.offset
+    word = reader.word()
+    if not word.isdigit():
+        raise ParseError(
+            f"{word} is no instant", hint="write an integer, or a text such as '2013-01-01 12:00'"
+        ).at(reader.text, at)
+    return sign * int(word)
+
+
+def _query_after_from(reader: Reader) -> str:
+    """Read the rest of the statement as SQL: what stands after FROM, or a whole query."""
+    if reader.done:
+        reader.fail("a table or a query is missing after FROM", "as in: FROM (SELECT …)")
+    whole = reader.next_is("SELECT", "WITH", "VALUES", "FROM")
+    rest = reader.rest()
+    reader.position = len(reader.tokens)
+    return rest if whole else f"FROM {rest}"
 
 
 def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
@@ -431,6 +499,15 @@ class Reader:
             self.fail("the statement ends too early")
         self.position += 1
         return self.tokens[self.position - 1].text
+
+    def next_is(self, *words: str) -> bool:
+        """Whether one of these words is next."""
+        return any(word in words for word in self._upper()[:1])
+
+    @property
+    def next_is_string(self) -> bool:
+        """Whether a string is next."""
+        return not self.done and self.tokens[self.position].token_type == TokenType.STRING
 
     def peek_name(self) -> bool:
         """Whether a name is next."""

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS cql_state.inputs (
     late VARCHAR NOT NULL,
     primary_key VARCHAR[] NOT NULL,
     source VARCHAR,
+    query VARCHAR,
     heartbeat BIGINT,
     first_instant BIGINT,
     last_raw BIGINT,

@@ -27,6 +27,7 @@ SELECT
     i.column_types AS types,
     i.primary_key,
     i.source AS folder,
+    i.query,
     cql_state.shown(i.heartbeat) AS heartbeat,
     cql_state.shown(i.first_instant) AS first_element,
     cql_state.shown(i.last_instant) AS last_element,
@@ -36,7 +37,7 @@ SELECT
 FROM cql_state.inputs AS i
 WHERE i.kind = 'relation'
 ORDER BY i.position;
-COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came.';
+COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came. query is what REFRESH RELATION reads.';
 
 CREATE OR REPLACE VIEW cql.queries AS
 SELECT

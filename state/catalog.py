@@ -33,6 +33,7 @@ class Input:
     late: str = "REJECT"
     primary_key: tuple[str, ...] = ()
     source: str | None = None
+    query: str | None = None
     heartbeat: int | None = None
     first_instant: int | None = None
     last_raw: int | None = None

@@ -10,7 +10,8 @@ changes, starting from how often it is there, the multiplicity that holds is S â
 its differences are what comes and goes.
 
 Under a primary key an upsert replaces the tuple of its key; of several in one instant the last by
-arrival counts. A second tuple under a key is recorded and has no effect.
+arrival counts, and insertions and deletions that come after it start from there. A second tuple
+under a key is recorded and has no effect.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def _keep(database: Database, thing: Input) -> None:
     thing.next_seq += int(added[0][0])
 
 
-def _deletions(database: Database, thing: Input, until: int, strict: bool) -> None:
+def _deletions(
+    database: Database, thing: Input, until: int, strict: bool, *, records: bool = True
+) -> None:
     """Resolve insertions and deletions by tuple."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     same = " AND ".join(f"q.{quoted(c.name)} IS NOT DISTINCT FROM s.{quoted(c.name)}"
@@ -141,7 +144,8 @@ def _deletions(database: Database, thing: Input, until: int, strict: bool) -> No
         f"SELECT _ts, -_cql_missing, CAST(struct_pack({pairs}) AS VARCHAR) FROM temp._cql_judged "
         "WHERE _cql_missing < 0"
     )
-    _record(database, thing, bad, "retracts what is not there", strict)
+    if records:
+        _record(database, thing, bad, "retracts what is not there", strict)
     database.execute(
         f"CREATE OR REPLACE TEMP TABLE _cql_resolved AS SELECT {listed}, _ts, "
         "CAST(_cql_d - _cql_missing AS BIGINT) AS _weight FROM temp._cql_judged "
@@ -204,7 +208,9 @@ def _latest(database: Database, thing: Input, until: int) -> None:
     )
 
 
-def _by_key(database: Database, thing: Input, until: int, strict: bool) -> None:
+def _by_key(
+    database: Database, thing: Input, until: int, strict: bool, *, records: bool = True
+) -> None:
     """Resolve insertions, deletions and upserts by key, one key after the other."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     queue, store = (f"cql_state.{quoted(t)}" for t in (thing.pending, thing.table))
@@ -243,6 +249,8 @@ def _by_key(database: Database, thing: Input, until: int, strict: bool) -> None:
         if wanted is not None:
             written.append((*wanted, instant, 1))
             present[key] = wanted
+    if not records:
+        bad.clear()
     if bad and strict:
         raise DataError(
             f"{thing.name} {bad[0][1]}: {bad[0][3]}",
@@ -274,9 +282,9 @@ def _after(
     bad: list[tuple[object, ...]],
 ) -> tuple[object, ...] | None:
     """Return the tuple that a key has after an instant, given its rows there."""
-    upserts = [row[:width] for row in rows if row[width + 1] == "u"]
+    upserts = [place for place, row in enumerate(rows) if row[width + 1] == "u"]
     if upserts:
-        return upserts[-1]
+        held, rows = rows[upserts[-1]][:width], rows[upserts[-1] + 1 :]
     net: dict[tuple[object, ...], int] = {}
     for row in rows:
         net[row[:width]] = net.get(row[:width], 0) + (1 if row[width + 1] == "+" else -1)
@@ -295,12 +303,23 @@ def _after(
     return held
 
 
-def net_content(thing: Input) -> str:
-    """Return the bag of a relation with all that is pending, as a SELECT with `_weight`."""
+def content_at(database: Database, thing: Input, until: int) -> str:
+    """Return the bag of a relation at an instant, with all that is pending, as a SELECT.
+
+    Its columns are the relation's and `_weight`; what is pending stays pending.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The relation.
+        until: An instant after its heartbeat.
+    """
     listed = ", ".join(quoted(c.name) for c in thing.columns)
-    return (
-        f"SELECT {listed}, 1 AS _weight FROM cql_state.{quoted(thing.table)} "
-        f"WHERE _cql_leave = {FOREVER} UNION ALL "
-        f"SELECT {listed}, CASE WHEN _op = '-' THEN -1 ELSE 1 END AS _weight "
-        f"FROM cql_state.{quoted(thing.pending)}"
-    )
+    store, queue = (f"cql_state.{quoted(t)}" for t in (thing.table, thing.pending))
+    held = f"SELECT {listed}, 1 AS _weight FROM {store} WHERE _cql_leave = {FOREVER}"
+    if not database.value(f"SELECT count(*) FROM {queue} WHERE _ts <= ?", [until]):
+        return held
+    if thing.primary_key:
+        _by_key(database, thing, until, strict=False, records=False)
+    else:
+        _deletions(database, thing, until, strict=False, records=False)
+    return f"{held} UNION ALL SELECT {listed}, _weight FROM temp._cql_resolved"
