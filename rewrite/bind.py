@@ -8,14 +8,14 @@ relation-to-stream operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.rewrite import current, general
+from cqlduck.rewrite import current, general, subqueries
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     aggregate_calls,
@@ -23,6 +23,7 @@ from cqlduck.rewrite.aggregates import (
     function_of,
 )
 from cqlduck.rewrite.macros import Macros, expand_macros
+from cqlduck.rewrite.partners import Partners, names_in
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -35,6 +36,7 @@ from cqlduck.rewrite.plan import (
     Project,
     RelationScan,
     RowWindow,
+    SetOperation,
     Source,
     StreamScan,
     TimeWindow,
@@ -61,6 +63,7 @@ from cqlduck.rewrite.scope import (
     resolve,
     suggestion,
 )
+from cqlduck.rewrite.subqueries import conjuncts, without_parens
 from cqlduck.rewrite.time import Clock
 
 Describe = Callable[[str], Sequence[Column]]
@@ -116,6 +119,10 @@ class Binder:
     sources: dict[str, Source] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        """Make what builds joins that ask whether there is a partner."""
+        self.partners = Partners(self.project)
+
     def bind(self) -> Plan:
         """Return the plan of the whole query, the default Istream included.
 
@@ -153,13 +160,13 @@ class Binder:
         ctes = self.with_(tree, ctes)
         if isinstance(tree, exp.Select):
             return self._select(tree, ctes)
-        if isinstance(tree, exp.Union):
+        if isinstance(tree, exp.SetOperation):
             try:
-                return self._union(tree, ctes)
+                if self.catalog.recompute == "always" and not isinstance(tree, exp.Union):
+                    raise NoRule("the setting recompute is always")
+                return self._set_operation(tree, ctes)
             except NoRule as reason:
                 return self._recomputed(tree, ctes, reason)
-        if isinstance(tree, exp.SetOperation):
-            return self._recomputed(tree, ctes, NoRule(tree.key.upper(), offset=place_of(tree)))
         if isinstance(tree, exp.Pivot):
             raise NoRule(tree.key.upper(), offset=place_of(tree))
         raise NotSupportedError(
@@ -191,18 +198,20 @@ class Binder:
             inner[cte.alias.lower()] = Cte(body, dict(inner))
         return inner
 
-    def _union(self, tree: exp.Union, ctes: Ctes) -> Plan:
+    def _set_operation(self, tree: exp.SetOperation, ctes: Ctes) -> Plan:
+        word = tree.key.upper()
         if tree.args.get("by_name"):
-            raise NoRule("UNION BY NAME", offset=place_of(tree))
+            raise NoRule(f"{word} BY NAME", offset=place_of(tree))
+        article = "a" if word == "UNION" else "an"
         for part in ("order", "limit", "offset"):
             if tree.args.get(part):
-                raise NoRule(f"{part.upper()} above a UNION", offset=place_of(tree))
+                raise NoRule(f"{part.upper()} above {article} {word}", offset=place_of(tree))
         if not all(any(s.find_all(exp.Table)) for s in (tree.this, tree.expression)):
-            raise NoRule("constants in a UNION", offset=place_of(tree))
+            raise NoRule(f"constants in {article} {word}", offset=place_of(tree))
         sides = [self.relation(side, ctes, tree) for side in (tree.this, tree.expression)]
         if len(sides[0].columns) != len(sides[1].columns):
             raise BindError(
-                f"the sides of UNION have {len(sides[0].columns)} and {len(sides[1].columns)} "
+                f"the sides of {word} have {len(sides[0].columns)} and {len(sides[1].columns)} "
                 "columns",
                 hint="select as many on both sides",
                 offset=place_of(tree),
@@ -213,8 +222,14 @@ class Binder:
             Column(mine.name, found.type)
             for mine, found in zip(sides[0].columns, types, strict=True)
         )
-        plan: Plan = UnionAll(tuple(_cast(side, columns) for side in sides))
-        return plan if tree.args.get("distinct") is False else Distinct(plan)
+        left, right = (_cast(side, columns) for side in sides)
+        every = tree.args.get("distinct") is False
+        if isinstance(tree, exp.Except):
+            return SetOperation(left, right, "except", every)
+        if isinstance(tree, exp.Intersect):
+            return SetOperation(left, right, "intersect", every)
+        both = UnionAll((left, right))
+        return both if every else Distinct(both)
 
     def relation(self, side: exp.Expr, ctes: Ctes, around: exp.Expr) -> Plan:
         """Return the plan of one side of a set operation."""
@@ -263,15 +278,14 @@ class Binder:
         """
         self._refuse_clauses(tree)
         scope = Scope(volatile=self.catalog.volatile)
-        conditions = self._from(tree, scope, ctes)
+        conditions = self.from_(tree, scope, ctes)
         if not tree.expressions:
             tree.set("expressions", [exp.Star()])
         listed, aliases = self._list(tree, scope)
         where = tree.args.get("where")
         if where is not None:
-            self._no_aggregate(where.this, "WHERE")
-            conditions += self._conditions(where.this, scope, aliases)
-        plan = self._joined(scope, conditions)
+            self.no_aggregate(where.this, "WHERE")
+        plan = subqueries.where(self, where, scope, conditions, aliases, ctes)
         group, having = tree.args.get("group"), tree.args.get("having")
         calls = [c for _, e in listed for c in aggregate_calls(e, self.catalog.aggregates)]
         if having is not None:
@@ -280,7 +294,7 @@ class Binder:
             sets = self._grouping_sets(tree, scope, listed, aliases)
             plan = self._union_of([self._aggregate(plan, s, sets, listed, having) for s in sets])
         else:
-            plan = self._project(plan, listed)
+            plan = self.project(plan, listed)
         return plan if tree.args.get("distinct") is None else Distinct(plan)
 
     def _refuse_clauses(self, tree: exp.Select) -> None:
@@ -301,53 +315,116 @@ class Binder:
 
     # -- from ---------------------------------------------------------------------------------
 
-    def _from(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
+    def from_(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
+        """Bind a FROM clause: fill the scope, and return the conditions of its joins."""
         clause = tree.args.get("from_")
         if clause is None:
             raise NoRule("a SELECT without FROM", offset=place_of(tree))
         conditions = self.item(clause.this, scope, ctes)
         joins = [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]
-        return conditions + self._joins(joins, scope, ctes)
+        return conditions + self._joins(joins, scope, ctes, 0, 0)
 
-    def _joins(self, joins: list[exp.Join], scope: Scope, ctes: Ctes) -> list[exp.Expr]:
-        """Bind joined items one after the other; return their conditions."""
+    def _joins(
+        self, joins: list[exp.Join], scope: Scope, ctes: Ctes, first: int, start: int
+    ) -> list[exp.Expr]:
+        """Bind joined items one after the other; return their conditions.
+
+        Args:
+            joins: The joins.
+            scope: Gets the items.
+            ctes: What FROM sees.
+            first: The place of the first item that they join.
+            start: The place of its plan.
+        """
         conditions: list[exp.Expr] = []
+        before: list[exp.Expr] = []
         for join in joins:
-            self._refuse_join(join)
-            left = len(scope.items)
-            conditions += self.item(join.this, scope, ctes)
-            using = [name.name for name in join.args.get("using") or []]
-            if join.args.get("method") == "NATURAL":
-                right = [public for item in scope.items[left:] for public, _ in item.names]
-                using = [public for public in right if _found(scope.items[:left], public)]
-                if not using:
-                    raise BindError(
-                        "NATURAL JOIN finds no common column", offset=place_of(join.this)
-                    )
-            for name in using:
-                conditions.append(self._using(scope, left, name, join))
-            if join.args.get("on") is not None:
-                self._no_aggregate(join.args["on"], "ON")
-                conditions += self._conditions(join.args["on"], scope)
+            kind = _kind_of(join)
+            left, middle = len(scope.items), len(scope.plans)
+            if kind == ",":
+                # what is before a comma is no part of the joins behind it
+                first, start = left, middle
+                before, conditions = before + conditions, []
+            inside = self.item(join.this, scope, ctes)
+            own = self._said(join, kind, scope, first, left)
+            if kind in (",", ""):
+                conditions += inside + own
+                continue
+            mine = self.joined(scope.plans[start:middle], conditions)
+            theirs = self.joined(scope.plans[middle:], inside)
+            known = {c.name for c in (*mine.columns, *theirs.columns)}
+            if not names_in([*conditions, *inside, *own]) <= known:
+                raise NoRule(f"a correlated {kind} JOIN", offset=place_of(join.this))
+            if any(current.mentions(condition) for condition in own):
+                raise NoRule(f"the current time in ON of a {kind} JOIN", offset=place_of(join.this))
+            if kind in ("SEMI", "ANTI"):
+                make = self.partners.semi if kind == "SEMI" else self.partners.anti
+                plan = make(mine, theirs, own)
+                del scope.items[left:]
+            else:
+                plan = self.partners.outer(mine, theirs, own, kind)
+                plan = self._merged(join, kind, scope, left, plan)
+            scope.plans[start:] = [plan]
+            conditions = []
+        return before + conditions
+
+    def _said(
+        self, join: exp.Join, kind: str, scope: Scope, first: int, left: int
+    ) -> list[exp.Expr]:
+        """Return what ON, USING and NATURAL say, the items behind being those from `left` on."""
+        conditions: list[exp.Expr] = []
+        using = [name.name for name in join.args.get("using") or []]
+        if join.args.get("method") == "NATURAL":
+            right = [public for item in scope.items[left:] for public, _ in item.names]
+            using = [public for public in right if _found(scope.items[first:left], public)]
+            if not using:
+                raise BindError("NATURAL JOIN finds no common column", offset=place_of(join.this))
+            join.set("using", [exp.to_identifier(name) for name in using])
+        for name in using:
+            conditions.append(self._using(scope, first, left, name, join, kind))
+        if join.args.get("on") is not None:
+            self.no_aggregate(join.args["on"], "ON")
+            conditions += self.conditions(join.args["on"], scope)
         return conditions
 
-    def _refuse_join(self, join: exp.Join) -> None:
-        words = [join.args.get(part) for part in ("method", "side", "kind")]
-        kind = " ".join(str(word).upper() for word in words if word)
-        if kind not in ("", "INNER", "CROSS", "NATURAL", "NATURAL INNER"):
-            raise NoRule(f"{kind} JOIN", offset=place_of(join.this))
-
-    def _using(self, scope: Scope, left: int, name: str, join: exp.Join) -> exp.Expr:
+    def _using(
+        self, scope: Scope, first: int, left: int, name: str, join: exp.Join, kind: str
+    ) -> exp.Expr:
         """Merge a column of the items before `left` with that of the items from there on."""
-        lefts, rights = _found(scope.items[:left], name), _found(scope.items[left:], name)
+        lefts, rights = _found(scope.items[first:left], name), _found(scope.items[left:], name)
         if not lefts or not rights:
             raise BindError(
                 f"USING names {name}, which is no column of both sides", offset=place_of(join)
             )
-        merged = scope.merged.setdefault(name.lower(), [lefts[0]])
-        merged += rights
-        scope.hidden |= {right.name for right in rights}
-        return exp.EQ(this=column(merged[0].name), expression=column(rights[0].name))
+        known = scope.merged.get(name.lower(), lefts)[0]
+        if kind not in ("SEMI", "ANTI"):
+            merged = scope.merged.setdefault(name.lower(), [known])
+            merged += rights
+            scope.hidden |= {right.name for right in rights}
+        return exp.EQ(this=column(known.name), expression=column(rights[0].name))
+
+    def _merged(self, join: exp.Join, kind: str, scope: Scope, left: int, plan: Plan) -> Plan:
+        """Let the merged columns of an outer join be known on the side that always is."""
+        for written in join.args.get("using") or []:
+            name = written.name.lower()
+            merged = scope.merged[name]
+            own, (other, *_) = merged[0], _found(scope.items[left:], name)
+            if kind == "RIGHT":
+                value = other
+            elif kind == "FULL":
+                either = exp.Coalesce(this=column(own.name), expressions=[column(other.name)])
+                fresh = f"{name} of {len(scope.items)}"
+                (value,) = self.project(plan, [(fresh, either)]).columns
+                listed = [column(c.name) for c in plan.columns]
+                plan = Project(plan, (*listed, either), (*plan.columns, value))
+            else:
+                continue
+            scope.merged[name] = [value, *merged]
+            for item in scope.items:
+                for _, known in item.names:
+                    if known in merged and known.name not in scope.hidden:
+                        scope.shown[known.name] = value
+        return plan
 
     def item(self, tree: exp.Expr, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
         """Bind one item of a FROM clause, add it to the scope, and return conditions inside it."""
@@ -387,6 +464,7 @@ class Binder:
         inner = tree.this.copy()
         joins = inner.args.get("joins") or []
         inner.set("joins", None)
+        first, start = len(scope.items), len(scope.plans)
         if not joins:
             if tree.args.get("alias"):
                 inner.set("alias", tree.args["alias"].copy())
@@ -394,7 +472,7 @@ class Binder:
             return []
         if not tree.alias:
             self._table(inner, scope, ctes)
-            return self._joins(joins, scope, ctes)
+            return self._joins(joins, scope, ctes, first, start)
         joined = exp.select("*").from_(inner)
         joined.set("joins", joins)
         self._derived(tree, tree.alias, joined, scope, ctes)
@@ -569,7 +647,7 @@ class Binder:
         only.items.append(Item(alias, stream, pairs))
         inner: StreamScan | ToStream | Filter = stream
         if window.where is not None:
-            self._no_aggregate(window.where, "WHERE")
+            self.no_aggregate(window.where, "WHERE")
             current.refuse(window.where, "a window")
             inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
         if window.slide_rows is not None and window.range is not None:
@@ -717,7 +795,8 @@ class Binder:
             if public.lower() not in except_
         ]
 
-    def _no_aggregate(self, tree: exp.Expr, clause: str) -> None:
+    def no_aggregate(self, tree: exp.Expr, clause: str) -> None:
+        """Refuse an aggregate in a clause that has none."""
         for call in aggregate_calls(tree, self.catalog.aggregates):
             raise BindError(
                 f"{clause} cannot contain an aggregate",
@@ -725,25 +804,25 @@ class Binder:
                 offset=place_of(call),
             )
 
-    def _conditions(
-        self, tree: exp.Expr, scope: Scope, aliases: dict[str, exp.Expr] | None = None
+    def conditions(
+        self, tree: exp.Expr, scope: Scope, aliases: Mapping[str, exp.Expr] | None = None
     ) -> list[exp.Expr]:
         """Return the conjuncts of ON or WHERE over the columns of the combined relation."""
         conditions: list[exp.Expr] = []
-        for conjunct in _conjuncts(tree):
+        for conjunct in conjuncts(tree):
             for part in current.split(conjunct):
                 timed = current.mentions(part)
                 resolved = resolve(part, scope, aliases, timed=timed)
-                conditions += [resolved] if timed else _conjuncts(resolved)
+                conditions += [resolved] if timed else conjuncts(resolved)
         return conditions
 
-    def _joined(self, scope: Scope, conditions: list[exp.Expr]) -> Plan:
-        """Return the join of the items under the conditions.
+    def joined(self, plans: Sequence[Plan], conditions: Sequence[exp.Expr]) -> Plan:
+        """Return the inner join of one or more plans under the conditions.
 
-        Comparisons with the current time restrict the lifetimes of the item that they are about,
+        Comparisons with the current time restrict the lifetimes of the plan that they are about,
         or of the join if they are about several.
         """
-        plans = [item.plan for item in scope.items]
+        plans = list(plans)
         plain = [c for c in conditions if not current.mentions(c)]
         above: list[exp.Expr] = []
         placed: dict[int, list[exp.Expr]] = {}
@@ -760,12 +839,12 @@ class Binder:
             plain = [c for c in plain if c not in own]
             inner = Filter(plans[place], exp.and_(*own)) if own else plans[place]
             plans[place] = self._during(inner, timed)
-        joined = plans[0]
+        whole = plans[0]
         if len(plans) > 1:
-            joined = Join(tuple(plans), tuple(plain))
+            whole = Join(tuple(plans), tuple(plain))
         elif plain:
-            joined = Filter(joined, exp.and_(*plain))
-        return self._during(joined, above) if above else joined
+            whole = Filter(whole, exp.and_(*plain))
+        return self._during(whole, above) if above else whole
 
     def _during(self, plan: Plan, conditions: list[exp.Expr]) -> Plan:
         """Return a relation's tuples at the instants at which comparisons with τ are true.
@@ -793,7 +872,8 @@ class Binder:
                 plan = current.bounded(plan, known.value.name, current.reach(known, clock))
         return During(plan, tuple(begins), tuple(ends), tuple(conditions))
 
-    def _project(self, plan: Plan, listed: list[tuple[str | None, exp.Expr]]) -> Plan:
+    def project(self, plan: Plan, listed: list[tuple[str | None, exp.Expr]]) -> Project:
+        """Return the projection to named expressions; without a name, DuckDB gives one."""
         named = [
             expression if name is None else exp.alias_(expression, name, quoted=True)
             for name, expression in listed
@@ -823,7 +903,7 @@ class Binder:
         grouped: Plan = work.finish()
         if condition is not None:
             grouped = Filter(grouped, condition)
-        return self._project(grouped, listed)
+        return self.project(grouped, listed)
 
     def _union_of(self, plans: list[Plan]) -> Plan:
         """Return the UNION ALL of plans that differ at most in their columns' types."""
@@ -856,7 +936,7 @@ class Binder:
         if group.args.get("all"):
             return [
                 [
-                    _unwrapped(e)
+                    without_parens(e)
                     for _, e in listed
                     if next(iter(aggregate_calls(e, self.catalog.aggregates)), None) is None
                 ]
@@ -880,7 +960,7 @@ class Binder:
         def one(item: exp.Expr) -> list[exp.Expr]:
             if isinstance(item, exp.Tuple):
                 return [key for part in item.expressions for key in one(part)]
-            return [self._key(_unwrapped(item), tree, scope, listed, aliases)]
+            return [self._key(without_parens(item), tree, scope, listed, aliases)]
 
         match written:
             case exp.Rollup():
@@ -915,9 +995,9 @@ class Binder:
             place = int(written.name)
             if not 1 <= place <= len(listed):
                 raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
-            return _unwrapped(listed[place - 1][1])
-        self._no_aggregate(written, "GROUP BY")
-        return _unwrapped(resolve(written, scope, aliases))
+            return without_parens(listed[place - 1][1])
+        self.no_aggregate(written, "GROUP BY")
+        return without_parens(resolve(written, scope, aliases))
 
 
 class _Grouping:
@@ -971,15 +1051,15 @@ class _Grouping:
 
     def _replacement(self, node: exp.Expr) -> exp.Expr | None:
         for name, key in self.keys:
-            if _unwrapped(node) == key:
+            if without_parens(node) == key:
                 return column(name)
         if isinstance(node, (exp.Grouping, exp.GroupingId)) or (
             isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
         ):
-            bits = [int(_unwrapped(e) in self.absent) for e in node.expressions]
+            bits = [int(without_parens(e) in self.absent) for e in node.expressions]
             value = sum(bit << place for place, bit in enumerate(reversed(bits)))
             return exp.cast(exp.Literal.number(value), "BIGINT")
-        if _unwrapped(node) in self.absent:
+        if without_parens(node) in self.absent:
             nothing = exp.select(exp.alias_(node.copy(), "value")).from_(
                 _typed_nothing(self.plan.columns).subquery("input")
             )
@@ -988,7 +1068,7 @@ class _Grouping:
         if next(iter(aggregate_calls(node, self.binder.catalog.aggregates)), None) is node:
             inner = aggregate_core(node)
             for child in inner.iter_expressions():
-                self.binder._no_aggregate(child, "an aggregate")
+                self.binder.no_aggregate(child, "an aggregate")
             for name, known in self.calls:
                 if known == node:
                     return column(name)
@@ -1004,7 +1084,7 @@ class _Grouping:
         shown = [(n, e) for n, e in self.below]
         if not shown:
             shown = [("one", exp.Literal.number(1))]
-        typed = self.binder._project(self.plan, [(n, e) for n, e in shown])
+        typed = self.binder.project(self.plan, [(n, e) for n, e in shown])
         types = {c.name: c.type for c in typed.columns}
         for name, function, call, argument in prepared:
             inner = exp.select(exp.alias_(call, "value", quoted=True)).from_(
@@ -1030,7 +1110,10 @@ class _Grouping:
         function = function_of(call)
         core = aggregate_core(call)
         condition = call.expression.this if isinstance(call, exp.Filter) else None
-        if function == "other":
+        distinct = isinstance(core, (exp.Count, exp.Sum, exp.Avg)) and isinstance(
+            core.this, exp.Distinct
+        )
+        if function == "other" and not distinct:
             copy = call.copy()
             for node in list(copy.find_all(exp.Column)):
                 self._below(column(node.name), node.name)
@@ -1045,12 +1128,34 @@ class _Grouping:
         if condition is not None:
             argument = exp.Case().when(condition.copy(), argument.copy())
         name = self._below(argument, f"argument{len(self.below)}")
+        if distinct:
+            only = exp.Distinct(expressions=[column(name)])
+            return function, type(core)(this=only), name
         made = {"count": exp.Count, "sum": exp.Sum, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}
         return function, made[function](this=column(name)), name
 
 
 def _found(items: Sequence[Item], name: str) -> list[Column]:
     return [known for item in items if (known := item.find(name)) is not None]
+
+
+def _kind_of(join: exp.Join) -> str:
+    """Return ',', '' for an inner join, 'LEFT', 'RIGHT', 'FULL', 'SEMI' or 'ANTI'.
+
+    Raises:
+        NoRule: Another kind of join.
+    """
+    method, side, kind = (str(join.args.get(part) or "") for part in ("method", "side", "kind"))
+    words = " ".join(word.upper() for word in (method, side, kind) if word)
+    if method not in ("", "NATURAL"):
+        raise NoRule(f"{words} JOIN", offset=place_of(join.this))
+    kind = " ".join(word.upper() for word in (side, kind) if word).removesuffix(" OUTER")
+    if kind in ("LEFT", "RIGHT", "FULL", "SEMI", "ANTI"):
+        return kind
+    if kind not in ("", "INNER", "CROSS"):
+        raise NoRule(f"{words} JOIN", offset=place_of(join.this))
+    conditions = [join.args.get(part) for part in ("method", "kind", "on", "using")]
+    return "" if any(conditions) else ","
 
 
 def _is_blind(call: exp.Expr) -> bool:
@@ -1064,19 +1169,6 @@ def _reads(expression: exp.Expr, plan: Plan) -> bool:
     """Return whether an expression reads a column of a plan."""
     names = {c.name for c in plan.columns}
     return any(node.name in names for node in expression.find_all(exp.Column))
-
-
-def _unwrapped(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
-
-
-def _conjuncts(tree: exp.Expr) -> list[exp.Expr]:
-    tree = _unwrapped(tree)
-    if isinstance(tree, exp.And):
-        return [*_conjuncts(tree.this), *_conjuncts(tree.expression)]
-    return [tree]
 
 
 def _typed_nothing(columns: Sequence[Column]) -> exp.Select:

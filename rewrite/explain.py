@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cqlduck.rewrite.plan import (
     Aggregate,
+    Difference,
     Distinct,
     During,
     Filter,
@@ -13,6 +14,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    SetOperation,
     StreamScan,
     TimeWindow,
     ToStream,
@@ -46,6 +48,10 @@ def kind_of(plan: Plan) -> str:
             return "duplicate-eliminate"
         case UnionAll():
             return "union"
+        case Difference():
+            return "antisemijoin"
+        case SetOperation():
+            return plan.kind
         case ToStream():
             return {"istream": "i-stream", "dstream": "d-stream", "rstream": "r-stream"}[plan.kind]
         case Trace():
@@ -88,6 +94,11 @@ def describe(plan: Plan) -> str:
             return f"{plan.query.sql('duckdb')} ({plan.reason}{alone})"
         case Distinct() | UnionAll():
             return ", ".join(c.name for c in plan.columns)
+        case Difference():
+            return "the first input without the second"
+        case SetOperation():
+            listed = ", ".join(c.name for c in plan.columns)
+            return f"ALL {listed}" if plan.all else listed
         case ToStream():
             return plan.kind.capitalize()
         case Trace():

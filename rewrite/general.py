@@ -542,7 +542,7 @@ def only_grows(body: exp.Query, aggregates: frozenset[str]) -> bool:
             return False
         if isinstance(node, exp.Join):
             words = {str(node.args.get(part) or "") for part in ("method", "side", "kind")}
-            if words - {"", "INNER", "CROSS", "NATURAL"}:
+            if words - {"", "INNER", "CROSS", "NATURAL", "SEMI"}:
                 return False
         if isinstance(node, exp.Func) and function_name(node) in aggregates:
             return False

@@ -6,8 +6,8 @@ stands in `delta/`. Names of columns are unique inside a node (without regard to
 expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
 
 Stream → relation: `TimeWindow`, `RowWindow`.
-Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`, and
-`Recompute` for what has no rule of its own.
+Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
+`Difference`, `SetOperation`, and `Recompute` for what has no rule of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
 Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 """
@@ -340,6 +340,53 @@ class UnionAll:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """The tuples of `left` that are left when those of `right`, which are among them, are gone.
+
+    Each tuple is there as often as in `left` less than as often as in `right`, and `right` never
+    has more. So it is linear: antijoins are made of it.
+    """
+
+    left: Plan
+    right: Plan
+
+    def __post_init__(self) -> None:
+        """Refuse inputs that differ in their columns."""
+        if self.left.columns != self.right.columns:
+            raise ValueError("the inputs of a difference have the same columns")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of both inputs."""
+        return self.left.columns
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """EXCEPT or INTERSECT of two inputs, as sets, or with `all` as bags.
+
+    With a tuple l times on the left and r times on the right, it is there max(l − r, 0) times in
+    EXCEPT ALL, min(l, r) times in INTERSECT ALL; EXCEPT has it once if l > 0 and r = 0, INTERSECT
+    if l > 0 and r > 0.
+    """
+
+    left: Plan
+    right: Plan
+    kind: Literal["except", "intersect"]
+    all: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse inputs that differ in their columns."""
+        if self.left.columns != self.right.columns:
+            raise ValueError("the inputs of a set operation have the same columns")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of both inputs."""
+        return self.left.columns
+
+
+@dataclass(frozen=True)
 class Recompute:
     """`query` over the inputs as they are at τ: any SQL, worked out again when an input changes.
 
@@ -416,6 +463,8 @@ Plan = (
     | Aggregate
     | Distinct
     | UnionAll
+    | Difference
+    | SetOperation
     | Recompute
     | ToStream
     | Trace
@@ -429,6 +478,8 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             return ()
         case Join(inputs=inputs) | UnionAll(inputs=inputs) | Recompute(inputs=inputs):
             return inputs
+        case Difference() | SetOperation():
+            return (plan.left, plan.right)
         case _:
             return (plan.input,)
 
@@ -440,6 +491,9 @@ def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
             return plan
         case Join() | UnionAll() | Recompute():
             return replace(plan, inputs=inputs)
+        case Difference() | SetOperation():
+            left, right = inputs
+            return replace(plan, left=left, right=right)
         case _:
             (only,) = inputs
             return replace(plan, input=only)  # type: ignore[arg-type]  # the caller keeps streams
@@ -530,6 +584,8 @@ def is_instantaneous(plan: Plan) -> bool:
             return not is_stream(plan) and is_instantaneous(plan.input)
         case UnionAll():
             return all(is_instantaneous(child) for child in plan.inputs)
+        case Difference():
+            return is_instantaneous(plan.left) and is_instantaneous(plan.right)
         case Join():
             return any(is_instantaneous(child) for child in plan.inputs)
         case _:
@@ -545,6 +601,12 @@ def needs_now(plan: Plan) -> bool:
             return not is_stream(plan) and needs_now(plan.input)
         case UnionAll():
             return all(needs_now(child) for child in plan.inputs)
+        case Difference():
+            return needs_now(plan.left)
+        case SetOperation(kind="except"):
+            return needs_now(plan.left)
+        case SetOperation():
+            return needs_now(plan.left) or needs_now(plan.right)
         case Join():
             return any(needs_now(child) for child in plan.inputs)
         case _:

@@ -1,20 +1,23 @@
 """Plan to plan. `RULES` is the whole pipeline, in order; each rule is one law.
 
-`prune` first, so that `materialize` does not keep columns that nobody reads; `share` last, so that
-it sees what will run.
+`prune` first, so that no other rule keeps columns that nobody reads; `share` last, so that what the
+others have written out twice is one again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
+from typing import Literal
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta.aggregate import needs_lifetimes
+from cqlduck.rewrite.delta.aggregate import needs_lifetimes, rule_of
 from cqlduck.rewrite.plan import (
     Aggregate,
+    AggregateCall,
     Column,
+    Difference,
     Distinct,
     During,
     Filter,
@@ -24,6 +27,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    SetOperation,
     Source,
     StreamScan,
     TimeWindow,
@@ -33,8 +37,12 @@ from cqlduck.rewrite.plan import (
     children,
     is_instantaneous,
     is_stream,
+    only_inserts,
+    walk,
     with_children,
 )
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import number
 
 
 def prune(plan: Plan) -> Plan:
@@ -77,11 +85,30 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             return replace(plan, input=_pruned(plan.input, below))  # type: ignore[arg-type]
         case TimeWindow():
             return replace(plan, input=_pruned(plan.input, needed))  # type: ignore[arg-type]
-        case Distinct() | ToStream() | UnionAll() | Recompute() | Trace():
+        case UnionAll():
+            shown = _listed(plan.columns, needed)
+            return UnionAll(tuple(_exactly(i, shown) for i in plan.inputs))
+        case Difference():
+            read = _used(p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates)
+            shown = _listed(plan.columns, needed | read)
+            return Difference(_exactly(plan.left, shown), _exactly(plan.right, shown))
+        case Distinct() | SetOperation() | ToStream() | Recompute() | Trace():
             # all columns of these are read: as a key, as the net of elements, or by name
             return with_children(
                 plan, tuple(_pruned(i, {c.name for c in i.columns}) for i in children(plan))
             )
+
+
+def _listed(columns: tuple[Column, ...], needed: set[str]) -> tuple[Column, ...]:
+    return tuple(c for c in columns if c.name in needed) or columns[:1]
+
+
+def _exactly(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+    """Return the pruned plan with these columns alone, as inputs of a union have to have them."""
+    pruned = _pruned(plan, {c.name for c in columns})
+    if pruned.columns == columns:
+        return pruned
+    return Project(pruned, tuple(column(c.name) for c in columns), columns)
 
 
 def is_stream_derived(stream: Plan) -> bool:
@@ -104,6 +131,85 @@ def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
 
 def _used(expressions: Iterable[exp.Expr]) -> set[str]:
     return {node.name for e in expressions for node in e.find_all(exp.Column)}
+
+
+def distinct_arguments(plan: Plan) -> Plan:
+    """Sum each distinct argument over its own distinct values.
+
+        γ_k;f(x),g(DISTINCT y) (R) = γ_k;f(x),g(y) ( π_k,x (R) + π_k,y (δ (π_k,y (R))) )
+
+    where the columns that a part of the union lacks are NULL, which no aggregate counts. Not beside
+    an aggregate that is worked out again: that reads all tuples of the group anyway.
+    """
+    plan = with_children(plan, tuple(distinct_arguments(child) for child in children(plan)))
+    if not isinstance(plan, Aggregate):
+        return plan
+    types = {c.name: c.type for c in plan.input.columns}
+    row = "row"
+    while row in types:
+        row += "_"
+    calls: list[AggregateCall] = []
+    listed: dict[str, exp.Expr] = {}
+    values: dict[str, str] = {}
+    for call in plan.calls:
+        function = _over_distinct(call)
+        argument = call.argument
+        if argument is None and call.function == "count":
+            argument, kind = row, "INTEGER"
+            listed[row] = exp.cast(number(1), kind)
+            call = replace(call, call=exp.Count(this=column(row)))
+        elif argument is None:
+            return plan
+        elif function is None:
+            kind = types[argument]
+            read, argument = argument, f"value {argument}" if argument in plan.keys else argument
+            listed[argument] = column(read)
+            call = replace(call, call=type(call.call)(this=column(argument)))
+        else:
+            kind = types[argument]
+            values[f"distinct {argument}"] = argument
+            argument = f"distinct {argument}"
+            made = type(call.call)(this=column(argument))
+            call = replace(call, function=function, call=made, distinct=False)
+        types[argument] = kind
+        calls.append(replace(call, argument=argument, argument_type=kind))
+    grows = only_inserts(plan.input)
+    if not values or any(rule_of(c, i, grows).again for i, c in enumerate(calls)):
+        return plan
+    columns = tuple(Column(name, types[name]) for name in (*plan.keys, *listed, *values))
+    keys: dict[str, exp.Expr] = {key: column(key) for key in plan.keys}
+    parts = [] if plan.everything and not listed else [_filled(plan.input, columns, keys | listed)]
+    for value, argument in values.items():
+        own = tuple(Column(name, types[name]) for name in (*plan.keys, value))
+        shown = Project(plan.input, (*keys.values(), column(argument)), own)
+        known = exp.not_(exp.Is(this=column(value), expression=exp.null()))
+        once = Distinct(Filter(shown, known))
+        parts.append(_filled(once, columns, keys | {value: column(value)}))
+    union = UnionAll(tuple(parts)) if len(parts) > 1 else parts[0]
+    return replace(plan, input=union, calls=tuple(calls))
+
+
+def _over_distinct(call: AggregateCall) -> Literal["count", "sum", "avg"] | None:
+    """Return the function of an aggregate over distinct values, or None for another."""
+    if call.function != "other" or not isinstance(call.call.this, exp.Distinct):
+        return None
+    match call.call:
+        case exp.Count():
+            return "count"
+        case exp.Sum():
+            return "sum"
+        case exp.Avg():
+            return "avg"
+    return None
+
+
+def _filled(plan: Plan, columns: tuple[Column, ...], known: Mapping[str, exp.Expr]) -> Plan:
+    """Return the projection to these columns, NULL in those that are not known."""
+    listed = [
+        known[c.name].copy() if c.name in known else exp.cast(exp.null(), c.type, dialect="duckdb")
+        for c in columns
+    ]
+    return Project(plan, tuple(listed), columns)
 
 
 def materialize(plan: Plan) -> Plan:
@@ -130,12 +236,22 @@ def materialize(plan: Plan) -> Plan:
 
 def _kept(plan: Plan) -> Plan:
     match plan:
-        case TimeWindow() | RowWindow() | RelationScan() | Trace() | Aggregate() | Distinct():
+        case TimeWindow() | RowWindow() | RelationScan() | Trace():
             return plan
+        case Aggregate() | Distinct() | SetOperation():
+            return plan
+        case UnionAll() if any(_is_difference(inner) for inner in plan.inputs):
+            return Trace(plan, "trace")
         case Filter() | During() | Project() | UnionAll():
             return with_children(plan, tuple(_kept(child) for child in children(plan)))
         case _:
             return Trace(plan, "trace")
+
+
+def _is_difference(plan: Plan) -> bool:
+    while isinstance(plan, (Filter, During, Project)):
+        plan = plan.input
+    return isinstance(plan, Difference)
 
 
 def _kept_stream(plan: Plan) -> Plan:
@@ -149,14 +265,22 @@ def _kept_stream(plan: Plan) -> Plan:
 
 
 def share(plan: Plan) -> Plan:
-    """Make equal nodes one: op(R) beside op(R) is worked out, and kept, once."""
+    """Make equal nodes one: op(R) beside op(R) is worked out, and kept, once.
+
+    What is materialized is read from its trace everywhere.
+    """
     known: dict[object, Plan] = {}
+    traces: dict[object, Plan] = {}
 
-    def shared(node: Plan) -> Plan:
-        node = with_children(node, tuple(shared(child) for child in children(node)))
-        return known.setdefault(_key(node), node)
+    def shared(node: Plan, traced: bool = False) -> Plan:
+        inner = tuple(shared(child, isinstance(node, Trace)) for child in children(node))
+        node = with_children(node, inner)
+        node = known.setdefault(_key(node), node)
+        if isinstance(node, Trace):
+            traces[id(node.input)] = node
+        return node if traced else traces.get(id(node), node)
 
-    return shared(plan)
+    return shared(shared(plan))
 
 
 def _key(value: object) -> object:
@@ -179,7 +303,7 @@ def _key(value: object) -> object:
     return (type(value), *parts)
 
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (prune, materialize, share)
+RULES: tuple[Callable[[Plan], Plan], ...] = (prune, distinct_arguments, materialize, share)
 
 
 def optimize(plan: Plan) -> Plan:
@@ -189,4 +313,4 @@ def optimize(plan: Plan) -> Plan:
     return plan
 
 
-__all__ = ["RULES", "Column", "materialize", "optimize", "prune", "share"]
+__all__ = ["RULES", "Column", "distinct_arguments", "materialize", "optimize", "prune", "share"]

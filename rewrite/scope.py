@@ -37,12 +37,20 @@ class Item:
 
 @dataclass
 class Scope:
-    """The items of a FROM clause, and the columns that USING merged."""
+    """The items of a FROM clause, and the columns that USING merged.
+
+    `plans` are to be joined: those of the items, but for items that an outer, semi- or antijoin
+    has made one plan of. `shown` says what stands for a column of an item in `*`. Names that are
+    not found are looked up in the scope `around`, that of the query in whose expression this is.
+    """
 
     items: list[Item] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
     merged: dict[str, list[Column]] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    shown: dict[str, Column] = field(default_factory=dict)
     volatile: frozenset[str] = frozenset()
+    around: Scope | None = None
 
     def add(self, item: Item, place: int | None) -> None:
         """Add an item; an alias stands once in a FROM clause."""
@@ -53,6 +61,7 @@ class Scope:
                 offset=place,
             )
         self.items.append(item)
+        self.plans.append(item.plan)
 
     def find(self, name: str) -> Column | None:
         """Return the column of an unqualified name, or None.
@@ -77,7 +86,8 @@ class Scope:
             for public, column in item.names:
                 if public == "_ts" or (alias is None and column.name in self.hidden):
                     continue
-                columns.append((public, column))
+                shown = column if alias is not None else self.shown.get(column.name, column)
+                columns.append((public, shown))
         return columns
 
     def item(self, alias: str) -> Item | None:
@@ -204,6 +214,8 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
             fields = list(parts[1:])
         elif len(parts) == 1 and (row := scope.item(names[0])) is not None:
             found = _row(row)
+    if found is None and scope.around is not None:
+        return _resolved(node, scope.around, {})
     if found is None:
         kind = "table or alias" if len(names) > 1 else "column"
         unknown = BindError(

@@ -637,11 +637,13 @@ class _Builder:
 
     def aggregate(self, refs: Refs, kind: str | None = None) -> tuple[str, str, bool]:
         """Return an aggregate, its kind, and whether it is exact."""
-        options = ["count(*)", "count", "min", "max"]
+        options = ["count(*)", "count", "min", "max", "count distinct"]
         numbers = [r for r in refs if r[1].exact and r[1].kind in ("int", "double", "decimal")]
         if numbers:
-            options += ["sum", "avg", "sum", "avg"]
+            options += ["sum", "avg", "sum", "avg", "sum distinct", "avg distinct"]
         function = self.one(options)
+        if "distinct" in function:
+            return self.distinct_aggregate(function.split()[0], refs, numbers)
         if function == "count(*)":
             return self.one(["count(*)", "count(*)", "count(*) + 1"]), "int", True
         if function in ("sum", "avg"):
@@ -654,6 +656,19 @@ class _Builder:
         if function == "count":
             return f"count({text})", "int", True
         return f"{function}({text})", becomes, exact
+
+    def distinct_aggregate(self, function: str, refs: Refs, numbers: Refs) -> tuple[str, str, bool]:
+        """Return an aggregate over distinct values, perhaps with FILTER."""
+        exact = [ref for ref in refs if ref[1].exact]
+        if function == "count":
+            text, becomes, _ = self.scalar(exact)
+            becomes = "int"
+        else:
+            ref = self.one(numbers)
+            text, becomes, _ = self.scalar([ref], ref[1].kind)
+        only = f" FILTER (WHERE {self.predicate(exact)})" if exact and self.chance(30) else ""
+        text = f"{function}(DISTINCT {text}){only}"
+        return text, "double" if function == "avg" else becomes, function != "avg"
 
     # Queries.
 

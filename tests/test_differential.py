@@ -14,6 +14,7 @@ import reference
 import strategies
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sql_strategies import sql_cases
 
 import cqlduck
 
@@ -63,15 +64,20 @@ def check(case: strategies.Case, database: str = ":memory:", **options) -> None:
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
+COUNTED = ("join", "natural", "where_subquery", "set_operation")
+"""The shapes that count partners, or how often a tuple is there."""
+
 ANY_CASE = st.one_of(
     strategies.cases(restarts=False),
     strategies.cases(restarts=False, wide=True, disorder=True),
     strategies.cases(restarts=False, extremes=True),
     strategies.cases(timestamp_by=True, disorder=True),
     strategies.cases(restarts=False, timestamp_by=True, current=True, extremes=True),
+    sql_cases(shapes=COUNTED, plain=5, most_queries=1),
+    sql_cases(shapes=COUNTED, plain=20, wide=True, disorder=True, restarts=True),
 )
 """Plain cases; all kinds of windows, out of order; NaN, infinities and 1e300; restarts on disk; the
-current time."""
+current time; what counts partners or copies of a tuple, twice."""
 
 
 @given(case=ANY_CASE)

@@ -27,6 +27,7 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
+    Difference,
     During,
     Filter,
     Join,
@@ -35,20 +36,23 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    SetOperation,
     Source,
     StreamScan,
     TimeWindow,
     ToStream,
+    Trace,
     UnionAll,
     is_instantaneous,
     is_monotonic,
     is_stream,
     needs_now,
     only_inserts,
+    unique,
     walk,
 )
 from cqlduck.rewrite.queries import QuerySyntax, parse_query, take_operator
-from cqlduck.rewrite.rules import RULES, materialize, optimize, prune, share
+from cqlduck.rewrite.rules import RULES, distinct_arguments, materialize, optimize, prune, share
 from cqlduck.rewrite.scope import column, suggestion
 from cqlduck.rewrite.syntax import (
     AlterQuery,
@@ -619,6 +623,8 @@ WRONG: tuple[tuple[str, Callable[[], object], str], ...] = (
     ),
     ("union of one", lambda: UnionAll((r,)), "at least two inputs"),
     ("union of others", lambda: UnionAll((r, TimeWindow(t, 1))), "the same columns"),
+    ("difference of others", lambda: Difference(r, TimeWindow(t, 1)), "the same columns"),
+    ("except of others", lambda: SetOperation(r, TimeWindow(t, 1), "except"), "the same columns"),
     (
         "aggregate called as a key",
         lambda: Aggregate(
@@ -684,15 +690,61 @@ def test_what_lives_for_an_instant() -> None:
     assert needs_now(grouped)
     assert not needs_now(Aggregate(now, (), (), True))
     assert not needs_now(ten)
+    assert needs_now(Difference(now, now))
+    assert is_instantaneous(Difference(now, now))
+    assert not is_instantaneous(Difference(now, ten))
+    assert needs_now(SetOperation(now, ten, "except"))
+    assert not needs_now(SetOperation(ten, now, "except"))
+    assert needs_now(SetOperation(ten, now, "intersect"))
 
 
 # -- rules ----------------------------------------------------------------------------------------
 
 
-def test_prune_then_materialize_then_share() -> None:
-    assert (prune, materialize, share) == RULES
+def test_rules_in_order() -> None:
+    assert (prune, distinct_arguments, materialize, share) == RULES
     plan = bound("SELECT k FROM s [RANGE 5]")
-    assert materialize(prune(plan)) == optimize(plan)
+    assert share(materialize(prune(plan))) == optimize(plan)
+
+
+RULED = (
+    "SELECT x.k FROM s [RANGE 5] x LEFT JOIN r y ON x.k = y.k AND x.v > 3",
+    "SELECT * FROM s [RANGE 5] x NATURAL FULL JOIN r y",
+    "SELECT x.k FROM s [ROWS 5] x RIGHT JOIN t y USING (k) LEFT JOIN r z ON z.k > x.k",
+    "SELECT k FROM s [RANGE 5] ANTI JOIN r USING (k)",
+    "SELECT x.k FROM s [RANGE 5] x SEMI JOIN r y ON x.k < y.k",
+    "SELECT k FROM s [RANGE 5] WHERE k IN (SELECT k FROM r) AND NOT EXISTS (SELECT 1 FROM t)",
+    "SELECT k FROM s [RANGE 5] s WHERE k NOT IN (SELECT r.k FROM r WHERE r.name = s.d::VARCHAR)",
+    "SELECT k FROM s [RANGE 5] WHERE v >= ALL (SELECT w FROM t [NOW])",
+    "SELECT k FROM s [RANGE 5] WHERE k IN (SELECT k FROM t GROUP BY k HAVING count(*) > 1)",
+    "SELECT k FROM s [RANGE 5] EXCEPT ALL SELECT k FROM r",
+    "SELECT k FROM s [RANGE 5] INTERSECT SELECT k FROM r EXCEPT SELECT k FROM t",
+)
+
+
+@pytest.mark.parametrize("text", RULED)
+def test_has_a_delta_rule(text: str) -> None:
+    assert not [n for n in walk(optimize(bound(text))) if isinstance(n, Recompute)]
+
+
+def test_distinct_arguments_are_summed() -> None:
+    text = "SELECT k, count(*) AS n, count(DISTINCT v) AS m FROM s [RANGE 5] GROUP BY k"
+    plan = optimize(bound(text))
+    assert 'aggregate: COUNT("row"), COUNT("distinct s.v") BY s.k' in lines(plan)
+    assert "duplicate-eliminate: s.k, distinct s.v" in lines(plan)
+
+
+@pytest.mark.parametrize("other", ["median(v)", "max(v)", "min(d)"])
+def test_distinct_arguments_beside_what_is_worked_out_again(other: str) -> None:
+    plan = bound(f"SELECT k, {other} AS x, count(DISTINCT d) AS n FROM s [RANGE 5] GROUP BY k")
+    assert plan == distinct_arguments(plan)
+
+
+def test_what_is_read_twice_is_one() -> None:
+    text = "SELECT x.k FROM s [RANGE 5] x, t [RANGE 5] y WHERE x.k = y.k AND x.k NOT IN "
+    plan = optimize(bound(f"{text} (SELECT k FROM r)"))
+    assert 1 == len([n for n in unique(plan) if isinstance(n, Trace)])
+    assert any(line.endswith("(the same)") for line in lines(plan))
 
 
 def test_prune_leaves_out_what_nobody_reads() -> None:

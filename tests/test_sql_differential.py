@@ -117,6 +117,37 @@ HAND_WRITTEN: dict[str, str] = {
     "semi join using": "SELECT k, a FROM ⟦s RANGE 2⟧ x SEMI JOIN ⟦r⟧ y USING (k)",
     "anti join": "SELECT x.k, a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦r⟧ y ON x.k = y.k",
     "anti join using": "SELECT k, a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦u ROWS 1⟧ y USING (k)",
+    "a comma before a left join": (
+        "SELECT x.a, y.b, z.c FROM ⟦s NOW⟧ x, ⟦u ROWS 2⟧ y LEFT JOIN ⟦r⟧ z ON y.k = z.k"
+    ),
+    "a comma before a right join": (
+        "SELECT x.a, y.b, z.c FROM ⟦s NOW⟧ x, ⟦u ROWS 2⟧ y RIGHT JOIN ⟦r⟧ z ON y.k = z.k"
+    ),
+    "a join before a comma, a full join behind": (
+        "SELECT x.a, y.b, z.c FROM ⟦s NOW⟧ x JOIN ⟦u⟧ w ON x.k = w.k, ⟦u ROWS 2⟧ y "
+        "FULL JOIN ⟦r⟧ z ON y.k = z.k AND y.b < z.c"
+    ),
+    "right join then left join, using": (
+        "SELECT * FROM ⟦s ROWS 2⟧ x RIGHT JOIN ⟦r⟧ y USING (k) LEFT JOIN ⟦u RANGE 1⟧ z USING (k)"
+    ),
+    "two full joins, using": (
+        "SELECT k, x.k AS i, a, b, c FROM ⟦s ROWS 2⟧ x FULL JOIN ⟦r⟧ y USING (k) "
+        "FULL JOIN ⟦u RANGE 1⟧ z USING (k)"
+    ),
+    "left join of other types": (
+        "SELECT a, b FROM ⟦s ROWS 3⟧ x LEFT JOIN ⟦u RANGE 2⟧ y ON a = b / 2 + 5"
+    ),
+    "semi join on an expression": "SELECT a FROM ⟦s RANGE 2⟧ x SEMI JOIN ⟦r⟧ y ON x.k + 1 = y.k",
+    "anti join, non-equi": "SELECT a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦r⟧ y ON x.k = y.k AND a < c",
+    "anti join on one side": "SELECT a FROM ⟦s RANGE 2⟧ x ANTI JOIN ⟦r⟧ y ON a > 10 AND c > 10",
+    "left join of a group": (
+        "SELECT x.k, a, n FROM ⟦s RANGE 2⟧ x LEFT JOIN "
+        "(SELECT k, count(*) AS n FROM ⟦u RANGE 3⟧ GROUP BY k) y ON x.k = y.k"
+    ),
+    "aggregate of a left join": (
+        "SELECT x.k, count(y.c) AS n, sum(a) AS t FROM ⟦s RANGE 2⟧ x LEFT JOIN ⟦r⟧ y "
+        "ON x.k = y.k GROUP BY x.k"
+    ),
     "cross join": "SELECT x.k, c FROM ⟦s NOW⟧ x CROSS JOIN ⟦r⟧ y",
     "natural join": "SELECT k, a, c FROM ⟦s RANGE 1⟧ NATURAL JOIN ⟦r⟧",
     "natural left join": "SELECT k, a, c FROM ⟦s RANGE 1⟧ NATURAL LEFT JOIN ⟦r⟧",
@@ -187,6 +218,31 @@ HAND_WRITTEN: dict[str, str] = {
     ),
     "any": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a > ANY (SELECT c FROM ⟦r⟧)",
     "all": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a >= ALL (SELECT c FROM ⟦r⟧)",
+    "not any": "SELECT k FROM ⟦s ROWS 4⟧ WHERE NOT a > ANY (SELECT c FROM ⟦r⟧)",
+    "not all": "SELECT k FROM ⟦s ROWS 4⟧ WHERE NOT (a >= ALL (SELECT c FROM ⟦r⟧))",
+    "equal to any": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a = ANY (SELECT c FROM ⟦r⟧ y WHERE c > k)",
+    "equal to all": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a = ALL (SELECT c FROM ⟦r⟧)",
+    "unequal to all": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a <> ALL (SELECT c FROM ⟦r⟧)",
+    "unequal to any": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a <> ANY (SELECT c FROM ⟦r⟧)",
+    "in, the same names": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ s WHERE a IN (SELECT a FROM ⟦s NOW⟧ s WHERE k = 1)"
+    ),
+    "in, another type": "SELECT k FROM ⟦s ROWS 4⟧ WHERE k IN (SELECT c / 10 FROM ⟦r⟧)",
+    "in a join": (
+        "SELECT a, b FROM ⟦s ROWS 4⟧ x, ⟦u ROWS 2⟧ y WHERE x.k = y.k AND b IN (SELECT c FROM ⟦r⟧) "
+        "AND EXISTS (SELECT 1 FROM ⟦r⟧ z WHERE z.c > x.a + y.b - 20)"
+    ),
+    "not in a join": (
+        "SELECT a, b FROM ⟦s ROWS 4⟧ x, ⟦u ROWS 2⟧ y "
+        "WHERE x.k = y.k AND a NOT IN (SELECT c FROM ⟦r⟧ z WHERE z.k <> y.k)"
+    ),
+    "in a distinct list": "SELECT k FROM ⟦s ROWS 4⟧ WHERE a IN (SELECT DISTINCT c FROM ⟦r⟧)",
+    "in a union": (
+        "SELECT k FROM ⟦s ROWS 4⟧ WHERE k IN (SELECT k FROM ⟦r⟧ UNION ALL SELECT k FROM ⟦u NOW⟧)"
+    ),
+    "exists of an aggregate": (
+        "SELECT k FROM ⟦s ROWS 4⟧ WHERE EXISTS (SELECT count(*) FROM ⟦u NOW⟧)"
+    ),
     "all, window": "SELECT k FROM ⟦r⟧ WHERE c <= ALL (SELECT a FROM ⟦s NOW⟧)",
     "nested subqueries": (
         "SELECT k FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u⟧ y WHERE y.k = x.k AND "

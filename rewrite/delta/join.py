@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta.counting import only_comes
 from cqlduck.rewrite.plan import (
+    Difference,
+    Distinct,
     During,
     Filter,
     Join,
@@ -37,11 +40,17 @@ from cqlduck.rewrite.weighted import (
     named,
     qualified,
     references,
+    temp_table,
     union_all,
 )
 
 if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
+
+
+def keep(rules: Rules, node: Join) -> None:
+    """Keep the combinations that begin or end in the tick, which several operators read."""
+    rules.delta(node, _lives(rules, node), "the combinations that begin or end")
 
 
 def elements(rules: Rules, node: Join) -> exp.Query:
@@ -55,6 +64,14 @@ def elements(rules: Rules, node: Join) -> exp.Query:
 
 def lives(rules: Rules, node: Join) -> exp.Query:
     """Return the combinations that begin or end in the tick."""
+    name = rules.deltas.get(id(node))
+    if name is None:
+        return _lives(rules, node)
+    kept = (column(ENTER), column(LEAVE), column(WEIGHT))
+    return exp.select(*references(node.columns), *kept).from_(temp_table(name), copy=False)
+
+
+def _lives(rules: Rules, node: Join) -> exp.Query:
     return union_all([_term(rules, node, place) for place in range(len(node.inputs))])
 
 
@@ -114,6 +131,8 @@ def is_endless(node: Plan) -> bool:
             return node.source.is_query
         case Recompute() | Trace():
             return True
+        case Distinct():
+            return only_comes(node)
         case TimeWindow():
             return node.width is None
         case Filter() | Project():
@@ -122,5 +141,7 @@ def is_endless(node: Plan) -> bool:
             return not node.ends and is_endless(node.input)
         case Join() | UnionAll():
             return all(is_endless(inner) for inner in node.inputs)
+        case Difference():
+            return is_endless(node.left) and is_endless(node.right)
         case _:
             return False

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import aggregate, during, join, recompute, streams, windows
+from cqlduck.rewrite.delta import aggregate, counting, during, join, recompute, streams, windows
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
+    Difference,
     Distinct,
     During,
     Filter,
@@ -19,12 +20,14 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    SetOperation,
     StreamScan,
     TimeWindow,
     ToStream,
     Trace,
     UnionAll,
     bottom_up,
+    children,
     unique,
 )
 from cqlduck.rewrite.scope import column
@@ -54,7 +57,7 @@ class Synopsis:
     Args:
         name: The table.
         operator: The number of the operator in its plan.
-        kind: 'groups', 'outliers', 'rows' or 'trace'.
+        kind: 'groups', 'counts', 'outliers', 'rows' or 'trace'.
         columns: Its columns.
         reach: For the trace of a stream, how many instants an element is needed after its own, or
             None for ever.
@@ -95,6 +98,7 @@ class Rules:
     query: str
     plan: Plan
     numbers: dict[int, int] = field(default_factory=dict)
+    readers: dict[int, int] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     updates: list[Statement] = field(default_factory=list)
@@ -105,9 +109,10 @@ class Rules:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
         for position, node in enumerate(unique(self.plan)):
             self.numbers[id(node)] = position
+            for child in children(node):
+                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
         for node in bottom_up(self.plan):
-            if id(node) not in self.deltas:
-                self._keep_delta(node)
+            self._keep_delta(node)
 
     # -- what a node keeps -----------------------------------------------------------------------
 
@@ -115,11 +120,15 @@ class Rules:
         match node:
             case Aggregate():
                 aggregate.keep(self, node, node)
+            case Distinct() | SetOperation() if counting.counts(node):
+                counting.keep(self, node)
             case Distinct():
                 keys = tuple(c.name for c in node.columns)
                 aggregate.keep(self, node, Aggregate(node.input, keys, ()))
             case RowWindow():
                 windows.keep_rows(self, node)
+            case Join() if self.readers.get(id(node), 0) > 1:
+                join.keep(self, node)
             case Recompute():
                 recompute.keep(self, node)
             case Trace():
@@ -189,7 +198,7 @@ class Rules:
                 return self.rows(node, parameter("t0"), parameter("t1"))
             case RelationScan():
                 return self._relation_elements(node)
-            case Filter() | Project() | UnionAll():
+            case Filter() | Project() | UnionAll() | Difference():
                 return self._linear(node, "elements", (TS, WEIGHT))
             case TimeWindow():
                 return windows.time_elements(self, node)
@@ -197,6 +206,10 @@ class Rules:
                 return lifetimes_to_elements(self.lives(node), node.columns)
             case Join():
                 return join.elements(self, node)
+            case SetOperation():
+                return counting.elements(self, node)
+            case Distinct() if counting.only_comes(node):
+                return counting.elements(self, node)
             case Aggregate() | Distinct():
                 return aggregate.elements(self, node)
             case Recompute():
@@ -209,7 +222,7 @@ class Rules:
     def lives(self, node: Plan) -> exp.Query:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
         match node:
-            case Filter() | Project() | UnionAll():
+            case Filter() | Project() | UnionAll() | Difference():
                 return self._linear(node, "lives", (ENTER, LEAVE, WEIGHT))
             case RelationScan() if not node.source.is_query:
                 changes = exp.or_(
@@ -220,6 +233,8 @@ class Rules:
                 return windows.time_lives(self, node)
             case RowWindow():
                 return windows.row_lives(self, node)
+            case Distinct() | SetOperation() if counting.counts(node):
+                return counting.lives(self, node)
             case Aggregate() | Distinct():
                 return aggregate.lives(self, node)
             case Join():
@@ -240,12 +255,14 @@ class Rules:
                 )
             case RelationScan():
                 return self._relation_rows(node, until(column(TS), parameter("low")))
-            case Filter() | Project() | UnionAll():
+            case Filter() | Project() | UnionAll() | Difference():
                 return self._linear(node, "standing", (ENTER, LEAVE, WEIGHT))
             case TimeWindow():
                 return windows.time_standing(self, node)
             case RowWindow():
                 return windows.row_standing(self, node)
+            case Distinct() | SetOperation() if counting.counts(node):
+                return counting.standing(self, node)
             case Aggregate() | Distinct():
                 return aggregate.standing(self, node)
             case Trace():
@@ -262,7 +279,7 @@ class Rules:
                 return self._relation_lives(node)
             case RelationScan():
                 return self._relation_rows(node, until(column(TS), parameter("t1")))
-            case Filter() | Project() | UnionAll():
+            case Filter() | Project() | UnionAll() | Difference():
                 return self._linear(node, "alive", (ENTER, LEAVE, WEIGHT))
             case TimeWindow():
                 return windows.time_alive(self, node)
@@ -304,7 +321,7 @@ class Rules:
     def answer(self, node: Plan) -> exp.Query | None:
         """Return (columns, `_weight`): the relation after the tick, if synopses hold it."""
         match node:
-            case Aggregate() | Distinct():
+            case Aggregate() | Distinct() if not counting.only_comes(node):
                 return aggregate.kept(self, node)
             case Filter(input=inner) | Project(input=inner) if self.answer(inner) is not None:
                 return self._linear(node, "answer", (WEIGHT,))
@@ -376,12 +393,19 @@ class Rules:
         )
 
     def _linear(
-        self, node: Filter | Project | UnionAll, ask: str, time: tuple[str, ...]
+        self, node: Filter | Project | UnionAll | Difference, ask: str, time: tuple[str, ...]
     ) -> exp.Query:
         answer = getattr(self, ask)
         match node:
             case UnionAll():
                 return union_all([answer(inner) for inner in node.inputs])
+            case Difference():
+                *kept, weight = time
+                less = named(exp.Neg(this=column(weight)), weight)
+                gone = exp.select(*references(node.columns), *map(column, kept), less).from_(
+                    answer(node.right).subquery("less", copy=False), copy=False
+                )
+                return union_all([answer(node.left), gone])
             case Filter():
                 return (
                     exp.select(*references(node.columns), *map(column, time))

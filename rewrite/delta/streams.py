@@ -19,7 +19,6 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
-    Distinct,
     Recompute,
     ToStream,
     Trace,
@@ -99,7 +98,7 @@ def keep_trace(rules: Rules, node: Trace) -> None:
     columns = (*node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
     stream = is_stream(node)
     table = rules.synopsis(node, "trace", columns, is_log=not stream)
-    if isinstance(node.input, (Aggregate, Distinct, Recompute)):
+    if isinstance(node.input, (Aggregate, Recompute)):
         rules.deltas[id(node)] = ""
     else:
         rules.delta(node, rules.elements(node.input), "the elements of the tick")

@@ -157,107 +157,59 @@ WHERE
 -- title: of what only grows it only grows, so its query yields an Istream
 SELECT DISTINCT k, v FROM s
 ----
--- operator 1: the groups and instants that changed
+-- operator 1: the tuples that were not there yet
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
+  "k",
+  "v",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
 FROM (
-  WITH changes AS (
+  SELECT
+    "k",
+    "v",
+    MIN("_ts") AS "_ts"
+  FROM (
     SELECT
-      "k",
-      "v",
+      "s.k" AS "k",
+      "s.v" AS "v",
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+      "_weight"
     FROM (
       SELECT
-        "s.k" AS "k",
-        "s.v" AS "v",
+        "s.k",
+        "s.v",
         "_ts",
         "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "k",
-      "v",
-      "_ts"
-  ), before AS (
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v"
+) AS first
+WHERE
+  NOT EXISTS(
     SELECT
-      "k",
-      "v",
-      CAST($t0 AS BIGINT) AS "_ts",
-      "_cql_n"
-    FROM cql_state."q_1_groups" AS kept
+      1
+    FROM cql_state."q_1_counts" AS kept
     WHERE
-      EXISTS(
-        SELECT
-          1
-        FROM changes
-        WHERE
-          changes."k" IS NOT DISTINCT FROM kept."k"
-          AND changes."v" IS NOT DISTINCT FROM kept."v"
-      )
-  ), running AS (
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      CAST(SUM("_cql_n") OVER (PARTITION BY "k", "v" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-      "_cql_n" AS "_cql_d_n",
-      "_cql_old",
-      LEAD("_ts") OVER (PARTITION BY "k", "v" ORDER BY "_ts") IS NULL AS "_cql_last"
-    FROM (
-      SELECT
-        "k",
-        "v",
-        "_ts",
-        "_cql_n",
-        TRUE AS "_cql_old"
-      FROM before
-      UNION ALL
-      SELECT
-        "k",
-        "v",
-        "_ts",
-        "_cql_n",
-        FALSE AS "_cql_old"
-      FROM changes
-    ) AS history
-  )
-  SELECT
-    r."k" AS "k",
-    r."v" AS "v",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
+      first."k" IS NOT DISTINCT FROM kept."k"
+      AND first."v" IS NOT DISTINCT FROM kept."v"
+  );
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
@@ -271,42 +223,13 @@ FROM (
     "k",
     "v",
     "_ts",
-    CAST(-1 AS BIGINT) AS "_weight"
+    "_weight"
   FROM temp."_cql_delta_q_1"
-  WHERE
-    "_cql_was" AND "_cql_changed"
-  UNION ALL
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_1"
-  WHERE
-    "_cql_is" AND "_cql_changed"
 ) AS output;
 
--- operator 1: forget the old state of the groups that changed
-DELETE FROM cql_state."q_1_groups" AS kept
-WHERE
-  EXISTS(
-    SELECT
-      1
-    FROM temp."_cql_delta_q_1" AS delta
-    WHERE
-      "_cql_last"
-      AND (
-        delta."k" IS NOT DISTINCT FROM kept."k"
-        AND delta."v" IS NOT DISTINCT FROM kept."v"
-      )
-  );
-
--- operator 1: keep their new state
-INSERT INTO cql_state."q_1_groups"
+-- operator 1: keep them
+INSERT INTO cql_state."q_1_counts"
 SELECT
   "k",
-  "v",
-  "_cql_n"
-FROM temp."_cql_delta_q_1"
-WHERE
-  "_cql_last" AND "_cql_n" > 0;
+  "v"
+FROM temp."_cql_delta_q_1";

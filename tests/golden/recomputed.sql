@@ -263,288 +263,6 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- title: count(DISTINCT …) too, beside a count that is kept as a sum
-SELECT count(*) AS n, count(DISTINCT k) AS kinds FROM s [ROWS 5]
-----
--- operator 3: the rows that come, and whom they push out
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
-WITH arrivals AS (
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_seq"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight",
-      "_cql_seq"
-    FROM cql_state."stream_s"
-    WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
-  ) AS stream
-)
-SELECT
-  "s.k",
-  "_ts",
-  "_ts" AS "_cql_enter",
-  COALESCE(LEAD("_ts", 5) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
-  "_cql_seq"
-FROM (
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_seq"
-  FROM cql_state."q_3_rows" AS kept
-  UNION ALL
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_seq"
-  FROM arrivals
-) AS rows;
-
--- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "count0" IS DISTINCT FROM "_cql_old_count0"
-    OR "count1" IS DISTINCT FROM "_cql_old_count1"
-  ) AS "_cql_changed"
-FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              "s.k",
-              "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM temp."_cql_delta_q_3"
-            WHERE
-              "_cql_enter" < "_cql_leave" AND (
-                "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-              )
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "s.k",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "s.k",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
-      ) AS elements
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
-    SELECT
-      CAST($t0 AS BIGINT) AS "_ts",
-      "_cql_n",
-      "count1"
-    FROM cql_state."q_1_groups" AS kept
-    WHERE
-      EXISTS(
-        SELECT
-          1
-        FROM changes
-        WHERE
-          TRUE
-      )
-  ), running AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
-      "_cql_n" AS "_cql_d_n",
-      "count1",
-      "_cql_old",
-      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
-    FROM (
-      SELECT
-        "_ts",
-        "_cql_n",
-        "count1",
-        TRUE AS "_cql_old"
-      FROM before
-      UNION ALL
-      SELECT
-        "_ts",
-        "_cql_n",
-        CAST(NULL AS BIGINT) AS "count1",
-        FALSE AS "_cql_old"
-      FROM changes
-    ) AS history
-  ), again AS (
-    SELECT
-      "_ts",
-      "_cql_again1"
-    FROM (
-      SELECT
-        "_ts",
-        COUNT(DISTINCT "s.k") OVER (ORDER BY "_ts", "_cql_seq" ROWS BETWEEN 4 PRECEDING AND CURRENT ROW) AS "_cql_again1",
-        LEAD("_ts") OVER (ORDER BY "_ts", "_cql_seq") AS "_cql_next"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_cql_seq"
-        FROM (
-          SELECT
-            "s.k",
-            "_ts",
-            "_cql_seq"
-          FROM temp."_cql_delta_q_3"
-        ) AS log
-      ) AS log
-    ) AS framed
-    WHERE
-      "_cql_next" IS DISTINCT FROM "_ts" AND "_ts" > $t0
-  ), valued AS (
-    SELECT
-      r."_ts" AS "_ts",
-      r."_cql_n" AS "_cql_n",
-      r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_old" AS "_cql_old",
-      r."_cql_last" AS "_cql_last",
-      CASE WHEN r."_cql_old" THEN r."count1" ELSE again."_cql_again1" END AS "count1"
-    FROM running AS r
-    LEFT JOIN again
-      ON TRUE AND again."_ts" = r."_ts"
-  )
-  SELECT
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    TRUE AS "_cql_is",
-    r."_ts" > $begin AS "_cql_was",
-    r."_cql_n" AS "count0",
-    (
-      r."_cql_n" - r."_cql_d_n"
-    ) AS "_cql_old_count0",
-    r."count1" AS "count1",
-    r."_cql_old_count1" AS "_cql_old_count1"
-  FROM (
-    SELECT
-      *,
-      LAG("count1") OVER (ORDER BY "_ts") AS "_cql_old_count1"
-    FROM valued
-  ) AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
-
--- operator 0: write the elements of the answer
-INSERT INTO cql_state."changes_q"
-SELECT
-  "n",
-  "kinds",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "count0" AS "n",
-    "count1" AS "kinds",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "_cql_old_count0" AS "count0",
-      "_cql_old_count1" AS "count1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "count0",
-      "count1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
-
--- operator 3: forget the rows that left
-DELETE FROM cql_state."q_3_rows"
-WHERE
-  "_cql_seq" IN (
-    SELECT
-      "_cql_seq"
-    FROM temp."_cql_delta_q_3"
-    WHERE
-      "_cql_leave" <= $t1
-  );
-
--- operator 3: keep the rows that came
-INSERT INTO cql_state."q_3_rows"
-SELECT
-  "s.k",
-  "_ts",
-  "_cql_seq"
-FROM temp."_cql_delta_q_3"
-WHERE
-  "_ts" > $t0 AND "_cql_leave" > $t1;
-
--- operator 1: forget the old state of the groups that changed
-DELETE FROM cql_state."q_1_groups" AS kept
-WHERE
-  EXISTS(
-    SELECT
-      1
-    FROM temp."_cql_delta_q_1" AS delta
-    WHERE
-      "_cql_last" AND TRUE
-  );
-
--- operator 1: keep their new state
-INSERT INTO cql_state."q_1_groups"
-SELECT
-  "_cql_n",
-  "count1"
-FROM temp."_cql_delta_q_1"
-WHERE
-  "_cql_last";
-
 -- title: of a relation, copies of a tuple are spread first
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
@@ -786,9 +504,9 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- title: what has no delta rule is worked out again from its inputs as they are
-SELECT r.name, s.v FROM r LEFT JOIN s [RANGE 10] ON r.k = s.k
+SELECT r.name, s.v FROM r ASOF JOIN s [RANGE 10] ON r.k >= s.k
 ----
--- operator 0: worked out again: LEFT JOIN
+-- operator 0: worked out again: ASOF JOIN
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
@@ -936,7 +654,7 @@ WITH _cql_alive0 AS (
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS r
-    LEFT JOIN (
+    ASOF JOIN (
       SELECT
         "s.k" AS "k",
         "s.v" AS "v",
@@ -945,7 +663,7 @@ WITH _cql_alive0 AS (
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS s
-      ON r.k = s.k
+      ON r.k >= s.k
   ) AS _cql_again("name", "v")
 )
 SELECT
@@ -996,7 +714,7 @@ FROM (
 ) AS output;
 
 -- title: a subquery in an expression makes an input of what it reads
-SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
+SELECT k, v FROM s [RANGE 10] WHERE v > 5 OR k IN (SELECT k FROM r)
 ----
 -- operator 0: worked out again: a subquery in an expression
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
@@ -1148,7 +866,8 @@ WITH _cql_alive0 AS (
         "_cql_at" = _cql_instants."_ts"
     ) AS s
     WHERE
-      k IN (
+      v > 5
+      OR k IN (
         SELECT
           k
         FROM (
@@ -1788,9 +1507,9 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- title: a set operation has its sides as inputs
-SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r
+SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3
 ----
--- operator 0: worked out again: EXCEPT
+-- operator 0: worked out again: LIMIT above an EXCEPT
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
@@ -1945,6 +1664,9 @@ WITH _cql_alive0 AS (
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS side
+    ORDER BY
+      "k"
+    LIMIT 3
   ) AS _cql_again("k")
 )
 SELECT

@@ -1,0 +1,325 @@
+"""Counting operators: EXCEPT and INTERSECT, and DISTINCT of what only grows.
+
+How often a tuple is in the result is a function f of how often it is in each input:
+
+    EXCEPT          1 if l > 0 and r = 0        EXCEPT ALL      max(l − r, 0)
+    INTERSECT       1 if l > 0 and r > 0        INTERSECT ALL   min(l, r)
+
+The synopsis `counts` holds the counts of each tuple that is anywhere. In a tick the elements are
+summed by tuple and instant, put behind the tuple's counts, and summed up in the order of time; an
+element comes out where f changes, with the difference as its weight. What the operator has at $t0
+is f of the synopsis, so no trace is needed above it; and a tuple that comes and goes inside the
+tick is one lifetime, so that a join does not meet it twice.
+
+DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet.
+Any other DISTINCT is an aggregate without aggregates, and stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, children, only_inserts
+from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    count,
+    forever,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    same,
+    state_table,
+    temp_table,
+    union_all,
+)
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.rules import Rules
+
+Counting = Distinct | SetOperation
+
+LAST, WAS = "_cql_last", "_cql_was"
+
+
+def only_comes(node: Plan) -> bool:
+    """Return whether a node is a DISTINCT whose tuples stay for good."""
+    return isinstance(node, Distinct) and only_inserts(node.input)
+
+
+def counts(node: Plan) -> bool:
+    """Return whether the rule of a node is one of these."""
+    return isinstance(node, SetOperation) or only_comes(node)
+
+
+def keep(rules: Rules, node: Counting) -> None:
+    """Keep the tuples and instants that changed, and the synopsis of the counts."""
+    if only_comes(node):
+        _keep_first(rules, node)
+        return
+    counts = _counts(node)
+    columns = (*node.columns, *(Column(name, "BIGINT") for name in counts))
+    table = rules.synopsis(node, "counts", columns)
+    rules.delta(node, _changed(rules, node, table), "the tuples and instants that changed")
+    delta = temp_table(rules.deltas[id(node)])
+    touched = (
+        exp.select("1")
+        .from_(delta.copy().as_("delta"), copy=False)
+        .where(column(LAST), same(_of("delta", node), _of("kept", node)), copy=False)
+    )
+    gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched), copy=False)
+    rules.update(node, "forget the old counts of the tuples that changed", gone)
+    stay = (
+        exp.select(*references(columns))
+        .from_(delta.copy(), copy=False)
+        .where(column(LAST), exp.or_(*[_is_there(column(name)) for name in counts]), copy=False)
+    )
+    rules.update(node, "keep their new counts", exp.insert(stay, state_table(table)))
+
+
+def elements(rules: Rules, node: Counting) -> exp.Query:
+    """Return the changes of how often each tuple is there."""
+    delta = temp_table(rules.deltas[id(node)])
+    if only_comes(node):
+        return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(delta)
+    change = exp.Sub(this=column(WEIGHT), expression=column(WAS))
+    return (
+        exp.select(*references(node.columns), column(TS), named(change, WEIGHT))
+        .from_(delta, copy=False)
+        .where(_changes(), copy=False)
+    )
+
+
+def lives(rules: Rules, node: Counting) -> exp.Query:
+    """Return the lifetimes that begin in the tick, and the ends of those that stood before it."""
+    delta = temp_table(rules.deltas[id(node)])
+    if only_comes(node):
+        return exp.select(
+            *references(node.columns),
+            named(column(TS), ENTER),
+            named(forever(), LEAVE),
+            column(WEIGHT),
+        ).from_(delta, copy=False)
+    following, previous = (
+        exp.Window(
+            this=function(this=column(TS)),
+            partition_by=references(node.columns),
+            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+        )
+        for function in (exp.Lead, exp.Lag)
+    )
+    changed = (
+        exp.select(
+            *references(node.columns),
+            named(column(TS), ENTER),
+            named(exp.Coalesce(this=following, expressions=[forever()]), LEAVE),
+            column(WEIGHT),
+            named(exp.Case().when(_is_null(previous), column(WAS)).else_(number(0)), WAS),
+        )
+        .from_(delta, copy=False)
+        .where(_changes(), copy=False)
+    )
+    steps = exp.Table(this=exp.to_identifier("steps"))
+    come = (
+        exp.select(*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT))
+        .from_(steps.copy(), copy=False)
+        .where(_is_there(column(WEIGHT)), copy=False)
+    )
+    gone = (
+        exp.select(
+            *references(node.columns),
+            column(ENTER),
+            named(forever(), LEAVE),
+            named(exp.Neg(this=column(WAS)), WEIGHT),
+        )
+        .from_(steps.copy(), copy=False)
+        .where(_is_there(column(WAS)), copy=False)
+    )
+    both = exp.select("*").from_(union_all([come, gone]).subquery("both", copy=False), copy=False)
+    both = both.with_("steps", as_=changed, copy=False)
+    return exp.select("*").from_(both.subquery("lives", copy=False), copy=False)
+
+
+def standing(rules: Rules, node: Counting) -> exp.Query:
+    """Return what is there at $t0, as lifetimes without an end."""
+    table = state_table(f"{rules.query}_{rules.number(node)}_counts")
+    if only_comes(node):
+        there: exp.Expr = exp.cast(number(1), "BIGINT")
+    else:
+        there = _times(node, [column(name) for name in _counts(node)])
+    query = exp.select(
+        *references(node.columns),
+        named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+        named(forever(), LEAVE),
+        named(there, WEIGHT),
+    ).from_(table, copy=False)
+    return query if only_comes(node) else query.where(_is_there(there.copy()), copy=False)
+
+
+# -- what only grows ------------------------------------------------------------------------------
+
+
+def _keep_first(rules: Rules, node: Counting) -> None:
+    table = rules.synopsis(node, "counts", node.columns)
+    (inner,) = children(node)
+    first = (
+        exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
+        .from_(rules.elements(inner).subquery("elements", copy=False), copy=False)
+        .group_by(*references(node.columns), copy=False)
+    )
+    known = (
+        exp.select("1")
+        .from_(state_table(table).as_("kept"), copy=False)
+        .where(same(_of("first", node), _of("kept", node)), copy=False)
+    )
+    query = (
+        exp.select(
+            *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
+        )
+        .from_(first.subquery("first", copy=False), copy=False)
+        .where(exp.not_(exp.Exists(this=known)), copy=False)
+    )
+    rules.delta(node, query, "the tuples that were not there yet")
+    new = exp.select(*references(node.columns)).from_(temp_table(rules.deltas[id(node)]))
+    rules.update(node, "keep them", exp.insert(new, state_table(table)))
+
+
+# -- what comes and goes --------------------------------------------------------------------------
+
+
+def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
+    """Return the counts after each instant, and f of them after it and before it."""
+    counts = _counts(node)
+    net = {name: count(column(name)) for name in counts}
+    changes = (
+        exp.select(
+            *references(node.columns), column(TS), *[named(sum_, n) for n, sum_ in net.items()]
+        )
+        .from_(_tagged(rules, node).subquery("elements", copy=False), copy=False)
+        .group_by(*references(node.columns), column(TS), copy=False)
+        .having(exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]), copy=False)
+    )
+    touched = (
+        exp.select("1")
+        .from_("changes", copy=False)
+        .where(same(_of("changes", node), _of("kept", node)), copy=False)
+    )
+    before = (
+        exp.select(
+            *references(node.columns),
+            named(exp.cast(parameter("t0"), "BIGINT"), TS),
+            *[column(name) for name in counts],
+        )
+        .from_(state_table(table).as_("kept"), copy=False)
+        .where(exp.Exists(this=touched), copy=False)
+    )
+    listed = [*references(node.columns), column(TS), *[column(name) for name in counts]]
+    history = union_all(
+        [
+            exp.select(*[x.copy() for x in listed]).from_(part, copy=False)
+            for part in ("before", "changes")
+        ]
+    )
+    sums = [
+        named(exp.cast(_over(node, exp.Sum(this=column(name))), "BIGINT"), name) for name in counts
+    ]
+    changed = [named(column(name), f"{name}_d") for name in counts]
+    last = _is_null(_over(node, exp.Lead(this=column(TS)), frame=False))
+    running = exp.select(
+        *references(node.columns), column(TS), *sums, *changed, named(last, LAST)
+    ).from_(history.subquery("history", copy=False), copy=False)
+    earlier = [
+        exp.paren(exp.Sub(this=column(name), expression=column(f"{name}_d"))) for name in counts
+    ]
+    query = (
+        exp.select(
+            *references(node.columns),
+            column(TS),
+            *[column(name) for name in counts],
+            named(_times(node, [column(name) for name in counts]), WEIGHT),
+            named(_times(node, earlier), WAS),
+            column(LAST),
+        )
+        .from_("running", copy=False)
+        .where(after(column(TS), parameter("t0")), copy=False)
+    )
+    query = query.with_("changes", as_=changes, copy=False)
+    query = query.with_("before", as_=before, copy=False)
+    return query.with_("running", as_=running, copy=False)
+
+
+def _tagged(rules: Rules, node: Counting) -> exp.Query:
+    """Return the elements of all inputs, each weight in the column of its input."""
+    parts: list[exp.Query] = []
+    for place, inner in enumerate(children(node)):
+        weights = [
+            named(column(WEIGHT) if place == own else exp.cast(number(0), "BIGINT"), name)
+            for own, name in enumerate(_counts(node))
+        ]
+        parts.append(
+            exp.select(*references(node.columns), column(TS), *weights).from_(
+                rules.elements(inner).subquery(f"elements{place}", copy=False), copy=False
+            )
+        )
+    return union_all(parts)
+
+
+def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
+    spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
+    return exp.Window(
+        this=function,
+        partition_by=references(node.columns),
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+        spec=spec if frame else None,
+    )
+
+
+def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
+    """Return f: how often a tuple is there, from its counts."""
+    assert isinstance(node, SetOperation)
+    left, right = counts
+    if node.all:
+        function = "greatest" if node.kind == "except" else "least"
+        second = number(0) if node.kind == "except" else right.copy()
+        first: exp.Expr = left.copy()
+        if node.kind == "except":
+            first = exp.Sub(this=first, expression=right.copy())
+        most = exp.Anonymous(this=function, expressions=[first, second])
+        return exp.cast(most, "BIGINT")
+    wanted = after if node.kind == "intersect" else _until
+    return exp.cast(
+        exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT"
+    )
+
+
+def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
+    return exp.LTE(this=expression, expression=bound)
+
+
+def _counts(node: Counting) -> list[str]:
+    return [f"_cql_n{place}" for place in range(len(children(node)))]
+
+
+def _of(table: str, node: Counting) -> list[exp.Expr]:
+    return [qualified(table, c.name) for c in node.columns]
+
+
+def _changes() -> exp.Expr:
+    return exp.NEQ(this=column(WEIGHT), expression=column(WAS))
+
+
+def _is_there(expression: exp.Expr) -> exp.Expr:
+    return exp.NEQ(this=expression, expression=number(0))
+
+
+def _is_null(expression: exp.Expr) -> exp.Expr:
+    return exp.Is(this=expression, expression=exp.null())

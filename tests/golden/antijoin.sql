@@ -1,0 +1,1927 @@
+-- title: what has no partner is what is left without the semijoin
+SELECT k, v FROM s [RANGE 10] x ANTI JOIN r y ON x.k = y.k
+----
+-- operator 6: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "y.k" AS "match0",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "y.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "y.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "y.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match0",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_6_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match0" IS NOT DISTINCT FROM kept."match0"
+      )
+  ), running AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match0" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "x.k" AS "k",
+      "x.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "x.k",
+        "x.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "x.k",
+        "x.v",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      UNION ALL
+      SELECT
+        "x.k",
+        "x.v",
+        "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "x.k",
+          "x.v",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              i0."x.k",
+              i0."x.v",
+              i1."match0",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "x.k",
+                "x.v",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "x.k",
+                  "v" AS "x.v",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t1
+                  ) AND "_ts" > $t0
+              ) AS stream
+              WHERE
+                "_ts" > $t0 AND "_ts" <= $t1
+              UNION ALL
+              SELECT
+                "x.k",
+                "x.v",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "x.k",
+                  "v" AS "x.v",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t0 - 11
+              ) AS stream
+              WHERE
+                (
+                  "_ts" <= $t0 AND "_ts" + 11 > $t0
+                ) AND "_ts" + 11 <= $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                "match0",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "match0",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_6_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_6" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "x.k" = "match0"
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+            UNION ALL
+            SELECT
+              i0."x.k",
+              i0."x.v",
+              i1."match0",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "x.k",
+                "x.v",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "x.k",
+                  "v" AS "x.v",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t1 - 11
+              ) AS stream
+              WHERE
+                "_ts" <= $t0 AND "_ts" + 11 > $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "x.k" = "match0"
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "x.k",
+              "x.v",
+              "match0",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "x.k",
+              "x.v",
+              "match0",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+      ) AS less
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 6: forget the old state of the groups that changed
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      "_cql_last" AND delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 6: keep their new state
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: NOT IN asks for NULLs too
+SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
+----
+-- operator 7: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "r.k" AS "match0",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match0",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_7_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match0" IS NOT DISTINCT FROM kept."match0"
+      )
+  ), running AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match0" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 10: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match1",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        1 AS "match1",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "r.k",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              "k" AS "r.k",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                ) AND "_cql_leave" > $begin
+              )
+              AND (
+                "_cql_enter" > $low OR "_cql_leave" <= $t1
+              )
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "r.k",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "r.k",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+        WHERE
+          "r.k" IS NULL
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match1",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match1",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_10_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match1" IS NOT DISTINCT FROM kept."match1"
+      )
+  ), running AS (
+    SELECT
+      "match1",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match1" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match1",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match1",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match1" AS "match1",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 20: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match2",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        1 AS "match2",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match2",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match2",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_20_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match2" IS NOT DISTINCT FROM kept."match2"
+      )
+  ), running AS (
+    SELECT
+      "match2",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match2" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match2",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match2",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match2" AS "match2",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1
+          ) AND "_ts" > $t0
+      ) AS stream
+      WHERE
+        "_ts" > $t0 AND "_ts" <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts" + 11 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 10
+          ) AND "_ts" > $t0 - 11
+      ) AS stream
+      WHERE
+        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            i0."s.k",
+            i1."match0",
+            i2."match1",
+            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "s.k",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0
+            ) AS stream
+            WHERE
+              "_ts" > $t0 AND "_ts" <= $t1
+            UNION ALL
+            SELECT
+              "s.k",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t0
+                ) AND "_ts" > $t0 - 11
+            ) AS stream
+            WHERE
+              (
+                "_ts" <= $t0 AND "_ts" + 11 > $t0
+              ) AND "_ts" + 11 <= $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "match0",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_7_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_7" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_7"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                *
+              FROM (
+                SELECT
+                  "match0",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "match0",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
+          ) AS i1
+          CROSS JOIN (
+            SELECT
+              "match1",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "match1",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_10_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_10" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_10"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                *
+              FROM (
+                SELECT
+                  "match1",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "match1",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
+          ) AS i2
+          WHERE
+            "s.k" = "match0"
+            AND NOT "s.k" IS NULL
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i0."_cql_enter" < i2."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+            AND i1."_cql_enter" < i2."_cql_leave"
+            AND i2."_cql_enter" < i0."_cql_leave"
+            AND i2."_cql_enter" < i1."_cql_leave"
+          UNION ALL
+          SELECT
+            i0."s.k",
+            i1."match0",
+            i2."match1",
+            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "s.k",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t0
+                ) AND "_ts" > $t1 - 11
+            ) AS stream
+            WHERE
+              "_ts" <= $t0 AND "_ts" + 11 > $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_7"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                *
+              FROM (
+                SELECT
+                  "match0",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "match0",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
+          ) AS i1
+          CROSS JOIN (
+            SELECT
+              "match1",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "match1",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_10_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_10" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_10"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                *
+              FROM (
+                SELECT
+                  "match1",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "match1",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
+          ) AS i2
+          WHERE
+            "s.k" = "match0"
+            AND NOT "s.k" IS NULL
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i0."_cql_enter" < i2."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+            AND i1."_cql_enter" < i2."_cql_leave"
+            AND i2."_cql_enter" < i0."_cql_leave"
+            AND i2."_cql_enter" < i1."_cql_leave"
+          UNION ALL
+          SELECT
+            i0."s.k",
+            i1."match0",
+            i2."match1",
+            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "s.k",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t0
+                ) AND "_ts" > $t1 - 11
+            ) AS stream
+            WHERE
+              "_ts" <= $t0 AND "_ts" + 11 > $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "match0",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_7_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_7" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+              )
+          ) AS i1
+          CROSS JOIN (
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_10"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                *
+              FROM (
+                SELECT
+                  "match1",
+                  "_ts" AS "_cql_enter",
+                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_is"
+                UNION ALL
+                SELECT
+                  "match1",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  "_ts" AS "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM changed
+                WHERE
+                  "_cql_begin" IS NULL AND "_cql_was"
+              ) AS "both"
+            ) AS lives
+          ) AS i2
+          WHERE
+            "s.k" = "match0"
+            AND NOT "s.k" IS NULL
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i0."_cql_enter" < i2."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+            AND i1."_cql_enter" < i2."_cql_leave"
+            AND i2."_cql_enter" < i0."_cql_leave"
+            AND i2."_cql_enter" < i1."_cql_leave"
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "s.k",
+            "match0",
+            "match1",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "s.k",
+            "match0",
+            "match1",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              i0."s.k",
+              i1."match0",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t1
+                  ) AND "_ts" > $t0
+              ) AS stream
+              WHERE
+                "_ts" > $t0 AND "_ts" <= $t1
+              UNION ALL
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t0 - 11
+              ) AS stream
+              WHERE
+                (
+                  "_ts" <= $t0 AND "_ts" + 11 > $t0
+                ) AND "_ts" + 11 <= $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                "match0",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "match0",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_7_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_7" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_7"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "s.k" = "match0"
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+            UNION ALL
+            SELECT
+              i0."s.k",
+              i1."match0",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t1 - 11
+              ) AS stream
+              WHERE
+                "_ts" <= $t0 AND "_ts" + 11 > $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_7"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "s.k" = "match0"
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "s.k",
+              "match0",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "s.k",
+              "match0",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              i0."s.k",
+              i1."match1",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t1
+                  ) AND "_ts" > $t0
+              ) AS stream
+              WHERE
+                "_ts" > $t0 AND "_ts" <= $t1
+              UNION ALL
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t0 - 11
+              ) AS stream
+              WHERE
+                (
+                  "_ts" <= $t0 AND "_ts" + 11 > $t0
+                ) AND "_ts" + 11 <= $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                "match1",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "match1",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_10_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_10" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_10"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match1",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match1",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              NOT "s.k" IS NULL
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+            UNION ALL
+            SELECT
+              i0."s.k",
+              i1."match1",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t1 - 11
+              ) AS stream
+              WHERE
+                "_ts" <= $t0 AND "_ts" + 11 > $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_10"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match1",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match1",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              NOT "s.k" IS NULL
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "s.k",
+              "match1",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "s.k",
+              "match1",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+        UNION ALL
+        SELECT
+          "s.k",
+          "_ts",
+          "_weight"
+        FROM (
+          WITH lives AS (
+            SELECT
+              i0."s.k",
+              i1."match2",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t1
+                  ) AND "_ts" > $t0
+              ) AS stream
+              WHERE
+                "_ts" > $t0 AND "_ts" <= $t1
+              UNION ALL
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t0 - 11
+              ) AS stream
+              WHERE
+                (
+                  "_ts" <= $t0 AND "_ts" + 11 > $t0
+                ) AND "_ts" + 11 <= $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                "match2",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "match2",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_20_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_20" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_20"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match2",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match2",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "s.k" IS NULL
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+            UNION ALL
+            SELECT
+              i0."s.k",
+              i1."match2",
+              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+              i0."_weight" * i1."_weight" AS "_weight"
+            FROM (
+              SELECT
+                "s.k",
+                "_ts" AS "_cql_enter",
+                "_ts" + 11 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "k" AS "s.k",
+                  "_ts",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."stream_s"
+                WHERE
+                  (
+                    "_ts" > $since AND "_ts" <= $t0
+                  ) AND "_ts" > $t1 - 11
+              ) AS stream
+              WHERE
+                "_ts" <= $t0 AND "_ts" + 11 > $t1
+            ) AS i0
+            CROSS JOIN (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_20"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "match2",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "match2",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS i1
+            WHERE
+              "s.k" IS NULL
+              AND i0."_cql_enter" < i1."_cql_leave"
+              AND i1."_cql_enter" < i0."_cql_leave"
+          )
+          SELECT
+            *
+          FROM (
+            SELECT
+              "s.k",
+              "match2",
+              "_cql_enter" AS "_ts",
+              "_weight"
+            FROM lives
+            WHERE
+              "_cql_enter" > $t0
+            UNION ALL
+            SELECT
+              "s.k",
+              "match2",
+              "_cql_leave" AS "_ts",
+              -"_weight" AS "_weight"
+            FROM lives
+            WHERE
+              "_cql_leave" <= $t1
+          ) AS elements
+        ) AS input
+      ) AS less
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 7: forget the old state of the groups that changed
+DELETE FROM cql_state."q_7_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_7" AS delta
+    WHERE
+      "_cql_last" AND delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 7: keep their new state
+INSERT INTO cql_state."q_7_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_7"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 10: forget the old state of the groups that changed
+DELETE FROM cql_state."q_10_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_10" AS delta
+    WHERE
+      "_cql_last" AND delta."match1" IS NOT DISTINCT FROM kept."match1"
+  );
+
+-- operator 10: keep their new state
+INSERT INTO cql_state."q_10_groups"
+SELECT
+  "match1",
+  "_cql_n"
+FROM temp."_cql_delta_q_10"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 20: forget the old state of the groups that changed
+DELETE FROM cql_state."q_20_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_20" AS delta
+    WHERE
+      "_cql_last" AND delta."match2" IS NOT DISTINCT FROM kept."match2"
+  );
+
+-- operator 20: keep their new state
+INSERT INTO cql_state."q_20_groups"
+SELECT
+  "match2",
+  "_cql_n"
+FROM temp."_cql_delta_q_20"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;

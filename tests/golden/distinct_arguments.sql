@@ -1,0 +1,737 @@
+-- title: distinct values are a part of their own, beside a count that is kept as a sum
+SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
+----
+-- operator 8: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_8" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "s.k",
+        "distinct s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v" AS "distinct s.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "s.k",
+              "s.v",
+              "_ts",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "v" AS "s.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0
+            ) AS stream
+            WHERE
+              "_ts" > $t0 AND "_ts" <= $t1
+            UNION ALL
+            SELECT
+              "s.k",
+              "s.v",
+              "_ts" + 11 AS "_ts",
+              -"_weight" AS "_weight"
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "v" AS "s.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1 - 10
+                ) AND "_ts" > $t0 - 11
+            ) AS stream
+            WHERE
+              "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+          ) AS input
+        ) AS input
+      ) AS input
+      WHERE
+        NOT "distinct s.v" IS NULL
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "distinct s.v",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      "distinct s.v",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_8_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+          AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k", "distinct s.v" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k", "distinct s.v" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "distinct s.v",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "distinct s.v",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."distinct s.v" AS "distinct s.v",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+      CAST(SUM(CASE WHEN "row" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+      CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+    FROM (
+      SELECT
+        "s.k",
+        CAST(1 AS INT) AS "row",
+        CAST(NULL AS BIGINT) AS "distinct s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" + 11 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 10
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        ) AS input
+      ) AS input
+      UNION ALL
+      SELECT
+        "s.k",
+        CAST(NULL AS INT) AS "row",
+        "distinct s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "distinct s.v",
+          "_ts",
+          CAST(-1 AS BIGINT) AS "_weight"
+        FROM temp."_cql_delta_q_8"
+        WHERE
+          "_cql_was" AND "_cql_changed"
+        UNION ALL
+        SELECT
+          "s.k",
+          "distinct s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM temp."_cql_delta_q_8"
+        WHERE
+          "_cql_is" AND "_cql_changed"
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_count1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_count1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_count1",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  "kinds",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "s.k" AS "k",
+    "count0" AS "n",
+    "count1" AS "kinds",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_cql_old_count0" AS "count0",
+      "_cql_old_count1" AS "count1",
+      "_ts",
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "count0",
+      "count1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
+) AS output;
+
+-- operator 8: forget the old state of the groups that changed
+DELETE FROM cql_state."q_8_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_8" AS delta
+    WHERE
+      "_cql_last"
+      AND (
+        delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+        AND delta."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+      )
+  );
+
+-- operator 8: keep their new state
+INSERT INTO cql_state."q_8_groups"
+SELECT
+  "s.k",
+  "distinct s.v",
+  "_cql_n"
+FROM temp."_cql_delta_q_8"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- title: of what only grows the first of each value counts
+SELECT sum(DISTINCT v) AS total, count(DISTINCT k) FILTER (WHERE v > 3) AS many FROM s
+----
+-- operator 4: the tuples that were not there yet
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  "distinct s.v",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "distinct s.v",
+    MIN("_ts") AS "_ts"
+  FROM (
+    SELECT
+      "distinct s.v",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "s.v" AS "distinct s.v",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.v",
+          CASE WHEN "s.v" > 3 THEN "s.k" END AS "argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+        ) AS input
+      ) AS input
+    ) AS input
+    WHERE
+      NOT "distinct s.v" IS NULL
+  ) AS elements
+  GROUP BY
+    "distinct s.v"
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM cql_state."q_4_counts" AS kept
+    WHERE
+      first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+  );
+
+-- operator 11: the tuples that were not there yet
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+SELECT
+  "distinct argument1",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "distinct argument1",
+    MIN("_ts") AS "_ts"
+  FROM (
+    SELECT
+      "distinct argument1",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "argument1" AS "distinct argument1",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "s.v",
+          CASE WHEN "s.v" > 3 THEN "s.k" END AS "argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+        ) AS input
+      ) AS input
+    ) AS input
+    WHERE
+      NOT "distinct argument1" IS NULL
+  ) AS elements
+  GROUP BY
+    "distinct argument1"
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM cql_state."q_11_counts" AS kept
+    WHERE
+      first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
+  );
+
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
+      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1"
+    FROM (
+      SELECT
+        "_ts",
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+        CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+        CAST(COALESCE(SUM(CAST("distinct s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
+        CAST(SUM(CASE WHEN "distinct argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+      FROM (
+        SELECT
+          "distinct s.v",
+          CAST(NULL AS INT) AS "distinct argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "distinct s.v",
+            "_ts",
+            "_weight"
+          FROM temp."_cql_delta_q_4"
+        ) AS input
+        UNION ALL
+        SELECT
+          CAST(NULL AS BIGINT) AS "distinct s.v",
+          "distinct argument1",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "distinct argument1",
+            "_ts",
+            "_weight"
+          FROM temp."_cql_delta_q_11"
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n",
+        CAST(0 AS BIGINT) AS "_cql_count0",
+        CAST(0 AS INT128) AS "_cql_sum0",
+        CAST(0 AS BIGINT) AS "_cql_count1"
+      WHERE
+        $begin > $t0
+    ) AS "both"
+    GROUP BY
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0",
+      "_cql_count1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_sum0") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+      "_cql_sum0" AS "_cql_sum0_d",
+      CAST(SUM("_cql_count1") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        "_cql_count1",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE WHEN r."_cql_count0" > 0 THEN CAST(r."_cql_sum0" AS INT128) END AS "sum0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS INT128)
+    END AS "_cql_old_sum0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "total",
+  "many",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "sum0" AS "total",
+    "count1" AS "many",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "_cql_old_sum0" AS "sum0",
+      "_cql_old_count1" AS "count1",
+      "_ts",
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "sum0",
+      "count1",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
+) AS output;
+
+-- operator 4: keep them
+INSERT INTO cql_state."q_4_counts"
+SELECT
+  "distinct s.v"
+FROM temp."_cql_delta_q_4";
+
+-- operator 11: keep them
+INSERT INTO cql_state."q_11_counts"
+SELECT
+  "distinct argument1"
+FROM temp."_cql_delta_q_11";
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND TRUE
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_last";

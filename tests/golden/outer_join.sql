@@ -1,0 +1,594 @@
+-- title: a LEFT JOIN is a join and an antijoin
+SELECT x.k, v, name FROM s [RANGE 10] x LEFT JOIN r y ON x.k = y.k
+----
+-- operator 11: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "y.k" AS "match0",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "y.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "y.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "y.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match0",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_11_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match0" IS NOT DISTINCT FROM kept."match0"
+      )
+  ), running AS (
+    SELECT
+      "match0",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match0" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match0",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "name",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "name",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "x.k" AS "k",
+      "x.v" AS "v",
+      "y.name" AS "name",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "x.k",
+        "x.v",
+        "y.name",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            i0."x.k",
+            i0."x.v",
+            i1."y.k",
+            i1."y.name",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "x.k",
+              "x.v",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "x.k",
+                "v" AS "x.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1
+                ) AND "_ts" > $t0
+            ) AS stream
+            WHERE
+              "_ts" > $t0 AND "_ts" <= $t1
+            UNION ALL
+            SELECT
+              "x.k",
+              "x.v",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "x.k",
+                "v" AS "x.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t0
+                ) AND "_ts" > $t0 - 11
+            ) AS stream
+            WHERE
+              (
+                "_ts" <= $t0 AND "_ts" + 11 > $t0
+              ) AND "_ts" + 11 <= $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "k" AS "y.k",
+              "name" AS "y.name",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+          ) AS i1
+          WHERE
+            "x.k" = "y.k"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+          UNION ALL
+          SELECT
+            i0."x.k",
+            i0."x.v",
+            i1."y.k",
+            i1."y.name",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "x.k",
+              "x.v",
+              "_ts" AS "_cql_enter",
+              "_ts" + 11 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "k" AS "x.k",
+                "v" AS "x.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t0
+                ) AND "_ts" > $t1 - 11
+            ) AS stream
+            WHERE
+              "_ts" <= $t0 AND "_ts" + 11 > $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "k" AS "y.k",
+              "name" AS "y.name",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                ) AND "_cql_leave" > $begin
+              )
+              AND (
+                "_cql_enter" > $low OR "_cql_leave" <= $t1
+              )
+          ) AS i1
+          WHERE
+            "x.k" = "y.k"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "x.k",
+            "x.v",
+            "y.k",
+            "y.name",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "x.k",
+            "x.v",
+            "y.k",
+            "y.name",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+      UNION ALL
+      SELECT
+        "x.k",
+        "x.v",
+        CAST(NULL AS TEXT) AS "y.name",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "x.k",
+          "x.v",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "x.k",
+          "x.v",
+          "_ts" + 11 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 10
+            ) AND "_ts" > $t0 - 11
+        ) AS stream
+        WHERE
+          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+        UNION ALL
+        SELECT
+          "x.k",
+          "x.v",
+          "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "x.k",
+            "x.v",
+            "_ts",
+            "_weight"
+          FROM (
+            WITH lives AS (
+              SELECT
+                i0."x.k",
+                i0."x.v",
+                i1."match0",
+                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+                i0."_weight" * i1."_weight" AS "_weight"
+              FROM (
+                SELECT
+                  "x.k",
+                  "x.v",
+                  "_ts" AS "_cql_enter",
+                  "_ts" + 11 AS "_cql_leave",
+                  "_weight"
+                FROM (
+                  SELECT
+                    "k" AS "x.k",
+                    "v" AS "x.v",
+                    "_ts",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM cql_state."stream_s"
+                  WHERE
+                    (
+                      "_ts" > $since AND "_ts" <= $t1
+                    ) AND "_ts" > $t0
+                ) AS stream
+                WHERE
+                  "_ts" > $t0 AND "_ts" <= $t1
+                UNION ALL
+                SELECT
+                  "x.k",
+                  "x.v",
+                  "_ts" AS "_cql_enter",
+                  "_ts" + 11 AS "_cql_leave",
+                  "_weight"
+                FROM (
+                  SELECT
+                    "k" AS "x.k",
+                    "v" AS "x.v",
+                    "_ts",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM cql_state."stream_s"
+                  WHERE
+                    (
+                      "_ts" > $since AND "_ts" <= $t0
+                    ) AND "_ts" > $t0 - 11
+                ) AS stream
+                WHERE
+                  (
+                    "_ts" <= $t0 AND "_ts" + 11 > $t0
+                  ) AND "_ts" + 11 <= $t1
+              ) AS i0
+              CROSS JOIN (
+                SELECT
+                  "match0",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  9223372036854775807 AS "_cql_leave",
+                  "_weight"
+                FROM (
+                  SELECT
+                    "match0",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM cql_state."q_11_groups"
+                ) AS groups
+                WHERE
+                  NOT EXISTS(
+                    SELECT
+                      1
+                    FROM temp."_cql_delta_q_11" AS delta
+                    WHERE
+                      "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM (
+                  WITH changed AS (
+                    SELECT
+                      *,
+                      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                      LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                    FROM temp."_cql_delta_q_11"
+                    WHERE
+                      "_cql_changed"
+                  )
+                  SELECT
+                    *
+                  FROM (
+                    SELECT
+                      "match0",
+                      "_ts" AS "_cql_enter",
+                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_is"
+                    UNION ALL
+                    SELECT
+                      "match0",
+                      CAST($t0 AS BIGINT) AS "_cql_enter",
+                      "_ts" AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_begin" IS NULL AND "_cql_was"
+                  ) AS "both"
+                ) AS lives
+              ) AS i1
+              WHERE
+                "x.k" = "match0"
+                AND i0."_cql_enter" < i1."_cql_leave"
+                AND i1."_cql_enter" < i0."_cql_leave"
+              UNION ALL
+              SELECT
+                i0."x.k",
+                i0."x.v",
+                i1."match0",
+                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+                i0."_weight" * i1."_weight" AS "_weight"
+              FROM (
+                SELECT
+                  "x.k",
+                  "x.v",
+                  "_ts" AS "_cql_enter",
+                  "_ts" + 11 AS "_cql_leave",
+                  "_weight"
+                FROM (
+                  SELECT
+                    "k" AS "x.k",
+                    "v" AS "x.v",
+                    "_ts",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM cql_state."stream_s"
+                  WHERE
+                    (
+                      "_ts" > $since AND "_ts" <= $t0
+                    ) AND "_ts" > $t1 - 11
+                ) AS stream
+                WHERE
+                  "_ts" <= $t0 AND "_ts" + 11 > $t1
+              ) AS i0
+              CROSS JOIN (
+                SELECT
+                  *
+                FROM (
+                  WITH changed AS (
+                    SELECT
+                      *,
+                      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                      LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                    FROM temp."_cql_delta_q_11"
+                    WHERE
+                      "_cql_changed"
+                  )
+                  SELECT
+                    *
+                  FROM (
+                    SELECT
+                      "match0",
+                      "_ts" AS "_cql_enter",
+                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_is"
+                    UNION ALL
+                    SELECT
+                      "match0",
+                      CAST($t0 AS BIGINT) AS "_cql_enter",
+                      "_ts" AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_begin" IS NULL AND "_cql_was"
+                  ) AS "both"
+                ) AS lives
+              ) AS i1
+              WHERE
+                "x.k" = "match0"
+                AND i0."_cql_enter" < i1."_cql_leave"
+                AND i1."_cql_enter" < i0."_cql_leave"
+            )
+            SELECT
+              *
+            FROM (
+              SELECT
+                "x.k",
+                "x.v",
+                "match0",
+                "_cql_enter" AS "_ts",
+                "_weight"
+              FROM lives
+              WHERE
+                "_cql_enter" > $t0
+              UNION ALL
+              SELECT
+                "x.k",
+                "x.v",
+                "match0",
+                "_cql_leave" AS "_ts",
+                -"_weight" AS "_weight"
+              FROM lives
+              WHERE
+                "_cql_leave" <= $t1
+            ) AS elements
+          ) AS input
+        ) AS less
+      ) AS input
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "name",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 11: forget the old state of the groups that changed
+DELETE FROM cql_state."q_11_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_11" AS delta
+    WHERE
+      "_cql_last" AND delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 11: keep their new state
+INSERT INTO cql_state."q_11_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_11"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
