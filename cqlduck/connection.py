@@ -201,11 +201,9 @@ class Connection:
                 engine.drop(statement)
             case AlterQuery():
                 if statement.action == "SET":
-                    raise NotSupportedError(
-                        "ALTER CONTINUOUS QUERY … SET is not supported yet",
-                        hint="ACTIVATE and DEACTIVATE are there",
-                    )
-                engine.set_active(statement.name, statement.action == "ACTIVATE")
+                    engine.set_options(statement.name, statement.options)
+                else:
+                    engine.set_active(statement.name, statement.action == "ACTIVATE")
             case Show():
                 view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
                 return self._kept(f"SELECT * FROM cql.{view[statement.kind]}")

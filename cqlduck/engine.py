@@ -26,7 +26,7 @@ from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.time import Clock, parse_duration
 from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -398,8 +398,7 @@ class Engine:
                 self._refuse_if_read(old.name)
                 self._drop_query(old)
             self._is_taken(statement.name, False, "query")
-            for key, _ in statement.options:
-                raise BindError(f"WITH has no option {key}", hint="leave WITH out")
+            options = _known(statement.options, ("history", "keep"))
             compiled = self._compile(statement.name, statement.body)
             if compiled.counts_instants and self.catalogue.settings.get("time") is None:
                 self.set_time("integer", "a window without a unit")
@@ -413,10 +412,8 @@ class Engine:
                 inputs,
                 compiled.order,
             )
-            query.since = query.frontier = self.target(query)
-            if query.since is not None:
-                forgotten = [i.forgotten for i in self._inputs_of(query) if i.forgotten is not None]
-                query.since = query.frontier = max([query.since, *forgotten])
+            query.since = query.frontier = self._begins_after(query, options.get("history"))
+            query.keep = self._kept_for(options.get("keep"))
             self._create_synopses(query, compiled)
             answers.create(self.database, self.clock, query, compiled.answer)
             catalog.insert(self.database, query)
@@ -441,6 +438,69 @@ class Engine:
     def forget_macros(self) -> None:
         """Read macros anew when a query asks for them: a statement may have changed them."""
         self._macros = None
+
+    def _begins_after(self, query: Query, history: str | None) -> int | None:
+        """Return the instant after which a new query begins, or None for the beginning of time.
+
+        Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
+        were ever there, a duration that far from the frontier.
+
+        Raises:
+            BindError: Elements after that instant are forgotten, or it is no duration.
+        """
+        reached = self.target(query)
+        if reached is None:
+            return None
+        inputs = self._inputs_of(query)
+        inner = [q for name in query.inputs if (q := self.catalogue.queries.get(name.lower()))]
+        if history is None or history.lower() == "false":
+            forgotten = [thing.forgotten for thing in inputs if thing.forgotten is not None]
+            return max([reached, *forgotten])
+        since: int | None = None
+        if history.lower() != "true":
+            since = reached - self.clock.instants(parse_duration(history))
+        begun = [q.since for q in inner if q.since is not None]
+        since = max(begun) if since is None and begun else since
+        since = max([since, *begun]) if since is not None else None
+        read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
+        for name, lost in read + [(q.name, q.history_from) for q in inner]:
+            if lost is not None and (since is None or since < lost):
+                raise BindError(
+                    f"{name} has been forgotten up to {self.shown(lost)}",
+                    hint="ask for less, as in WITH (history = '1 hour'), or for nothing: a query "
+                    "without history begins now",
+                )
+        return since
+
+    def _kept_for(self, written: str | None) -> str | None:
+        """Return how long changes are kept as it is stored, or None for the setting `history`.
+
+        Raises:
+            ParseError: It is no duration.
+            BindError: It is one of the other kind of time.
+        """
+        if written is None or written.lower() == "default":
+            return None
+        if written.lower() != "unbounded":
+            self.clock.instants(parse_duration(written))
+        return written.lower()
+
+    def set_options(self, name: str, written: Sequence[tuple[str, str]]) -> None:
+        """Change the options of a query.
+
+        Raises:
+            BindError: There is no such option, or it cannot be changed any more.
+        """
+        with self.changing():
+            query = self.query(name)
+            options = _known(written, ("history", "keep"))
+            if "history" in options:
+                raise BindError(
+                    "history says where a query begins, and this one has begun",
+                    hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
+                )
+            query.keep = self._kept_for(options.get("keep"))
+            catalog.save(self.database, [query])
 
     def _compile(self, name: str, body: str) -> Compiled:
         self._registering = True
@@ -865,11 +925,10 @@ class Engine:
             )
 
     def _forget_history(self, query: Query) -> None:
-        if self.history is None or query.frontier is None:
+        kept = query.keep if query.keep is not None else self.history
+        if kept is None or kept == "unbounded" or query.frontier is None:
             return
-        from cqlduck.rewrite.time import parse_duration
-
-        span = self.clock.instants(parse_duration(self.history))
+        span = self.clock.instants(parse_duration(kept))
         readers = [q.frontier for q in self.catalogue.queries.values() if query.name in q.inputs]
         if any(f is None for f in readers):
             return
@@ -999,6 +1058,18 @@ class Engine:
                 self.database.close()
         with self.changed:
             self.changed.notify_all()
+
+
+def _known(written: Sequence[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
+    """Return options as a mapping.
+
+    Raises:
+        BindError: One that there is not.
+    """
+    for key, _ in written:
+        if key not in names:
+            raise BindError(f"there is no option {key}", hint=f"the options are {', '.join(names)}")
+    return dict(written)
 
 
 def _least(left: int | None, right: int | None) -> int | None:

@@ -49,7 +49,8 @@ CREATE TABLE IF NOT EXISTS cql_state.queries (
     begin_instant BIGINT,
     frontier BIGINT,
     answer_instant BIGINT,
-    history_from BIGINT
+    history_from BIGINT,
+    keep VARCHAR
 );
 COMMENT ON TABLE cql_state.queries IS 'Continuous queries; begin_instant is NULL until time begins for the query.';
 

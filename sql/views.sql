@@ -49,6 +49,7 @@ SELECT
     q.inputs,
     q.column_names AS columns,
     q.column_types AS types,
+    q.keep,
     q.error,
     q.body AS query
 FROM cql_state.queries AS q

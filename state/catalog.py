@@ -73,6 +73,7 @@ class Query:
     frontier: int | None = None
     answer_instant: int | None = None
     history_from: int | None = None
+    keep: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -153,7 +154,7 @@ _MUTABLE = {
     "inputs": ("heartbeat", "first_instant", "last_raw", "last_instant", "forgotten", "next_seq",
                "next_batch", "waiting_for", "bound"),
     "queries": ("state", "error", "since", "begin_instant", "frontier", "answer_instant",
-                "history_from"),
+                "history_from", "keep"),
 }  # fmt: skip
 
 

@@ -1,0 +1,119 @@
+"""WITH (history, keep) and ALTER CONTINUOUS QUERY … SET."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import reference
+import strategies
+from hypothesis import HealthCheck, given, settings
+from test_differential import append
+
+import cqlduck
+
+INPUTS = "CREATE STREAM s (a INTEGER); CREATE RELATION r (a INTEGER);"
+
+
+def fill(con):
+    con.append("s", [(i,) for i in range(6)], at=list(range(6)))
+    con.append("r", [(1,), (4,)], at=[0, 3])
+
+
+@given(case=strategies.cases(restarts=False, later=False, most_queries=2))
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15)
+def test_with_history_a_late_query_is_as_one_that_was_there_from_the_start(case):
+    with cqlduck.connect() as con:
+        for declaration in case.declarations:
+            con.execute(declaration)
+        for step in case.script:
+            if isinstance(step, strategies.Append):
+                append(con, step.input, step.elements)
+            elif isinstance(step, strategies.Advance):
+                con.advance(step.to)
+        for query in case.queries:
+            text = strategies.registration(query)
+            con.execute(re.sub(r" AS ", " WITH (history = true) AS ", text, count=1))
+        con.advance(case.t_end)
+        for result in case.expected():
+            found = reference.from_changes(con.changes(result.query.name).fetchall())
+            assert [] == reference.differences(result, found), str(case)
+
+
+def test_a_duration_of_history(con):
+    con.execute(f"{INPUTS} CREATE CONTINUOUS QUERY all_ AS SELECT count(*) AS n FROM s, r;")
+    fill(con)
+    con.advance(6)
+    con.execute("""
+        CREATE CONTINUOUS QUERY three WITH (history = 3) AS SELECT s.a AS x, r.a AS y FROM s, r;
+        CREATE CONTINUOUS QUERY none WITH (history = false) AS SELECT a FROM s;
+        CREATE CONTINUOUS QUERY nested WITH (history = true) AS SELECT count(*) AS n FROM three;
+    """)
+    con.advance(8)
+
+    three = {(4, 1, 4, 1), (4, 4, 4, 1), (5, 1, 5, 1), (5, 4, 5, 1)}
+    assert three == set(con.changes("three").fetchall())
+    assert [] == con.changes("none").fetchall()
+    assert {(2, 4, 1), (2, 5, -1), (4, 5, 1)} == set(con.changes("nested").fetchall())
+
+
+def test_history_that_is_forgotten_is_an_error(con):
+    con.execute(f"{INPUTS} CREATE CONTINUOUS QUERY q AS SELECT s.a FROM s [RANGE 1], r")
+    fill(con)
+    con.advance(9)
+    with pytest.raises(cqlduck.BindError, match="s has been forgotten up to"):
+        con.execute("CREATE CONTINUOUS QUERY p WITH (history = true) AS SELECT a FROM s")
+    con.execute("CREATE CONTINUOUS QUERY p WITH (history = 1) AS SELECT a FROM s")
+    con.execute("CREATE CONTINUOUS QUERY o WITH (history = true) AS SELECT a FROM r")
+    con.advance(10)
+    assert {(1, 0, 1), (4, 3, 1)} == set(con.changes("o").fetchall())
+
+
+def test_keep_bounds_the_changes_of_one_query(con):
+    con.execute(f"""{INPUTS}
+        CREATE CONTINUOUS QUERY short WITH (keep = 4) AS SELECT max(a) AS a FROM s;
+        CREATE CONTINUOUS QUERY whole AS SELECT max(a) AS a FROM s;
+    """)
+    for i in range(40):
+        con.append("s", [(i,)], at=i)
+        con.advance()
+    assert [(39 - 1,)] == con.table("short").fetchall()
+    with pytest.raises(cqlduck.DataError, match="history"):
+        con.as_of("short", 5)
+    assert [(5,)] == con.as_of("whole", 5).fetchall()
+
+    con.execute("ALTER CONTINUOUS QUERY short SET (keep = unbounded)")
+    con.execute("ALTER CONTINUOUS QUERY whole SET (keep = '2 seconds')")
+    start = con.changes("short").fetchall()[0]
+    for i in range(40, 60):
+        con.append("s", [(i,)], at=i)
+        con.advance()
+    assert start == con.changes("short").fetchall()[0]
+    with pytest.raises(cqlduck.DataError, match="history"):
+        con.as_of("whole", 5)
+    con.execute("ALTER CONTINUOUS QUERY whole SET (keep = default)")
+    assert {("short", "unbounded"), ("whole", None)} == set(
+        con.sql("SELECT name, keep FROM cql.queries").fetchall()
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind"),
+    [
+        ("ALTER CONTINUOUS QUERY q SET (history = true)", cqlduck.BindError),
+        ("ALTER CONTINUOUS QUERY q SET (speed = 1)", cqlduck.BindError),
+        ("ALTER CONTINUOUS QUERY q SET (keep = 'long')", cqlduck.ParseError),
+        ("ALTER CONTINUOUS QUERY nobody SET (keep = 1)", cqlduck.CatalogError),
+        (
+            "CREATE CONTINUOUS QUERY p WITH (keep = '1 month') AS SELECT a FROM s",
+            cqlduck.ParseError,
+        ),
+    ],
+)
+def test_options_that_are_none(con, statement, kind):
+    con.execute(f"{INPUTS} CREATE CONTINUOUS QUERY q WITH (keep = 3) AS SELECT a FROM s")
+    fill(con)
+    con.advance(5)
+    with pytest.raises(kind):
+        con.execute(statement)
+    assert [("q", "3")] == con.sql("SELECT name, keep FROM cql.queries").fetchall()
