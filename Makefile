@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-smoke long compiled mutants lock clean
+.PHONY: help demo test check golden bench bench-smoke long compiled fuzz mutants lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,9 @@ long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
 	$(BIN)/pytest -m long -rs tests/test_compiled.py
+
+fuzz: $(VENV)/installed  ## a hundred thousand mangled statements; FUZZ=5000 for fewer
+	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py
 
 mutants: $(VENV)/installed  ## break each delta rule, and see that the tests notice
 	$(BIN)/python tests/mutants.py

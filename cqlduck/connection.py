@@ -34,6 +34,7 @@ from cqlduck.rewrite.syntax import (
     Show,
     Sql,
     Statement,
+    refuse_nested_with,
 )
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
@@ -210,6 +211,7 @@ class Connection:
             case Explain():
                 return self._text(self.explain(statement.name))
             case Dml():
+                refuse_nested_with(statement.text)
                 name = statement.name.lower()
                 if name in engine.catalogue.inputs or name in engine.catalogue.queries:
                     with engine.database.part(INGEST):
@@ -615,6 +617,7 @@ def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
 
 
 def _statements(text: str) -> list[Any]:
+    refuse_nested_with(text)
     try:
         return list(duckdb.extract_statements(text))
     except duckdb.Error as error:

@@ -148,7 +148,6 @@ class Engine:
     _latest: dict[str, int] = field(default_factory=dict)
     _macros: dict[str, list[Macro]] | None = None
     _taken: int = 0
-    _registering: bool = False
     _compacted: dict[str, int] = field(default_factory=dict)
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
@@ -174,24 +173,18 @@ class Engine:
             if self.closed:
                 raise DatabaseError("the connection is closed", hint="connect again")
             outermost = self.database.depth == 0
+            compiled = dict(self.compiled)
             try:
                 with self.database.transaction():
                     yield
-                if outermost:
-                    self._registering = False
             except BaseException:
                 if outermost:
-                    self._reload()
+                    self.catalogue = catalog.load(self.database)
+                    self.compiled = compiled
+                    self._tails.clear()
+                    self._unread.clear()
+                    self.forget_macros()
                 raise
-
-    def _reload(self) -> None:
-        self.catalogue = catalog.load(self.database)
-        self._tails.clear()
-        self._unread.clear()
-        self.forget_macros()
-        if self._registering:
-            self._compile_all()
-            self._registering = False
 
     def _compile_all(self) -> None:
         self.compiled = {
@@ -503,7 +496,6 @@ class Engine:
             catalog.save(self.database, [query])
 
     def _compile(self, name: str, body: str) -> Compiled:
-        self._registering = True
         view = _View(
             self,
             self.clock,
@@ -584,7 +576,6 @@ class Engine:
             )
 
     def _drop_query(self, query: Query) -> None:
-        self._registering = True
         answers.drop(self.database, query)
         for (table,) in self.database.rows(
             "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]

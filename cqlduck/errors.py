@@ -88,6 +88,8 @@ class Error(Exception):
             assert self.line is not None
             assert self.column is not None
             shown = self.text.splitlines()[self.line - 1] if self.text.splitlines() else ""
+            # half a character cannot be printed
+            shown = shown.encode("utf-8", "replace").decode("utf-8")
             head = f"LINE {self.line}: "
             parts.append(f"{head}{shown}")
             parts.append(" " * (len(head) + self.column - 1) + "^")

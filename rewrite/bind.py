@@ -571,7 +571,16 @@ class Binder:
                 f"{alias} has {len(names)} columns, and {len(given)} names are given",
                 offset=place_of(tree),
             )
-        return given + names[len(given) :]
+        renamed = given + names[len(given) :]
+        lower = [name.lower() for name in renamed]
+        for name in given:
+            if lower.count(name.lower()) > 1:
+                raise BindError(
+                    f"{alias} has two columns called {name}",
+                    hint="give each of its columns a name",
+                    offset=place_of(tree),
+                )
+        return renamed
 
     def _derived(
         self,
@@ -732,6 +741,12 @@ class Binder:
                 continue
             name = written.alias or None
             bare = written.this if isinstance(written, exp.Alias) else written
+            if bare.is_star and not isinstance(bare, exp.Func):
+                raise BindError(
+                    f"* is as many columns as there are, and has no alias {name}",
+                    hint="rename them one by one: * RENAME (a AS b)",
+                    offset=place_of(written),
+                )
             resolved = resolve(bare, scope, aliases)
             if name is None and isinstance(bare, (exp.Column, exp.Dot)):
                 name = bare.name or None

@@ -106,6 +106,7 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
     try:
         _operators(scan)
         _windows(scan)
+        _pairs(scan)
     except Error as error:
         raise error.at(text, tokens[0].start if tokens else 0) from error
     plain = list(text)
@@ -164,17 +165,12 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except SqlglotParseError as error:
         first = error.errors[0] if error.errors else {}
-        line, column = first.get("line"), first.get("col")
-        offset = None
-        if line is not None and column is not None:
-            starts = [0]
-            for shown in text.splitlines(keepends=True):
-                starts.append(starts[-1] + len(shown))
-            highlight = first.get("highlight") or ""
-            offset = max(starts[min(line, len(starts)) - 1] + column - max(len(highlight), 1), 0)
+        place = (first.get("line"), first.get("col"))
+        # a token's column is that of its end
+        starts = [token.start for token in tokens if (token.line, token.col) == place]
         message = str(first.get("description") or error).rstrip(".")
         raise ParseError(
-            message[:1].lower() + message[1:], text=text, offset=offset or 0
+            message[:1].lower() + message[1:], text=text, offset=starts[0] if starts else 0
         ) from error
     except SqlglotError as error:
         raise ParseError(str(error).splitlines()[0], text=text, offset=0) from error
@@ -208,6 +204,27 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
             if depth == 0:
                 return place
     raise ParseError("this is never closed").at("", None)
+
+
+def _pairs(scan: _Scan) -> None:
+    """Refuse brackets without a partner, which the parser closes in silence at the end."""
+    partners = {
+        TokenType.R_PAREN: TokenType.L_PAREN,
+        TokenType.R_BRACKET: TokenType.L_BRACKET,
+        TokenType.R_BRACE: TokenType.L_BRACE,
+    }
+    opened: list[Token] = []
+    for token in scan.tokens:
+        opening = partners.get(token.token_type)
+        if token.token_type in partners.values():
+            opened.append(token)
+        elif opening is not None and (not opened or opened.pop().token_type != opening):
+            raise ParseError(
+                f"this {token.text} closes nothing", text=scan.text, offset=token.start
+            )
+    if opened:
+        last = opened[-1]
+        raise ParseError(f"this {last.text} is never closed", text=scan.text, offset=last.start)
 
 
 def _operators(scan: _Scan) -> None:

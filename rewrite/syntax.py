@@ -10,8 +10,10 @@ operators are cut out of the token list by `queries.parse_query`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
@@ -21,6 +23,11 @@ from cqlduck.errors import Error, NotSupportedError, ParseError
 from cqlduck.rewrite.time import Duration, parse_duration
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
+MOST_NESTED = 5
+"""How many WITH may stand in one another."""
+
+_WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
+_HALF = re.compile("[\ud800-\udfff]")
 RESERVED = ("_ts", "_weight", "_op")
 
 
@@ -150,8 +157,16 @@ def tokenize(text: str) -> list[Token]:
     """Return the tokens of a text.
 
     Raises:
-        ParseError: An unterminated string or comment.
+        ParseError: An unterminated string or comment, or half a character.
     """
+    half = _HALF.search(text)
+    if half is not None:
+        raise ParseError(
+            "half of a character that is written in two halves",
+            hint="a text is Unicode; was it decoded with surrogateescape?",
+            text=text,
+            offset=half.start(),
+        )
     try:
         return Dialect.get_or_raise("duckdb").tokenize(text)
     except SqlglotError as error:
@@ -161,6 +176,33 @@ def tokenize(text: str) -> list[Token]:
             text=text,
             offset=max(len(text) - 1, 0),
         ) from error
+
+
+def refuse_nested_with(text: str) -> None:
+    """Refuse WITH inside WITH inside WITH …, before DuckDB reads it.
+
+    If something is wrong inside, DuckDB 2.0 tries each level in three ways: at ten levels it has
+    filled five gigabytes by the time that it says so.
+
+    Raises:
+        ParseError: With the place of the first WITH that is too deep.
+    """
+    if len(_WITH.findall(text)) <= MOST_NESTED:
+        return
+    inside: list[bool] = []
+    tokens = tokenize(text)
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.L_PAREN:
+            inside.append(following.token_type == TokenType.WITH)
+        elif token.token_type == TokenType.R_PAREN and inside:
+            inside.pop()
+        if sum(inside) > MOST_NESTED:
+            raise ParseError(
+                "WITH is nested too deeply",
+                hint="name the queries one after the other: WITH a AS (…), b AS (…)",
+                text=text,
+                offset=following.start,
+            )
 
 
 def parse_script(text: str) -> list[Statement]:

@@ -107,6 +107,13 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a FROM s WHERE", cqlduck.ParseError, []),
         ("SELECT FROM WHERE", cqlduck.ParseError, []),
         ("SELECT 'open FROM s", cqlduck.ParseError, ["quote"]),
+        ("SELECT arg_max¦(a,", cqlduck.ParseError, ["closed"]),
+        ("SELECT list(a¦] FROM s", cqlduck.ParseError, ["closes nothing"]),
+        ("SELECT arg_max(a) FROM s", cqlduck.Error, ["arg_max"]),
+        ("SELECT ¦* b FROM s", cqlduck.BindError, ["alias"]),
+        ("SELECT x.a FROM ¦s [NOW] AS x (b)", cqlduck.BindError, ["two columns", "b"]),
+        ("SELECT a,\n  a b c FROM s", cqlduck.ParseError, []),
+        ("SELECT ¦\ud800 FROM s", cqlduck.ParseError, ["half"]),
         ("INSERT INTO s VALUES (1, 'x')", cqlduck.Error, []),
         ("SELECT a FROM s WHERE count(*) > 1", cqlduck.BindError, ["HAVING"]),
         # Reserved names.
@@ -122,13 +129,16 @@ def test_a_query_that_is_refused(
     con.execute("CREATE TABLE plain (a INTEGER); CREATE VIEW seen AS FROM plain")
     con.execute("CREATE CONTINUOUS QUERY there AS SELECT a FROM s [ROWS 1]")
     before = catalogue(con)
+    compiled = con.engine.compiled["there"]
     whole = f"CREATE CONTINUOUS QUERY q AS\n    {text}"
     error = refused(kind, lambda: con.execute(whole.replace("¦", "")), *words)
     if "¦" in whole:
         ahead = whole[: whole.index("¦")]
         assert (ahead.count("\n") + 1, len(ahead) - ahead.rfind("\n")) == (error.line, error.column)
         assert "^" in str(error)
+    assert str(error).encode()
     assert before == catalogue(con)
+    assert compiled is con.engine.compiled["there"], "the others are not compiled again"
     # What was there goes on, and the name is still free.
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 1]")
     con.append("s", [(1, "x")], at=1)
@@ -176,6 +186,7 @@ def test_a_query_that_is_refused(
         ("DELETE FROM s", ["s", "stream"]),
         ("UPDATE r SET c = 1", ["c"]),
         ("SELECT a FROM ¦nothing", ["nothing"]),
+        ("WITH x AS (" * 6 + "¦WITH x AS (SELEC" + ")" * 7, ["nested", "one after the other"]),
         ("CREATE TABLE s (a INTEGER)", ["s"]),
         ("DROP TABLE s", ["s"]),
         ("DROP VIEW there", ["there"]),

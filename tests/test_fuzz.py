@@ -1,0 +1,181 @@
+"""Whatever is written gets an error that says where, or is done; and nothing in between."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import mangling
+import pytest
+
+import cqlduck
+
+FEW = 1_000
+MANY = int(os.environ.get("FUZZ", "100000"))
+PATIENCE = 20
+# how many texts a process takes by itself, so that several can share them
+SHARE = 5_000
+
+
+class Target:
+    """A connection that is as it was before each text."""
+
+    def __init__(self) -> None:
+        self.con: cqlduck.Connection | None = None
+        self.outcomes: Counter[str] = Counter()
+        self.renew()
+
+    def renew(self) -> None:
+        if self.con is not None:
+            self.con.close()
+        self.con = cqlduck.connect()
+        self.con.execute(mangling.BASE)
+        self.base = self.state()
+        self.tables = self.stored()
+        known = self.con.engine.catalogue
+        self.names = {thing.name for thing in (*known.inputs.values(), *known.queries.values())}
+        self.since: list[str] = []
+
+    def state(self) -> tuple[Any, ...]:
+        """All that is registered, as the engine has it."""
+        assert self.con is not None
+        known = self.con.engine.catalogue
+        return (
+            [repr(thing) for thing in (*known.inputs.values(), *known.queries.values())],
+            sorted(known.settings.items()),
+            sorted(self.con.engine.compiled),
+            self.con.engine.database.depth,
+        )
+
+    def stored(self) -> list[tuple[Any, ...]]:
+        """All tables and views, and how much is in them, as the database has it."""
+        assert self.con is not None
+        return self.con.engine.database.rows(
+            "SELECT table_name, estimated_size FROM duckdb_tables() WHERE NOT temporary UNION ALL "
+            "SELECT view_name, 0 FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+        )
+
+    def close(self) -> None:
+        assert self.con is not None
+        self.con.close()
+
+    def take(self, text: str) -> str | None:
+        """Execute a text; return what is wrong with how it went, or None."""
+        assert self.con is not None
+        try:
+            self.con.execute(text)
+        except cqlduck.Error as error:
+            self.outcomes[type(error).__name__] += 1
+            problem = wrong_place(error, text)
+            if problem is None and self.changed(text):
+                problem = f"it, or one of those before it, changed something: {self.since}"
+            if problem is not None:
+                problem = f"{problem}\n{error!r}\n{error}"
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+        else:
+            self.outcomes["done"] += 1
+            self.undo()
+            return None
+        if problem is not None:
+            self.renew()
+        return problem
+
+    def undo(self) -> None:
+        """Drop what is new; begin anew if that does not do."""
+        assert self.con is not None
+        known = self.con.engine.catalogue
+        try:
+            for kind, things in (
+                ("CONTINUOUS QUERY", known.queries),
+                ("STREAM", {k: v for k, v in known.inputs.items() if v.kind == "stream"}),
+                ("RELATION", {k: v for k, v in known.inputs.items() if v.kind == "relation"}),
+            ):
+                for thing in reversed(list(things.values())):
+                    if thing.name not in self.names:
+                        name = thing.name.replace('"', '""')
+                        self.con.execute(f'DROP {kind} "{name}"')
+        except cqlduck.Error:
+            pass
+        if self.state() != self.base or self.stored() != self.tables:
+            self.renew()
+
+    def changed(self, text: str) -> bool:
+        """Whether something is not as it was; the database is asked once in a while."""
+        self.since.append(text)
+        if self.state() != self.base:
+            return True
+        if len(self.since) < PATIENCE:
+            return False
+        if self.stored() != self.tables:
+            return True
+        self.since.clear()
+        return False
+
+
+def wrong_place(error: cqlduck.Error, text: str) -> str | None:
+    """Say what is wrong with the place of an error, if anything is."""
+    if error.line is None or error.column is None:
+        return "it has no place"
+    if error.text != text:
+        return "its place is in another text"
+    lines = text.split("\n")
+    if not 1 <= error.line <= len(lines):
+        return f"line {error.line} of {len(lines)}"
+    if not 1 <= error.column <= len(lines[error.line - 1]) + 1:
+        return f"column {error.column} of line {error.line}"
+    if not str(error) or not error.message.strip():
+        return "it says nothing"
+    return None
+
+
+def problems(numbers: range) -> tuple[list[str], Counter[str]]:
+    """Take the texts of these numbers; return what went wrong, and how many went how."""
+    target = Target()
+    found = []
+    for number in numbers:
+        text = mangling.mangled(number)
+        problem = target.take(text)
+        if problem is not None:
+            shown = ascii(text) if len(text) < 3000 else ascii(text[:500]) + " …"
+            found.append(f"text {number}: {shown}\n{problem}")
+    target.close()
+    return found, target.outcomes
+
+
+def test_the_corpus_is_about_something() -> None:
+    """Most texts do what they say as long as nobody mangles them."""
+    texts = mangling.corpus()
+    assert len(texts) > 500
+    assert all(not mangling.OUTSIDE.search(text) for text in texts)
+    target = Target()
+    assert [] == [(text, problem) for text in texts if (problem := target.take(text))]
+    target.close()
+    assert target.outcomes["done"] > len(texts) / 4
+
+
+@pytest.mark.parametrize("first", range(0, FEW, 250))
+def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: int) -> None:
+    found, outcomes = problems(range(first, first + 250))
+    assert not found, f"{len(found)} of 250:\n" + "\n\n".join(found[:3])
+    assert {"ParseError", "BindError", "CatalogError", "done"} <= set(outcomes)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(FEW, MANY, SHARE))
+def test_the_same_for_a_hundred_thousand(first: int) -> None:
+    found, _ = problems(range(first, min(first + SHARE, MANY)))
+    assert not found, f"{len(found)}:\n" + "\n\n".join(found[:10])
+
+
+if __name__ == "__main__":
+    low, high = map(int, sys.argv[1:3])
+    for first in range(low, high, 1000):
+        started = time.monotonic()
+        wrong, counted = problems(range(first, min(first + 1000, high)))
+        seconds = time.monotonic() - started
+        print("\n\n".join(wrong))
+        print(f"{first}: {len(wrong)} in {seconds:.1f} s: {dict(counted)}", flush=True)
