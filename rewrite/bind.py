@@ -62,6 +62,7 @@ from cqlduck.rewrite.scope import (
     function_name,
     resolve,
     suggestion,
+    typed_null,
 )
 from cqlduck.rewrite.subqueries import conjuncts, without_parens
 from cqlduck.rewrite.time import Clock
@@ -1079,7 +1080,7 @@ class _Grouping:
                 _typed_nothing(self.plan.columns).subquery("input")
             )
             (found,) = self.binder.catalog.describe(nothing.sql("duckdb"))
-            return exp.cast(exp.null(), found.type, dialect="duckdb")
+            return typed_null(found.type)
         if next(iter(aggregate_calls(node, self.binder.catalog.aggregates)), None) is node:
             inner = aggregate_core(node)
             for child in inner.iter_expressions():
@@ -1188,10 +1189,7 @@ def _reads(expression: exp.Expr, plan: Plan) -> bool:
 
 def _typed_nothing(columns: Sequence[Column]) -> exp.Select:
     """Return a SELECT of no rows with these columns."""
-    listed = [
-        exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.name, quoted=True)
-        for c in columns
-    ]
+    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
     return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
         exp.false(), copy=False
     )

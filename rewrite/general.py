@@ -28,6 +28,7 @@ from cqlduck.rewrite.scope import (
     is_now,
     refuse_always,
     suggestion,
+    typed_null,
 )
 from cqlduck.rewrite.ties import aggregates_of, break_ties, from_items
 from cqlduck.rewrite.weighted import TS, parameter, qualified
@@ -457,10 +458,7 @@ class _Build:
 
 def _nothing(columns: tuple[Column, ...]) -> exp.Select:
     """Return a SELECT of no rows with these columns."""
-    listed = [
-        exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.name, quoted=True)
-        for c in columns
-    ]
+    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
     return exp.select(*listed).where(exp.false())
 
 

@@ -27,7 +27,7 @@ from cqlduck.rewrite.plan import (
     Project,
     UnionAll,
 )
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import column, typed_null
 
 Projected = Callable[[Plan, list[tuple[str | None, exp.Expr]]], Project]
 
@@ -209,8 +209,7 @@ def _padded(plan: Plan, columns: tuple[Column, ...]) -> Plan:
     """Return the plan with NULL in the columns that it has not."""
     known = {c.name for c in plan.columns}
     listed: list[exp.Expr] = [
-        column(c.name) if c.name in known else exp.cast(exp.null(), c.type, dialect="duckdb")
-        for c in columns
+        column(c.name) if c.name in known else typed_null(c.type) for c in columns
     ]
     return Project(plan, tuple(listed), columns)
 

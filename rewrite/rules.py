@@ -41,7 +41,7 @@ from cqlduck.rewrite.plan import (
     walk,
     with_children,
 )
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import column, typed_null
 from cqlduck.rewrite.weighted import number
 
 
@@ -205,10 +205,7 @@ def _over_distinct(call: AggregateCall) -> Literal["count", "sum", "avg"] | None
 
 def _filled(plan: Plan, columns: tuple[Column, ...], known: Mapping[str, exp.Expr]) -> Plan:
     """Return the projection to these columns, NULL in those that are not known."""
-    listed = [
-        known[c.name].copy() if c.name in known else exp.cast(exp.null(), c.type, dialect="duckdb")
-        for c in columns
-    ]
+    listed = [known[c.name].copy() if c.name in known else typed_null(c.type) for c in columns]
     return Project(plan, tuple(listed), columns)
 
 

@@ -173,6 +173,18 @@ def _transform(tree: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Exp
     return tree
 
 
+def _has_fields(type_name: str) -> bool:
+    return type_name.startswith(("STRUCT", "UNION", "MAP", "JSON", "VARIANT", "GEOMETRY"))
+
+
+def typed_null(type_name: str) -> exp.Expr:
+    """Return a NULL of a DuckDB type; sqlglot knows all but the type of unnamed rows."""
+    if type_name.startswith("TUPLE"):
+        kind = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
+        return exp.Cast(this=exp.null(), to=kind)
+    return exp.cast(exp.null(), type_name, dialect="duckdb")
+
+
 def _is_local(node: exp.Column) -> bool:
     """Whether a name is bound by a list comprehension around it."""
     above = node.find_ancestor(exp.Comprehension)
@@ -207,6 +219,9 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
         except BindError as error:
             error.offset = place
             raise
+        if outer is not None and len(parts) > 1 and scope.around is not None:
+            # without fields it is no struct, so the first part names an item further out
+            outer = outer if _has_fields(outer.type) else None
         if outer is not None:
             found, fields = column(outer.name), list(parts[1:])
         elif names[0].lower() in aliases:

@@ -397,7 +397,7 @@ def _query_after_from(reader: Reader) -> str:
     whole = reader.next_is("SELECT", "WITH", "VALUES", "FROM")
     rest = reader.rest()
     reader.position = len(reader.tokens)
-    return rest if whole else f"FROM {rest}"
+    return rest if whole else " ".join(("FROM", rest))
 
 
 def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:

@@ -187,7 +187,7 @@ STATEMENTS = (
     ("CREATE RELATION r (a INT)", CreateRelation("r", A)),
     (
         "CREATE RELATION IF NOT EXISTS r (a INT, b INT) PRIMARY KEY (B, a) FROM 'x'",
-        CreateRelation("r", (("a", "INT"), ("b", "INT")), ("b", "a"), "x", True),
+        CreateRelation("r", (("a", "INT"), ("b", "INT")), ("b", "a"), "x", if_not_exists=True),
     ),
     (
         "CREATE RELATION r (a INT, b INT, PRIMARY KEY (a, b))",

@@ -46,7 +46,7 @@ from cqlduck.rewrite.plan import (
     is_positive,
     only_inserts,
 )
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -519,15 +519,13 @@ class _Query:
         """
         inner = [p for p in self.parts if p.width is None]
         carried = [rule.call for rule in self.carried]
-        nothing = [
-            named(exp.cast(exp.null(), call.type, dialect="duckdb"), call.name) for call in carried
-        ]
+        nothing = [named(typed_null(call.type), call.name) for call in carried]
         before = exp.select(
             *self.keys,
             column(TS),
             column(N),
             *[column(p.name) for p in inner],
-            *[named(exp.cast(exp.null(), p.type, dialect="duckdb"), p.name) for p in self.framed],
+            *[named(typed_null(p.type), p.name) for p in self.framed],
             *[column(call.name) for call in carried],
             named(exp.true(), OLD),
         ).from_("before", copy=False)

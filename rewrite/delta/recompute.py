@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Plan, Recompute
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -113,7 +113,7 @@ def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
             column(AT), *[f"{e.sql('duckdb')} NULLS LAST" for e in references(plan.columns)]
         )
         rules.keep(node, table(f"at{place}").name, ordered, f"input {place} at these instants")
-    listed = [exp.cast(exp.null(), c.type, dialect="duckdb") for c in node.columns]
+    listed = [typed_null(c.type) for c in node.columns]
     nothing = exp.select(
         *[named(e, c.name) for e, c in zip(listed, node.columns, strict=True)],
         *[named(exp.cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],

@@ -655,14 +655,23 @@ WITH _cql_alive0 AS (
         "_cql_at" = _cql_instants."_ts"
     ) AS r
     ASOF JOIN (
-      SELECT
-        "s.k" AS "k",
-        "s.v" AS "v",
-        "s.d" AS "d"
-      FROM _cql_at1
-      WHERE
-        "_cql_at" = _cql_instants."_ts"
-    ) AS s
+      SELECT DISTINCT ON (s.k)
+        *
+      FROM (
+        SELECT
+          "s.k" AS "k",
+          "s.v" AS "v",
+          "s.d" AS "d"
+        FROM _cql_at1
+        WHERE
+          "_cql_at" = _cql_instants."_ts"
+      ) AS s
+      ORDER BY
+        s.k,
+        "s"."k",
+        "s"."v",
+        "s"."d"
+    ) AS "s"
       ON r.k >= s.k
   ) AS _cql_again("name", "v")
 )
@@ -1665,7 +1674,7 @@ WITH _cql_alive0 AS (
         "_cql_at" = _cql_instants."_ts"
     ) AS side
     ORDER BY
-      "k"
+      1
     LIMIT 3
   ) AS _cql_again("k")
 )
