@@ -819,7 +819,11 @@ class _Query:
     def _fresh(self, place: int, rule: Rule) -> exp.Expr:
         """Return the value of a result that is carried along, worked out at an instant."""
         if self._is_again(rule):
-            return qualified("again", f"_cql_again{place}")
+            value = qualified("again", f"_cql_again{place}")
+            if rule.call.call.find(exp.Count) is None:
+                return value
+            # a group of none may have no row there
+            return exp.Coalesce(this=value, expressions=[number(0)])
         rest = qualified("outlying", f"_cql_outlying{place}") if rule.outliers else None
         return _value(rule, lambda name: qualified("r", name), rest)
 
