@@ -45,10 +45,8 @@ bench: $(VENV)/installed  ## the benchmarks
 bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all results right?
 	$(BIN)/python benchmarks/run.py --smoke
 
-# Hypothesis marks its own tests, and tests/conftest.py has the profile.
-long: $(VENV)/installed  ## every property test with 20,000 cases; takes hours
-	$(BIN)/pytest -n 2 -m "hypothesis and not spark" --hypothesis-profile=long
-	$(BIN)/pytest -n 2 --hypothesis-profile=long tests/test_sql_differential.py
+long: $(VENV)/installed  ## 20,000 random cases of each generator, hours; CASES=1000 for fewer
+	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -m long -v tests/test_many_cases.py
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
 	$(BIN)/pytest -m long -rs tests/test_compiled.py

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
@@ -36,18 +36,21 @@ from cqlduck.rewrite.plan import (
     Project,
     RelationScan,
     RowWindow,
+    Sample,
     SetOperation,
     Source,
     StreamScan,
     TimeWindow,
     ToStream,
     UnionAll,
+    chain_of,
     is_monotonic,
     is_stream,
     needs_now,
 )
 from cqlduck.rewrite.queries import (
     QuerySyntax,
+    SampleSyntax,
     WindowSyntax,
     place_of,
     take_operator,
@@ -67,6 +70,7 @@ from cqlduck.rewrite.scope import (
 from cqlduck.rewrite.subqueries import conjuncts, without_parens
 from cqlduck.rewrite.time import Clock
 
+Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
 Describe = Callable[[str], Sequence[Column]]
 
 
@@ -138,12 +142,14 @@ class Binder:
             plan = self._query(current.normalize(self.syntax.tree, clock), {})
         except NothingRead as error:
             raise BindError(error.message, hint=error.hint, offset=error.offset) from error
-        for key, window in self.syntax.windows.items():
-            if key not in self.used:
+        hung: list[WindowSyntax | SampleSyntax] = [*self.syntax.windows.values()]
+        for written in [*hung, *self.syntax.samples.values()]:
+            if written.offset not in self.used:
+                what = "window" if isinstance(written, WindowSyntax) else "sample"
                 raise BindError(
-                    "this window stands on nothing that could have one",
-                    hint="a window follows the name of a stream in FROM",
-                    offset=window.offset,
+                    f"this {what} stands on nothing that could have one",
+                    hint=f"a {what} follows the name of a stream in FROM",
+                    offset=written.offset,
                 )
         if not is_stream(plan) and is_monotonic(plan):
             plan = self._to_stream(plan, "istream")
@@ -507,7 +513,7 @@ class Binder:
             raise AssertionError
         self.sources[source.name.lower()] = source
         alias = tree.alias or name
-        window = self.window_of(tree)
+        window, sample = self.window_of(tree), self.sample_of(tree)
         renamed = self._renames(tree, alias, source.columns)
         names = tuple(f"{alias}.{public}" for public in renamed)
         pairs = tuple(
@@ -516,12 +522,13 @@ class Binder:
         )
         plan: Plan
         if source.kind == "relation":
-            if window is not None:
-                raise BindError(
-                    f"{source.name} is a relation, and a window stands on a stream",
-                    hint="leave the window out: a relation is as it is at each instant",
-                    offset=window.offset,
-                )
+            for what, written in (("window", window), ("sample", sample)):
+                if written is not None:
+                    raise BindError(
+                        f"{source.name} is a relation, and a {what} stands on a stream",
+                        hint=f"leave the {what} out: a relation is as it is at each instant",
+                        offset=written.offset,
+                    )
             plan = RelationScan(source, names)
         else:
             instant = None
@@ -529,7 +536,8 @@ class Binder:
                 instant = f"{alias}._ts"
                 pairs = (*pairs, ("_ts", Column(instant, "BIGINT")))
             scan = StreamScan(source, names, instant)
-            plan = self._window(scan, window, alias, pairs)
+            stream = _sampled(scan, sample, source.name)
+            plan = self._window(stream, window, alias, pairs)
             if instant is not None:
                 plan, pairs = self._public_instant(plan, instant, pairs)
         scope.add(Item(alias, plan, pairs), place)
@@ -592,47 +600,52 @@ class Binder:
         ctes: Ctes,
     ) -> None:
         inner = self._query(body, ctes)
-        window = self.window_of(tree)
+        window, sample = self.window_of(tree), self.sample_of(tree)
         renamed = self._renames(tree, alias, inner.columns)
         columns = tuple(
             Column(f"{alias}.{public}", known.type)
             for public, known in zip(renamed, inner.columns, strict=True)
         )
         pairs = tuple(zip(renamed, columns, strict=True))
-        if window is not None and not is_stream(inner):
+        if (window is not None or sample is not None) and not is_stream(inner):
             inner = self._to_stream(inner, "istream")
         plan: Plan
         if is_stream(inner):
             assert isinstance(inner, ToStream)
             shown = ToStream(_rename(inner.input, columns), inner.kind)
-            plan = self._window(shown, window, alias, pairs)
+            plan = self._window(_sampled(shown, sample, alias), window, alias, pairs)
         else:
             plan = _rename(inner, columns)
         scope.add(Item(alias, plan, pairs), place_of(tree))
 
-    # -- windows ------------------------------------------------------------------------------
+    # -- windows and samples ----------------------------------------------------------------------
 
     def window_of(self, tree: exp.Expr) -> WindowSyntax | None:
         """Return the window that was written after an item of FROM, or None."""
+        return self._hung("window", self.syntax.windows, tree)
+
+    def sample_of(self, tree: exp.Expr) -> SampleSyntax | None:
+        """Return the `n% SAMPLE` that was written after an item of FROM, or None."""
+        return self._hung("sample", self.syntax.samples, tree)
+
+    def _hung(self, what: str, written: Mapping[int, Hung], tree: exp.Expr) -> Hung | None:
         places = []
         clause = tree.args.get("alias")
         if clause is not None and isinstance(clause.this, exp.Identifier):
             places.append(clause.this.meta.get("start"))
         if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
             places.append(tree.this.meta.get("start"))
-        found = [p for p in places if p is not None and p in self.syntax.windows]
+        found = [written[p] for p in places if p is not None and p in written]
         if len(found) > 1:
-            raise BindError(
-                "a second window on the same stream", offset=self.syntax.windows[found[0]].offset
-            )
+            raise BindError(f"a second {what} on the same stream", offset=found[0].offset)
         if not found:
             return None
-        self.used.add(found[0])
-        return self.syntax.windows[found[0]]
+        self.used.add(found[0].offset)
+        return found[0]
 
     def _window(
         self,
-        stream: StreamScan | ToStream,
+        stream: StreamScan | ToStream | Sample,
         window: WindowSyntax | None,
         alias: str,
         pairs: tuple[tuple[str, Column], ...],
@@ -647,7 +660,7 @@ class Binder:
 
     def _windowed(
         self,
-        stream: StreamScan | ToStream,
+        stream: StreamScan | ToStream | Sample,
         window: WindowSyntax,
         alias: str,
         pairs: tuple[tuple[str, Column], ...],
@@ -655,7 +668,7 @@ class Binder:
         clock, half_open = self.catalog.clock, self.catalog.half_open
         only = Scope(volatile=self.catalog.volatile)
         only.items.append(Item(alias, stream, pairs))
-        inner: StreamScan | ToStream | Filter = stream
+        inner: StreamScan | ToStream | Sample | Filter = stream
         if window.where is not None:
             self.no_aggregate(window.where, "WHERE")
             current.refuse(window.where, "a window")
@@ -683,13 +696,14 @@ class Binder:
         edge = half_open and not window.hop
         return TimeWindow(inner, width, slide, window.hop, edge, written)
 
-    def _unqualified(self, tree: exp.Expr, stream: StreamScan | ToStream) -> exp.Expr:
+    def _unqualified(self, tree: exp.Expr, stream: StreamScan | ToStream | Sample) -> exp.Expr:
         """Let the condition in a window name the stream itself, besides its alias."""
-        if not isinstance(stream, StreamScan):
+        *_, base = chain_of(stream)
+        if not isinstance(base, StreamScan):
             return tree
         copy = tree.copy()
         for node in copy.find_all(exp.Column):
-            if node.table.lower() == stream.source.name.lower():
+            if node.table.lower() == base.source.name.lower():
                 node.set("table", None)
         return copy
 
@@ -1193,6 +1207,14 @@ def _typed_nothing(columns: Sequence[Column]) -> exp.Select:
     return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
         exp.false(), copy=False
     )
+
+
+def _sampled(
+    stream: StreamScan | ToStream, sample: SampleSyntax | None, seed: str
+) -> StreamScan | ToStream | Sample:
+    if sample is None or sample.percent == 100:
+        return stream
+    return Sample(stream, sample.percent, seed.lower())
 
 
 def _rename(plan: Plan, columns: tuple[Column, ...]) -> Plan:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError, ParseError
-from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, TimeWindow
+from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, TimeWindow, chain_of
 from cqlduck.rewrite.scope import is_now
 from cqlduck.rewrite.time import Clock, parse_duration
 from cqlduck.rewrite.weighted import add, ceil_to, floor_to, number
@@ -372,9 +372,7 @@ def bounded(plan: Plan, name: str, width: int) -> Plan:
                 else replace(plan, input=bounded(plan.input, inner.name, width))
             )
         case TimeWindow(width=None, slide=None):
-            stream = plan.input
-            while isinstance(stream, Filter):
-                stream = stream.input  # type: ignore[assignment]  # a filter on a stream
+            *_, stream = chain_of(plan.input)
             if isinstance(stream, StreamScan) and name in _timestamps(stream):
                 return replace(plan, width=width)
             return plan

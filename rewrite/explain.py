@@ -14,6 +14,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    Sample,
     SetOperation,
     StreamScan,
     TimeWindow,
@@ -34,6 +35,8 @@ def kind_of(plan: Plan) -> str:
             return "relation"
         case TimeWindow() | RowWindow():
             return "seq-window"
+        case Sample():
+            return "sample"
         case Filter() | During():
             return "select"
         case Project():
@@ -75,6 +78,8 @@ def describe(plan: Plan) -> str:
             if plan.slide is not None:
                 words.append(f"SLIDE {plan.slide}")
             return f"[{' '.join(words)}]"
+        case Sample():
+            return f"{plan.percent} %"
         case Filter():
             return plan.predicate.sql("duckdb")
         case During():

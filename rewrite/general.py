@@ -157,8 +157,8 @@ class _Build:
         table.replace(inner)
 
     def _needs_binding(self, node: exp.Subquery) -> bool:
-        """Return whether a subquery in FROM is CQL itself: it has a window or an operator."""
-        if self.binder.window_of(node) is not None:
+        """Return whether a subquery in FROM is CQL: it has a window, sample or operator."""
+        if self.binder.window_of(node) is not None or self.binder.sample_of(node) is not None:
             return True
         select = unwrapped(node.this)
         return isinstance(select, exp.Select) and has_operator(select)

@@ -5,6 +5,7 @@ the STREAM chapter. A node says what it means as a bag at an instant τ; how its
 stands in `delta/`. Names of columns are unique inside a node (without regard to case), so an
 expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
 
+Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `RowWindow`.
 Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
 `Difference`, `SetOperation`, and `Recompute` for what has no rule of its own.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Literal
 
 from sqlglot import exp
@@ -179,6 +181,39 @@ class RowWindow:
     def columns(self) -> tuple[Column, ...]:
         """The columns of the stream."""
         return self.input.columns
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Of each hundred elements of a stream `percent`, whichever a hash of their numbers says.
+
+    An element's number is that of its arrival; in a derived stream its instant and its place there,
+    by all columns. So a replay keeps the same ones, and 5 % are among 10 %.
+
+    Args:
+        input: A stream.
+        percent: More than 0 and at most 100.
+        seed: What the hash begins with: the name of the stream.
+    """
+
+    input: Stream
+    percent: Decimal
+    seed: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no share."""
+        if not 0 < self.percent <= 100:
+            raise ValueError("a sample is more than 0 and at most 100 per cent")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the stream."""
+        return self.input.columns
+
+    @property
+    def below(self) -> int:
+        """The hashes, of 64 bits, that are kept: those below this."""
+        return int(self.percent * 2**64 / 100)
 
 
 @dataclass(frozen=True)
@@ -450,9 +485,10 @@ class Trace:
         return self.input.columns
 
 
-Stream = StreamScan | Filter | ToStream | Trace
+Stream = StreamScan | Sample | Filter | ToStream | Trace
 Plan = (
     StreamScan
+    | Sample
     | RelationScan
     | TimeWindow
     | RowWindow
@@ -546,10 +582,26 @@ def is_stream(plan: Plan) -> bool:
     match plan:
         case StreamScan() | ToStream():
             return True
+        case Sample():
+            return True
         case Filter(input=inner) | Trace(input=inner):
             return is_stream(inner)
         case _:
             return False
+
+
+def chain_of(stream: Plan) -> Iterator[Plan]:
+    """Yield a stream and what it is made of, down through filters and samples."""
+    yield stream
+    while isinstance(stream, (Filter, Sample)):
+        stream = stream.input
+        yield stream
+
+
+def is_base(stream: Plan) -> bool:
+    """Return whether a stream's elements arrived one by one, with numbers of their own."""
+    *_, last = chain_of(stream)
+    return isinstance(last, StreamScan) and not last.source.is_query
 
 
 def is_monotonic(plan: Plan) -> bool:
@@ -617,10 +669,7 @@ def is_positive(node: Plan) -> bool:
     """Return whether each lifetime of a node is one tuple, of weight 1."""
     match node:
         case TimeWindow() | RowWindow():
-            inner = node.input
-            while isinstance(inner, Filter):
-                inner = inner.input  # type: ignore[assignment]  # a filter on a stream
-            return isinstance(inner, StreamScan) and not inner.source.is_query
+            return is_base(node.input) or any(isinstance(n, Sample) for n in chain_of(node.input))
         case RelationScan():
             return not node.source.is_query
         case Aggregate() | Distinct():

@@ -1,6 +1,6 @@
 """The text of a query to a DuckDB syntax tree with CQL's parts hung on it.
 
-The text is tokenized with sqlglot's stock DuckDB tokenizer. Windows and relation-to-stream
+The text is tokenized with sqlglot's stock DuckDB tokenizer. Windows, samples and relation-to-stream
 operators are cut out of the list of tokens, which keep their places, so errors point into the text
 as it was written. What is left is plain DuckDB SQL and is parsed as such. A window is found again
 by the place of the name that it follows (`windows`); a relation-to-stream operator leaves a marker
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -18,7 +20,7 @@ from sqlglot.errors import ParseError as SqlglotParseError
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.errors import Error, NotSupportedError, ParseError
+from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite.syntax import Reader, tokenize
 from cqlduck.rewrite.time import Duration
 
@@ -55,17 +57,21 @@ class WindowSyntax:
 
 
 @dataclass(frozen=True)
-class QuerySyntax:
-    """A query: its syntax tree, its windows by the place of the name they follow.
+class SampleSyntax:
+    """`n% SAMPLE` as it was written."""
 
-    `plain` is the text with the parts that are CQL's blanked out, so DuckDB can read it and its
-    errors point to the right places.
-    """
+    offset: int
+    percent: Decimal
+
+
+@dataclass(frozen=True)
+class QuerySyntax:
+    """A query: its syntax tree, its windows and samples by the place of the name they follow."""
 
     text: str
     tree: exp.Query
     windows: dict[int, WindowSyntax]
-    plain: str
+    samples: dict[int, SampleSyntax]
     mentions_ts: bool
 
 
@@ -86,7 +92,7 @@ class _Scan:
     tokens: Sequence[Token]
     kept: list[Token] = field(default_factory=list)
     windows: dict[int, WindowSyntax] = field(default_factory=dict)
-    blanks: list[tuple[int, int]] = field(default_factory=list)
+    samples: dict[int, SampleSyntax] = field(default_factory=dict)
     inserts: dict[int, list[Token]] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
 
@@ -109,14 +115,9 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
         _pairs(scan)
     except Error as error:
         raise error.at(text, tokens[0].start if tokens else 0) from error
-    plain = list(text)
-    for start, end in scan.blanks:
-        for place in range(start, end):
-            if plain[place] != "\n":
-                plain[place] = " "
     mentions = any(t.text.lower() == "_ts" for t in tokens if t.token_type != TokenType.STRING)
     tree = _parse(text, scan.kept)
-    return QuerySyntax(text, tree, scan.windows, "".join(plain), mentions)
+    return QuerySyntax(text, tree, scan.windows, scan.samples, mentions)
 
 
 def take_operator(select: exp.Select) -> str | None:
@@ -271,7 +272,6 @@ def _operators(scan: _Scan) -> None:
 def _around_query(scan: _Scan, place: int, closing: int, mark: list[Token]) -> None:
     """`Istream(Q)` becomes `(SELECT <mark>, * FROM (Q))`."""
     token = scan.tokens[place]
-    scan.blanks.append((token.start, token.end + 1))
     scan.dropped.add(place)
     scan.inserts.setdefault(place + 1, []).extend(
         [
@@ -290,8 +290,6 @@ def _around_query(scan: _Scan, place: int, closing: int, mark: list[Token]) -> N
 def _in_select(scan: _Scan, place: int, closing: int, mark: list[Token]) -> None:
     """`SELECT Istream(a, b)` becomes `SELECT <mark>, a, b`."""
     tokens = scan.tokens
-    opening, end = tokens[place + 1], tokens[closing]
-    scan.blanks += [(tokens[place].start, opening.end + 1), (end.start, end.end + 1)]
     scan.dropped |= {place, place + 1, closing}
     after = tokens[closing + 1].token_type if closing + 1 < len(tokens) else None
     if after not in (
@@ -337,7 +335,9 @@ def _windows(scan: _Scan) -> None:
         if kind == TokenType.L_BRACKET and level.clause == "from" and _opens_window(tokens, place):
             place = _cut_window(scan, place)
             continue
-        _sampling(scan, level, place)
+        if level.clause == "from" and scan.kept and _is_sample(tokens, place):
+            place = _cut_sample(scan, place)
+            continue
         if kind == TokenType.L_PAREN:
             called = place > 0 and tokens[place - 1].token_type not in _BEFORE_ITEM
             levels.append(_Level("from" if level.clause == "from" and not called else ""))
@@ -362,21 +362,27 @@ def _windows(scan: _Scan) -> None:
     scan.kept.extend(scan.inserts.get(len(tokens), ()))
 
 
-def _sampling(scan: _Scan, level: _Level, place: int) -> None:
-    tokens = scan.tokens
-    if (
-        level.clause == "from"
+def _is_sample(tokens: Sequence[Token], place: int) -> bool:
+    return (
+        place + 2 < len(tokens)
         and tokens[place].token_type == TokenType.NUMBER
-        and place + 2 < len(tokens)
         and tokens[place + 1].token_type == TokenType.MOD
         and tokens[place + 2].text.upper() == "SAMPLE"
-    ):
-        raise NotSupportedError(
-            "SAMPLE is not supported yet",
-            hint="filter with a condition on a column instead",
+    )
+
+
+def _cut_sample(scan: _Scan, place: int) -> int:
+    """Read the `n% SAMPLE` that begins here; return the place after it."""
+    token = scan.tokens[place]
+    percent = Decimal(token.text)
+    if not 0 < percent <= 100:
+        raise ParseError(
+            f"a sample is more than 0 and at most 100 per cent, not {token.text}",
             text=scan.text,
-            offset=tokens[place].start,
+            offset=token.start,
         )
+    _hang(scan, place, place + 3, SampleSyntax(token.start, percent), scan.samples)
+    return place + 3
 
 
 def _opens_window(tokens: Sequence[Token], place: int) -> bool:
@@ -396,29 +402,47 @@ def _cut_window(scan: _Scan, opening: int) -> int:
         raise ParseError(
             "the window is never closed", text=scan.text, offset=tokens[opening].start
         ) from error
-    scan.blanks.append((tokens[opening].start, tokens[closing].end + 1))
     window = _read_window(scan.text, tokens[opening + 1 : closing], tokens[opening].start)
-    before = tokens[opening - 1]
-    key = before.start
-    if before.token_type == TokenType.R_PAREN:
-        after = closing + 1
-        if after < len(tokens) and tokens[after].token_type == TokenType.ALIAS:
-            after += 1
-        if after < len(tokens) and tokens[after].token_type in (
-            TokenType.VAR,
-            TokenType.IDENTIFIER,
-        ):
-            key = tokens[after].start
-        else:
-            alias = _token(TokenType.VAR, f"_window_{tokens[opening].start}", tokens[opening])
-            scan.kept.append(alias)
-            key = alias.start
-    if key in scan.windows:
-        raise ParseError(
-            "a second window on the same stream", text=scan.text, offset=tokens[opening].start
-        )
-    scan.windows[key] = window
+    _hang(scan, opening, closing + 1, window, scan.windows)
     return closing + 1
+
+
+_Hung = TypeVar("_Hung", "WindowSyntax", "SampleSyntax")
+
+
+def _hang(scan: _Scan, begin: int, end: int, what: _Hung, into: dict[int, _Hung]) -> None:
+    """Note what was cut out under the place of the name that it follows.
+
+    After a parenthesis that is the alias behind it, or one that is made up.
+    """
+    key = scan.kept[-1].start
+    if scan.kept[-1].token_type == TokenType.R_PAREN:
+        alias = _alias_from(scan.tokens, end)
+        if alias is None:
+            alias = _token(TokenType.VAR, f"_window_{what.offset}", scan.tokens[begin])
+            scan.kept.append(alias)
+        key = alias.start
+    if key in into:
+        one = "window" if isinstance(what, WindowSyntax) else "sample"
+        raise ParseError(
+            f"a second {one} on the same stream", text=scan.text, offset=scan.tokens[begin].start
+        )
+    into[key] = what
+
+
+def _alias_from(tokens: Sequence[Token], place: int) -> Token | None:
+    """Return the alias that follows here, perhaps after more windows and samples."""
+    while place < len(tokens):
+        if _is_sample(tokens, place):
+            place += 3
+        elif tokens[place].token_type == TokenType.L_BRACKET and _opens_window(tokens, place):
+            place = _closing(tokens, place) + 1
+        elif tokens[place].token_type == TokenType.ALIAS:
+            place += 1
+        else:
+            named = tokens[place].token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            return tokens[place] if named else None
+    return None
 
 
 def _read_window(text: str, tokens: Sequence[Token], offset: int) -> WindowSyntax:
@@ -485,11 +509,24 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
 def _count(reader: Reader, word: str) -> int:
     at = reader.offset
     number = reader.word()
+    while number.isdigit() and reader.accept(","):
+        # thousands, as in [ROWS 10,000]
+        number += _three_digits(reader, word)
     if not number.isdigit() or not 1 <= int(number) < 2**31:
         raise ParseError(f"{word} needs a whole number of at least 1, not {number}").at(
             reader.text, at
         )
     return int(number)
+
+
+def _three_digits(reader: Reader, word: str) -> str:
+    at = reader.offset
+    digits = reader.word()
+    if len(digits) != 3 or not digits.isdigit():
+        raise ParseError(
+            f"{word} needs a whole number, and its thousands have three digits, not {digits}"
+        ).at(reader.text, at)
+    return digits
 
 
 def _partition(reader: Reader) -> tuple[tuple[str, int], ...]:

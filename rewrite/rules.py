@@ -27,6 +27,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    Sample,
     SetOperation,
     Source,
     StreamScan,
@@ -35,6 +36,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
+    is_base,
     is_instantaneous,
     is_stream,
     only_inserts,
@@ -48,8 +50,8 @@ from cqlduck.rewrite.weighted import number
 def prune(plan: Plan) -> Plan:
     """Leave out the columns that nobody reads: π_A(op(R)) = π_A(op(π_A+used(R))).
 
-    Not below DISTINCT, whose columns are its key, and not below a ROWS window on a derived stream,
-    whose ties are broken by all columns.
+    Not below DISTINCT, whose columns are its key, and not below a ROWS window or a sample of a
+    derived stream, whose ties are broken by all columns.
     """
     return _pruned(plan, {c.name for c in plan.columns})
 
@@ -78,12 +80,12 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             below = set(plan.keys) | _used(call.call for call in plan.calls)
             below |= {call.argument for call in plan.calls if call.argument is not None}
             return replace(plan, input=_pruned(plan.input, below))
-        case RowWindow() if is_stream_derived(plan.input):
+        case RowWindow() | Sample() if not is_base(plan.input):
             return plan
         case RowWindow():
             below = needed | set(plan.partition_by)
             return replace(plan, input=_pruned(plan.input, below))  # type: ignore[arg-type]
-        case TimeWindow():
+        case TimeWindow() | Sample():
             return replace(plan, input=_pruned(plan.input, needed))  # type: ignore[arg-type]
         case UnionAll():
             shown = _listed(plan.columns, needed)
@@ -109,13 +111,6 @@ def _exactly(plan: Plan, columns: tuple[Column, ...]) -> Plan:
     if pruned.columns == columns:
         return pruned
     return Project(pruned, tuple(column(c.name) for c in columns), columns)
-
-
-def is_stream_derived(stream: Plan) -> bool:
-    """Return whether a stream is made by a query, so that its ties go by all columns."""
-    while isinstance(stream, Filter):
-        stream = stream.input
-    return not isinstance(stream, StreamScan) or stream.source.is_query
 
 
 def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
@@ -224,7 +219,7 @@ def materialize(plan: Plan) -> Plan:
             inputs = tuple(_kept(child) for child in inputs)
         case ToStream(kind="rstream") if not is_instantaneous(plan.input):
             inputs = tuple(_kept(child) for child in inputs)
-        case TimeWindow() | RowWindow():
+        case TimeWindow() | RowWindow() | Sample():
             inputs = tuple(_kept_stream(child) for child in inputs)
         case _:
             pass

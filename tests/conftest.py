@@ -11,7 +11,6 @@ import cqlduck
 settings.register_profile("default", max_examples=100, deadline=None)
 # the same cases for the same code: what lands is judged by the change, not by chance
 settings.register_profile("ci", max_examples=500, deadline=None, derandomize=True)
-settings.register_profile("long", max_examples=20_000, deadline=None)
 # a mutant is to be noticed, not explained
 settings.register_profile(
     "mutants",

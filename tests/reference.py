@@ -11,6 +11,7 @@ windows hold, and Istream, Dstream and Rstream are differences of bags.
 """
 
 import atexit
+import hashlib
 import math
 import re
 from collections import Counter
@@ -127,7 +128,22 @@ class Tumble:
     where: str | None = None
 
 
-Window = Range | Now | Unbounded | Rows | PartitionRows | Hop | Tumble
+@dataclass(frozen=True)
+class Sampled:
+    """`n% SAMPLE` of a stream, under a window or none.
+
+    Attributes:
+        percent: n.
+        seed: The name of the stream in lower case.
+        window: The window, or None.
+    """
+
+    percent: int
+    seed: str
+    window: "Window | None" = None
+
+
+Window = Range | Now | Unbounded | Rows | PartitionRows | Hop | Tumble | Sampled
 
 
 def window(
@@ -146,6 +162,8 @@ def window(
         tau: The instant.
         window_edge: Whether τ - w itself is in a range.
     """
+    if isinstance(spec, Sampled):
+        raise TypeError("a sample is taken of a stream, before the window")
     if spec.where is not None:
         elements = _filtered(elements, columns, spec.where)
     # By timestamp; the sort is stable, so ties stay in arrival order.
@@ -180,6 +198,23 @@ def window(
         case Tumble(w):
             return window(elements, columns, Hop(w, w), tau)
     raise TypeError(f"not a window: {spec!r}")
+
+
+def sampled(elements: Elements, spec: Sampled, derived: bool) -> Elements:
+    """Return the elements whose number has a hash among the lowest n of a hundred.
+
+    A base element's number is that of its arrival, from 0; a derived one's is its instant and its
+    place among those of the instant, from 1.
+    """
+    kept, place, last = [], 0, None
+    for arrival, (ts, row) in enumerate(elements):
+        place = place + 1 if ts == last else 1
+        last = ts
+        text = f"{spec.seed}:{ts}:{place}" if derived else f"{spec.seed}:{arrival}"
+        digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
+        if int.from_bytes(digest[8:], "little") * 100 < spec.percent * 2**64:
+            kept.append((ts, row))
+    return kept
 
 
 def in_derived_order(stream: Mapping[int, Counter[Row]]) -> list[tuple[int, Row]]:
@@ -254,7 +289,7 @@ def is_monotonic(legs: Iterable[tuple[Source, Window | None]], aggregates: bool)
             inner joins, DISTINCT and UNION.
     """
     return not aggregates and all(
-        isinstance(spec, Unbounded | None)
+        isinstance(spec.window if isinstance(spec, Sampled) else spec, Unbounded | None)
         if yields_stream(source)
         else isinstance(source, Query) and source.inline and source.monotonic
         for source, spec in legs
@@ -420,6 +455,9 @@ def _leg(
                     raise ValueError(f"a window on the relation {source.name}")
                 return inner.columns, lambda tau: _expanded(inner.relation.get(tau, Counter()))
             columns, elements = inner.columns, in_derived_order(inner.stream)
+    if isinstance(spec, Sampled):
+        elements = sampled(elements, spec, derived=isinstance(source, Query))
+        spec = spec.window
     spec = spec or Unbounded()
     elements = [(ts, normal(row)) for ts, row in elements if since is None or ts > since]
     if spec.where is not None:

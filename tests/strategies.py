@@ -28,6 +28,7 @@ from reference import (
     Result,
     Row,
     Rows,
+    Sampled,
     Source,
     Stream,
     Tumble,
@@ -257,6 +258,8 @@ def render_window(spec: Window | None, casing: Callable[[str], str] = str.upper)
             words = f"hop {w} every {s}"
         case Tumble(w):
             words = f"tumble {w}"
+        case Sampled():
+            raise TypeError("a sample is rendered with its window")
     text = casing(words)
     if isinstance(spec, PartitionRows):
         text = text.replace("@", ", ".join(spec.by))
@@ -444,7 +447,19 @@ class _Builder:
     # Windows.
 
     def window(self, known: _Known, required: bool = False) -> tuple[Window | None, str]:
-        """Return a window on a source that yields a stream, and its text."""
+        """Return a window on a source that yields a stream, and its text; at times of a sample."""
+        spec, text = self._window(known, required)
+        source = known.source
+        if isinstance(source, Query) and (source.inline or not known.exact):
+            return spec, text
+        if not self.flags.wide or not self.chance(12):
+            return spec, text
+        percent = self.one([25, 50, 80])
+        sample = f"{percent}% {self.one(['SAMPLE', 'sample'])}"
+        parts = [sample, text] if self.chance(50) else [text, sample]
+        return Sampled(percent, source.name.lower(), spec), " ".join(parts).strip()
+
+    def _window(self, known: _Known, required: bool) -> tuple[Window | None, str]:
         kinds = ["unbounded", "range", "now"] if required else ["", "unbounded", "range", "now"]
         kinds += ["range"]
         if known.exact:

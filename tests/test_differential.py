@@ -80,14 +80,19 @@ ANY_CASE = st.one_of(
 current time; what counts partners or copies of a tuple, twice."""
 
 
+def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:
+    """Check a case: in memory, or in a file if it is closed and opened again."""
+    if not any(isinstance(step, strategies.Restart) for step in case.script):
+        check(case, **options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        check(case, str(Path(folder) / "case.duckdb"), **options)
+
+
 @given(case=ANY_CASE)
 @settings(suppress_health_check=QUIET, deadline=None)
 def test_every_instant_equals_the_reference(case):
-    if not any(isinstance(step, strategies.Restart) for step in case.script):
-        check(case)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        check(case, str(Path(folder) / "case.duckdb"))
+    on_disk_if_it_restarts(case)
 
 
 @pytest.mark.parametrize("max_tick", [1, 2, 3])

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
+import reference
 
 import cqlduck
 
@@ -590,7 +591,7 @@ def test_cidr_the_last_requests_of_each_client(cut: str, rows: int, expected: El
     ],
 )
 def test_cidr_requests_joined_before_the_window(cut: str, rows: int, expected: Elements) -> None:
-    """The example without its sample: "the stream of requests must be joined … before"."""
+    """The example with all requests: "the stream of requests must be joined … before"."""
     create = f"{REQUESTS}; CREATE RELATION Domains (domain VARCHAR, class VARCHAR)"
     text = f"""
         SELECT COUNT(*) FROM
@@ -611,6 +612,27 @@ def test_cidr_requests_joined_before_the_window(cut: str, rows: int, expected: E
     }
     run = Run(create, text, inputs, 9, cut)
     # T is commerce, other, commerce, commerce, other at 1, 2, 4, 5, 6.
+    assert expected == run.elements
+
+
+def test_cidr_a_sample_of_the_requests(cut: str) -> None:
+    """The example letter by letter; what the sample keeps is what the hash of numbers says."""
+    create = f"{REQUESTS}; CREATE RELATION Domains (domain VARCHAR, class VARCHAR)"
+    text = """
+        SELECT COUNT(*) FROM
+        (SELECT R.class FROM Requests S 10% SAMPLE, Domains R WHERE S.domain = R.domain)
+        T [ROWS 10000 PRECEDING] WHERE T.class = 'commerce'
+    """
+    requests = [(t, (t, "a.com", "/")) for t in range(1, 61)]
+    inputs = {"Domains": [(0, "+", ("a.com", "commerce"))], "Requests": requests}
+    kept = [t for t, _ in reference.sampled(requests, reference.Sampled(10, "requests"), False)]
+    expected: Elements = [(0, 0, 1)]
+    for n, t in enumerate(kept):
+        expected += [(n, t, -1), (n + 1, t, 1)]
+
+    run = Run(create, text, inputs, 62, cut)
+
+    assert 1 <= len(kept) <= 15
     assert expected == run.elements
 
 

@@ -461,8 +461,38 @@ def test_partitions_need_rows() -> None:
         parse_query("SELECT a FROM s [ROWS 5 RANGE 5]")
 
 
-def test_sampling_is_refused_where_it_stands() -> None:
-    fails(parse_query, NotSupportedError, "SELECT a FROM s ^10% SAMPLE")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a FROM s 10% SAMPLE",
+        "SELECT a FROM s [ROWS 5] 10% sample",
+        "SELECT a FROM s 10% SAMPLE [ROWS 5] AS x",
+        "SELECT a FROM s AS x 10% SAMPLE [ROWS 5]",
+        "SELECT a FROM (SELECT a FROM u) 10% SAMPLE [ROWS 5] AS x",
+        "SELECT a FROM (SELECT a FROM u) [ROWS 5] 10% SAMPLE",
+        "SELECT a FROM (SELECT a FROM u) 10% SAMPLE",
+        "SELECT a FROM r JOIN s 10% SAMPLE ON true",
+    ],
+)
+def test_samples_and_windows_hang_on_one_name(text: str) -> None:
+    syntax = parse_query(text)
+    ((key, sample),) = syntax.samples.items()
+    assert sample.percent == 10
+    assert text[sample.offset :].lower().startswith("10% sample")
+    assert set(syntax.windows) <= {key}
+
+
+def test_samples_that_are_none() -> None:
+    fails(parse_query, ParseError, "SELECT a FROM s ^0% SAMPLE")
+    fails(parse_query, ParseError, "SELECT a FROM s ^100.1% SAMPLE")
+    fails(parse_query, ParseError, "SELECT a FROM s 5% SAMPLE ^10% SAMPLE")
+
+
+def test_thousands_may_have_commas() -> None:
+    ((_, window),) = parse_query("SELECT a FROM s [ROWS 1,000,000 SLIDE 2,000]").windows.items()
+    assert (window.rows, window.slide_rows) == (1_000_000, 2_000)
+    fails(parse_query, ParseError, "SELECT a FROM s [ROWS 10,^00]")
+    fails(parse_query, ParseError, "SELECT a FROM s [ROWS 10,^b]")
 
 
 # -- relation-to-stream operators -----------------------------------------------------------------

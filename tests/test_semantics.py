@@ -6,12 +6,14 @@ What concerns files, the drop zone and messages stands in `test_bad_input`,
 """
 
 import datetime as dt
+import hashlib
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+import reference
 
 import cqlduck
 
@@ -421,6 +423,67 @@ def test_a_subquery_under_a_window_gets_istream() -> None:
     expected = ["", "1", "3", "", "4", "", "5", ""]
     assert expected == contents(S, implicit, {"s": INTO_S}, 7)
     assert expected == contents(S, explicit, {"s": INTO_S}, 7)
+
+
+def test_a_sample_keeps_the_elements_that_a_hash_of_their_numbers_says() -> None:
+    """MD5 of `s:0`, `s:1`, …; the lowest n of a hundred, whatever the tuples are."""
+    arrivals = [(i // 12, (i, "x")) for i in range(60)]
+    kept = [
+        i
+        for i in range(60)
+        if int.from_bytes(hashlib.md5(f"s:{i}".encode()).digest()[8:], "little") < 2**64 // 4
+    ]
+    assert 8 <= len(kept) <= 22
+    for query in (
+        "SELECT a FROM s 25% SAMPLE",
+        "SELECT x.a FROM s AS x 25% SAMPLE [RANGE UNBOUNDED]",
+        "SELECT a FROM s [ROWS UNBOUNDED] 25% SAMPLE",
+        "SELECT a FROM s 25.0% SAMPLE",
+    ):
+        assert [(i, i // 12, 1) for i in kept] == sorted(play(S, query, {"s": arrivals}, 6)), query
+    everything = sorted(play(S, "SELECT a FROM s 100% SAMPLE", {"s": arrivals}, 6))
+    assert [(i, i // 12, 1) for i in range(60)] == everything
+
+
+def test_a_sample_is_taken_before_the_window() -> None:
+    """`[ROWS 2]` holds the last two that were kept, and a WHERE in it comes after the sample."""
+    arrivals = [(i // 2, (i, "x" if i % 2 else "y")) for i in range(30)]
+    kept = [row[0] for row in play(S, "SELECT a FROM s 30% SAMPLE", {"s": arrivals}, 16)]
+    last = {row[0] for row in play(S, "SELECT a FROM s 30% SAMPLE [ROWS 2]", {"s": arrivals}, 16)}
+    assert set(kept) == last
+    odd = play(S, "SELECT Istream(a) FROM s 30% SAMPLE [ROWS 1 WHERE b = 'x']", {"s": arrivals}, 16)
+    assert [i for i in kept if i % 2] == [row[0] for row in odd]
+
+
+def test_a_smaller_sample_is_part_of_a_larger_one() -> None:
+    arrivals = [(0, (i, "x")) for i in range(200)]
+    shares = [
+        {row[0] for row in play(S, f"SELECT a FROM s {n}% SAMPLE", {"s": arrivals}, 1)}
+        for n in (1, 10, 50, 99.5)
+    ]
+    assert shares[0] < shares[1] < shares[2] < shares[3]
+
+
+def test_a_sample_of_a_derived_stream_goes_by_instant_and_place() -> None:
+    """Of a named query and of a subquery, which has its alias for a name."""
+    arrivals = [(i // 4, (i, "x")) for i in range(40)]
+    queries = {"n": "SELECT Istream(a + 1 AS a) FROM s [ROWS 3]", "q": "SELECT a FROM n 50% SAMPLE"}
+    derived = [(i // 4, (i + 1,)) for i in range(40)]
+    # of each instant's four only the last three are ever in the window
+    derived = [(ts, row) for ts, row in derived if (row[0] - 1) % 4]
+    expected = reference.sampled(derived, reference.Sampled(50, "n"), True)
+    found = play(S, queries, {"s": arrivals}, 12)
+    assert [(row[0], ts, 1) for ts, row in expected] == sorted(found)
+    text = "SELECT t.a FROM (SELECT Istream(a + 1 AS a) FROM s [ROWS 3]) 50% SAMPLE t"
+    expected = reference.sampled(derived, reference.Sampled(50, "t"), True)
+    found = play(S, text, {"s": arrivals}, 12)
+    assert [(row[0], ts, 1) for ts, row in expected] == sorted(found)
+
+
+def test_a_sample_of_a_relation_is_an_error_that_says_so(con: cqlduck.Connection) -> None:
+    con.execute("CREATE RELATION r (a INTEGER)")
+    text = "CREATE CONTINUOUS QUERY q AS SELECT a FROM r 10% SAMPLE"
+    refused(lambda: con.execute(text), cqlduck.BindError, "r is a relation", "sample")
 
 
 @pytest.mark.parametrize("source", ["r", "counted"])

@@ -465,6 +465,12 @@ HAND_WRITTEN: dict[str, str] = {
     # Aggregates.
     "count distinct": "SELECT k, count(DISTINCT a) AS n FROM ⟦s RANGE 3⟧ GROUP BY k",
     "count distinct, all": "SELECT count(DISTINCT v) AS n FROM ⟦s NOW⟧",
+    "count distinct beside min, all": (
+        "SELECT count(DISTINCT v) AS n, min(a) AS least, count(*) AS m FROM ⟦s NOW⟧"
+    ),
+    "count distinct beside a sum of the key": (
+        "SELECT k, sum(k) AS s, count(DISTINCT a) AS n FROM ⟦s RANGE 2⟧ GROUP BY k"
+    ),
     "sum distinct": "SELECT k, sum(DISTINCT a) AS n FROM ⟦s RANGE 3⟧ GROUP BY k",
     "several distincts": (
         "SELECT count(DISTINCT a) AS n, count(DISTINCT v) AS m, sum(DISTINCT a) AS d, sum(a) AS e "

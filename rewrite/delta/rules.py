@@ -20,6 +20,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    Sample,
     SetOperation,
     StreamScan,
     TimeWindow,
@@ -194,7 +195,7 @@ class Rules:
     def elements(self, node: Plan) -> exp.Query:
         """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
         match node:
-            case StreamScan():
+            case StreamScan() | Sample():
                 return self.rows(node, parameter("t0"), parameter("t1"))
             case RelationScan():
                 return self._relation_elements(node)
@@ -313,6 +314,8 @@ class Rules:
                     .from_(inner.subquery("stream", copy=False), copy=False)
                     .where(node.predicate.copy(), copy=False)
                 )
+            case Sample():
+                return streams.sampled(self, node, low, high, span, extra)
             case Trace():
                 return streams.trace_rows(self, node, low, high)
             case _:

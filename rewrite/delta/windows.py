@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Column, Filter, RowWindow, StreamScan, TimeWindow
+from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, is_base
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -200,10 +200,7 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     columns, NULLs last; a weight of k is k tuples.
     """
     low, high = parameter("t0"), parameter("t1")
-    stream = node.input
-    while isinstance(stream, Filter):
-        stream = stream.input  # type: ignore[assignment]  # a filter on a stream
-    if isinstance(stream, StreamScan) and not stream.source.is_query:
+    if is_base(node.input):
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
         return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
             rows.subquery("stream", copy=False), copy=False
