@@ -27,7 +27,7 @@ from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.time import Clock, parse_duration
-from cqlduck.state import answers, catalog, inspection, queues, relations, retention, tick
+from cqlduck.state import amend, answers, catalog, inspection, queues, relations, retention, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.profile import INGEST
@@ -581,7 +581,12 @@ class Engine:
             "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
         ):
             self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
-        for table, column in (("queries", "name"), ("synopses", "query"), ("operators", "query")):
+        for table, column in (
+            ("queries", "name"),
+            ("synopses", "query"),
+            ("operators", "query"),
+            ("corrections", "query"),
+        ):
             self.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
         del self.catalogue.queries[query.name.lower()]
         self.compiled.pop(query.name.lower(), None)
@@ -850,6 +855,32 @@ class Engine:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
 
     def _run_query(self, query: Query, goal: int) -> int:
+        written = 0
+        if query.amend_from is not None:
+            compiled = self.compiled[query.name.lower()]
+            written = amend.amend(
+                self.database, query, compiled, lambda until: self._replay(query, until)
+            )
+            self._tails[query.name] = self._tails.get(query.name, 0) + written
+        return written + self._go(query, goal)
+
+    def _replay(self, query: Query, until: int) -> None:
+        """Run a query again from its beginning up to an instant, in ticks of bounded size."""
+        tails, latest = dict(self._tails), dict(self._latest)
+        self._unread.clear()
+        while query.frontier is None or query.frontier < until:
+            bound = _least(self._bounded([query]), until)
+            assert bound is not None
+            self._go(query, bound)
+        self._unread.clear()
+        self._tails, self._latest = tails, latest
+
+    def _amends(self, query: Query) -> bool:
+        """Return whether a query may be worked out again, and needs all of its inputs."""
+        known = [self.catalogue.inputs.get(name.lower()) for name in query.inputs]
+        return any(thing is not None and thing.late == "AMEND" for thing in known)
+
+    def _go(self, query: Query, goal: int) -> int:
         begins = self._time_begins(query)
         if query.begin_instant is None:
             if begins is None or begins > goal:
@@ -895,6 +926,8 @@ class Engine:
                     for q in self.catalogue.queries.values()
                     if thing.name in q.inputs
                 ]
+                if thing.late == "AMEND" or any(self._amends(q) for q, _ in readers):
+                    continue
                 retention.forget(self.database, thing, readers, earliest)
 
     def _compact_relations(self, earliest: int) -> None:
@@ -907,7 +940,7 @@ class Engine:
                 continue
             readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
             frontiers = [q.frontier for q in readers]
-            if any(f is None for f in frontiers):
+            if any(f is None for f in frontiers) or any(self._amends(q) for q in readers):
                 continue
             until = min([earliest, *[f for f in frontiers if f is not None]])
             retention.forget_ended(self.database, thing, until)
@@ -920,10 +953,11 @@ class Engine:
         if kept is None or kept == "unbounded" or query.frontier is None:
             return
         span = self.clock.instants(parse_duration(kept))
-        readers = [q.frontier for q in self.catalogue.queries.values() if query.name in q.inputs]
-        if any(f is None for f in readers):
+        readers = [q for q in self.catalogue.queries.values() if query.name in q.inputs]
+        frontiers = [q.frontier for q in readers]
+        if any(f is None for f in frontiers) or any(self._amends(q) for q in readers):
             return
-        until = min([query.frontier, *[f for f in readers if f is not None]]) - span
+        until = min([query.frontier, *[f for f in frontiers if f is not None]]) - span
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is not None and until > start + max(span // 4, 1):
             answers.forget_history(self.database, self.clock, query, self._held(query), until)
@@ -1018,7 +1052,17 @@ class Engine:
         done = queues.accept(self.database, self.clock, thing, rows, late=late)
         self.took(done.taken)
         catalog.save(self.database, [thing])
+        if done.amends is not None:
+            self._note_amendment(thing, done.amends)
         return done
+
+    def _note_amendment(self, thing: Input, instant: int) -> None:
+        """Let the queries that have gone past an instant know that a stream has changed there."""
+        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
+        for query in past:
+            query.amend_from = _least(query.amend_from, instant)
+        catalog.save(self.database, past)
 
     def took(self, count: int) -> None:
         """Count elements that were taken in, for the report of the next tick."""

@@ -19,7 +19,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.errors import Error, NotSupportedError, ParseError
+from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite.time import Duration, parse_duration
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
@@ -311,11 +311,6 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
         elif reader.accept("LATE"):
             place = reader.offset
             late = reader.word().upper()
-            if late == "AMEND":
-                raise NotSupportedError(
-                    "LATE AMEND is not supported yet",
-                    hint="use KEEP, which stores late elements in cql.late",
-                ).at(reader.text, place)
             if late not in LATE_POLICIES:
                 raise ParseError(f"LATE is one of {', '.join(LATE_POLICIES)}, not {late}").at(
                     reader.text, place

@@ -50,7 +50,8 @@ CREATE TABLE IF NOT EXISTS cql_state.queries (
     frontier BIGINT,
     answer_instant BIGINT,
     history_from BIGINT,
-    keep VARCHAR
+    keep VARCHAR,
+    amend_from BIGINT
 );
 COMMENT ON TABLE cql_state.queries IS 'Continuous queries; begin_instant is NULL until time begins for the query.';
 
@@ -92,6 +93,15 @@ CREATE TABLE IF NOT EXISTS cql_state.late (
     element VARCHAR
 );
 COMMENT ON TABLE cql_state.late IS 'Elements that were late, or that retracted what was not there.';
+
+CREATE TABLE IF NOT EXISTS cql_state.corrections (
+    query VARCHAR NOT NULL,
+    instant BIGINT NOT NULL,
+    element VARCHAR NOT NULL,
+    weight BIGINT NOT NULL,
+    published BOOLEAN NOT NULL
+);
+COMMENT ON TABLE cql_state.corrections IS 'The elements of queries that are there, or should not be, because of late elements of streams with LATE AMEND.';
 
 CREATE TABLE IF NOT EXISTS cql_state.ticks (
     number BIGINT NOT NULL,

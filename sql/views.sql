@@ -102,6 +102,16 @@ SELECT
 FROM cql_state.late AS l;
 COMMENT ON VIEW cql.late IS 'Elements that were late, or that retracted what was not there, with the reason and how often.';
 
+CREATE OR REPLACE VIEW cql.corrections AS
+SELECT
+    c.query,
+    cql_state.shown(c.instant) AS instant,
+    c.element,
+    c.weight,
+    c.published
+FROM cql_state.corrections AS c;
+COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published was in a stream, which takes nothing back.';
+
 CREATE OR REPLACE VIEW cql.batches AS
 SELECT
     b.input,

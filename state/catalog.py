@@ -74,6 +74,7 @@ class Query:
     answer_instant: int | None = None
     history_from: int | None = None
     keep: str | None = None
+    amend_from: int | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -154,7 +155,7 @@ _MUTABLE = {
     "inputs": ("heartbeat", "first_instant", "last_raw", "last_instant", "forgotten", "next_seq",
                "next_batch", "waiting_for", "bound"),
     "queries": ("state", "error", "since", "begin_instant", "frontier", "answer_instant",
-                "history_from", "keep"),
+                "history_from", "keep", "amend_from"),
 }  # fmt: skip
 
 

@@ -32,10 +32,14 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Taken:
-    """What `accept` did: elements taken, and elements that were late (and dropped or kept)."""
+    """What `accept` did: elements taken, and elements that were late (and dropped or kept).
+
+    `amends` is the least instant of late elements that were taken under AMEND, or None.
+    """
 
     taken: int
     late: int
+    amends: int | None = None
 
 
 def closes(clock: Clock, raw: int) -> int:
@@ -265,9 +269,13 @@ def _accept_staged(
     )
     _refuse_unstamped(database, thing)
     condition = _late_condition(clock, thing)
-    dropped = 0
+    dropped, amends = 0, None
     if condition is not None:
-        dropped = _judge(database, clock, thing, condition, policy)
+        late = _judge(database, clock, thing, condition, policy)
+        if late and policy == "AMEND":
+            amends = instant_of(clock, _earliest_late(database))
+        else:
+            dropped = late
     if thing.kind == "relation":
         _refuse_operations(database, thing)
     lowest, highest, count = database.rows(
@@ -284,7 +292,16 @@ def _accept_staged(
     )
     # a late row keeps its number, so that no other gets it
     _count(clock, thing, count + dropped, lowest, highest)
-    return Taken(count, dropped)
+    return Taken(count, dropped, amends)
+
+
+def _earliest_late(database: Database) -> int:
+    return int(
+        database.value(
+            "SELECT min(_ts) FROM temp._cql_incoming "
+            "WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)"
+        )
+    )
 
 
 def _refuse_unstamped(database: Database, thing: Input) -> None:
@@ -346,16 +363,17 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
             f"{len(rows)} of the rows for {thing.name} are late: rows {shown} "
             f"(row {rows[0]} is at {shown_raw(clock, ts)}, the heartbeat is at {edge})",
             rows=rows,
-            hint="send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP or KEEP; "
+            hint="send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP, KEEP or AMEND; "
             "nothing was taken",
         )
     instant = instant_sql(clock, "_ts")
     element = "NULL"
-    if policy == "KEEP":
+    if policy in ("KEEP", "AMEND"):
+        reason = "late" if policy == "KEEP" else "late, amends"
         listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
         element = f"CAST(struct_pack({listed}) AS VARCHAR)"
         database.execute(
-            f"INSERT INTO cql_state.late SELECT ?, {instant}, 'late', 1, {element} "
+            f"INSERT INTO cql_state.late SELECT ?, {instant}, '{reason}', 1, {element} "
             f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
             [thing.name],
         )
@@ -365,6 +383,8 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
             f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
             [thing.name],
         )
+    if policy == "AMEND":
+        return len(rows)
     database.execute(
         "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming "
         "WHERE _cql_row NOT IN (SELECT row_id FROM temp._cql_late_rows) ORDER BY _cql_row"

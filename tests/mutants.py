@@ -32,12 +32,14 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 
 SEMANTICS = "test_semantics.py::test_"
 RETENTION = "test_retention.py::test_"
+AMEND = "test_amend.py::test_"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
 KILLERS = (
     "test_semantics.py",
     "test_papers.py",
     "test_retention.py",
+    "test_amend.py",
     DIFFERENTIAL,
     "test_connection.py::test_history_forgets_what_is_older",
     "test_connection.py::test_upserts_by_primary_key",
@@ -234,6 +236,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "net = consolidate(rules.elements(node.input), node.columns).subquery(",
          "net = rules.elements(node.input).subquery(",
          SEMANTICS + "what_is_replaced_by_its_like_is_in_neither_istream_nor_dstream"),
+        ("a sample keeps the others",
+         "exp.LT(this=hashed, expression=number(node.below))",
+         "exp.GTE(this=hashed, expression=number(node.below))",
+         SEMANTICS + "a_sample_keeps_the_elements_that_a_hash_of_their_numbers_says"),
+        ("places in a derived stream go on over instants",
+         "partition_by=[column(TS)],", "partition_by=[exp.true()],",
+         SEMANTICS + "a_sample_of_a_derived_stream_goes_by_instant_and_place"),
         ("rstream repeats the instant before the tick",
          "expressions=[add(parameter(\"t0\"), 1)]", "expressions=[parameter(\"t0\")]",
          SEMANTICS + "relation_to_stream_at_every_instant"),
@@ -431,11 +440,37 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/rules.py",
         ("columns that break ties are left out",
-         "case RowWindow() if is_stream_derived(plan.input):",
-         "case RowWindow() if False:",
+         "case RowWindow() | Sample() if not is_base(plan.input):",
+         "case Sample() if not is_base(plan.input):",
          SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
     ),
     # ------------------------------------------------------------------------------------- state
+    *_of(
+        "state/amend.py",
+        ("corrections come at an instant that is closed",
+         "changes, frontier + 1)", "changes, frontier)",
+         AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
+        ("a stream takes elements back",
+         "taken = \"_weight > 0\" if query.kind == \"stream\" else \"true\"", "taken = \"true\"",
+         AMEND + "a_stream_takes_nothing_back"),
+        ("the old synopses stay",
+         "database.execute(f\"DELETE FROM cql_state.{quoted(synopsis.name)}\")", "pass",
+         AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
+        ("what was published is taken for new",
+         "SELECT {listed}, -_weight FROM temp._cql_published",
+         "SELECT {listed}, _weight FROM temp._cql_published WHERE false",
+         AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
+    ),
+    *_of(
+        "cqlduck/engine.py",
+        ("what an amendment needs is forgotten",
+         "return any(thing is not None and thing.late == \"AMEND\" for thing in known)",
+         "return False",
+         AMEND + "what_an_amendment_needs_is_not_forgotten"),
+        ("queries that have not passed a late element are amended too",
+         "if q.frontier is not None and q.frontier >= instant", "if q.frontier is not None",
+         AMEND + "what_no_query_has_passed_is_no_amendment"),
+    ),
     *_of(
         "state/tick.py",
         ("a query's first instant is passed over",

@@ -291,7 +291,6 @@ REFUSED = (
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
     ("SELECT k FROM s GROUP BY k ORDER BY count(*)", "ORDER BY"),
-    ("CREATE STREAM late (k INTEGER) LATE AMEND", "AMEND"),
     ("BEGIN", "BEGIN"),
     ("DELETE FROM s", "DELETE"),
     ("UPDATE s SET k = 1", "UPDATE"),

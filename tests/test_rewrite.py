@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     RelationScan,
     RowWindow,
+    Sample,
     SetOperation,
     Source,
     StreamScan,
@@ -397,13 +399,10 @@ def test_what_is_not_a_window_stays() -> None:
     assert "SELECT a[now] AS x, a[1:2] AS y FROM s WHERE a[1] = 2" == tree.sql("duckdb")
 
 
-def test_windows_and_operators_are_blanked_out() -> None:
-    text = "SELECT Istream(a)\nFROM s [ROWS\n 5] x"
-    plain = parse_query(text).plain
-    assert len(text) == len(plain)
-    for word in ("SELECT", "a)", "FROM", "x", "\n"):
-        assert text.index(word) == plain.index(word.rstrip(")"))
-    assert "SELECT a FROM s x" == " ".join(plain.split())
+def test_windows_and_operators_are_cut_out_of_what_is_parsed() -> None:
+    tree = parse_query("SELECT Istream(a)\nFROM s 5% SAMPLE [ROWS\n 5] x").tree
+    assert take_operator(tree.find(exp.Select)) == "istream"
+    assert "SELECT a FROM s AS x" == tree.sql("duckdb")
 
 
 def only(text: str) -> Any:
@@ -639,6 +638,7 @@ WRONG: tuple[tuple[str, Callable[[], object], str], ...] = (
     ("slide of no rows", lambda: RowWindow(s, 5, slide=0), "slides by at least one row"),
     ("slide of a range", lambda: RowWindow(s, 5, ("k",), 9, slide=1), "without a range"),
     ("partition by nobody", lambda: RowWindow(s, 1, ("x",)), "the stream lacks"),
+    ("sample of nothing", lambda: Sample(s, Decimal(0), "s"), "more than 0"),
     ("no restriction", lambda: During(r, (), ()), "a beginning or an end"),
     ("column too few", lambda: Project(r, (column("r.k"),), ()), "one column for each"),
     ("columns twice", lambda: Project(r, (true, true), (K, Column("K", "X"))), "there twice"),
@@ -1037,7 +1037,7 @@ BIND_ERRORS = (
     ("SELECT k FROM s [PARTITION BY ^kk ROWS 2]", BindError, "did you mean k?"),
     ("SELECT k FROM s [ROWS 2 WHERE ^vv > 1]", BindError, None),
     ("SELECT k FROM r ^[ROWS 5]", BindError, "leave the window out"),
-    ("SELECT k FROM s [ROWS 5] ^[NOW]", BindError, None),
+    ("SELECT k FROM s [ROWS 5] ^[NOW]", ParseError, None),
     ("SELECT k FROM s [ROWS 5] x ^[NOW]", BindError, None),
     ("SELECT k FROM r WHERE ^sum(k) > 1", BindError, "HAVING"),
     ("SELECT * EXCLUDE (kk) FROM r", BindError, "did you mean k?"),
