@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.rewrite import current, general, subqueries
+from cqlduck.rewrite import current, general, scalars, subqueries
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     aggregate_calls,
@@ -67,7 +67,7 @@ from cqlduck.rewrite.scope import (
     suggestion,
     typed_null,
 )
-from cqlduck.rewrite.subqueries import conjuncts, without_parens
+from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
 from cqlduck.rewrite.time import Clock
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
@@ -288,19 +288,34 @@ class Binder:
         conditions = self.from_(tree, scope, ctes)
         if not tree.expressions:
             tree.set("expressions", [exp.Star()])
+        values = scalars.take(self, tree, scope, ctes)
         listed, aliases = self._list(tree, scope)
         where = tree.args.get("where")
         if where is not None:
             self.no_aggregate(where.this, "WHERE")
-        plan = subqueries.where(self, where, scope, conditions, aliases, ctes)
         group, having = tree.args.get("group"), tree.args.get("having")
         calls = [c for _, e in listed for c in aggregate_calls(e, self.catalog.aggregates)]
         if having is not None:
             having = resolve(having.this, scope, aliases)
         if group is not None or calls or having is not None:
             sets = self._grouping_sets(tree, scope, listed, aliases)
-            plan = self._union_of([self._aggregate(plan, s, sets, listed, having) for s in sets])
+            if having is not None:
+                calls += aggregate_calls(having, self.catalog.aggregates)
+            below = names_in([*calls, *(key for keys in sets for key in keys)])
+            below |= set() if where is None else names_in([where])
+            above = [v for v in values if not {v.name, *names_in([v.value])} & below]
+            # what GROUP BY ALL takes for a key among subqueries, DuckDB alone knows
+            if any(v.links for v in above) or (
+                values and group is not None and group.args.get("all")
+            ):
+                raise NoRule("a subquery in an expression", offset=place_of(tree))
+            others = [v for v in values if v not in above]
+            plan = subqueries.where(self, where, scope, conditions, aliases, ctes, others)
+            plan = self._union_of(
+                [self._aggregate(plan, s, sets, listed, having, above) for s in sets]
+            )
         else:
+            plan = subqueries.where(self, where, scope, conditions, aliases, ctes, values)
             plan = self.project(plan, listed)
         return plan if tree.args.get("distinct") is None else Distinct(plan)
 
@@ -924,16 +939,32 @@ class Binder:
         sets: list[list[exp.Expr]],
         listed: list[tuple[str | None, exp.Expr]],
         having: exp.Expr | None,
+        values: list[Scalar],
     ) -> Plan:
-        """Return the aggregate by one grouping set, HAVING and the SELECT list above it."""
+        """Return the aggregate by one grouping set, HAVING and the SELECT list above it.
+
+        `values` are those of subqueries that are joined to the groups.
+        """
         everything = [key for other in sets for key in other]
         work = _Grouping(self, plan, keys, [key for key in everything if key not in keys])
+        work.known = {value.name for value in values}
         listed = [(name, work.rewritten(expression)) for name, expression in listed]
         condition = None if having is None else work.rewritten(having)
         grouped: Plan = work.finish()
+        if values:
+            grouped = Join((grouped, *(value.plan for value in values)))
         if condition is not None:
             grouped = Filter(grouped, condition)
         return self.project(grouped, listed)
+
+    def grouped(
+        self, plan: Plan, keys: list[exp.Expr], values: list[exp.Expr]
+    ) -> tuple[Aggregate, list[exp.Expr], tuple[AggregateCall, ...]]:
+        """Return an aggregate by keys, and values over its columns."""
+        work = _Grouping(self, plan, keys, [])
+        shown = [work.rewritten(value) for value in values]
+        node = work.finish()
+        return node, shown, node.calls
 
     def _union_of(self, plans: list[Plan]) -> Plan:
         """Return the UNION ALL of plans that differ at most in their columns' types."""
@@ -1044,6 +1075,7 @@ class _Grouping:
         self.below: list[tuple[str, exp.Expr]] = []
         self.keys: list[tuple[str, exp.Expr]] = []
         self.calls: list[tuple[str, exp.Expr]] = []
+        self.known: set[str] = set()
         for key in keys:
             if all(key != known for _, known in self.keys):
                 self.keys.append((self._below(key, f"key{len(self.keys)}"), key))
@@ -1063,7 +1095,8 @@ class _Grouping:
         self._visit(tree)
         inner = tree.this
         for node in inner.find_all(exp.Column):
-            if node.name not in {n for n, _ in self.keys} | {n for n, _ in self.calls}:
+            made = {n for n, _ in self.keys} | {n for n, _ in self.calls} | self.known
+            if node.name not in made:
                 public = node.name.split(".", 1)[-1]
                 raise BindError(
                     f"{public} is neither a key of GROUP BY nor inside an aggregate",

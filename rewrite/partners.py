@@ -72,6 +72,11 @@ class Partners:
         ]
         return plan, [*mine, *links]
 
+    def meets_one(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> bool:
+        """Return whether a tuple of `left` meets one key of `right` at most."""
+        _, _, equal, _ = _sorted(left, right, conditions)
+        return len(equal) == len(conditions) and self._keys(left, right, equal) is not None
+
     def semi(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> Plan:
         """Return the tuples of `left` that have a partner."""
         met, links = self.matches(left, right, conditions)

@@ -40,8 +40,9 @@ class Scope:
     """The items of a FROM clause, and the columns that USING merged.
 
     `plans` are to be joined: those of the items, but for items that an outer, semi- or antijoin
-    has made one plan of. `shown` says what stands for a column of an item in `*`. Names that are
-    not found are looked up in the scope `around`, that of the query in whose expression this is.
+    has made one plan of. `shown` says what stands for a column of an item in `*`, `values` what
+    stands for a scalar subquery. Names that are not found are looked up in the scope `around`, that
+    of the query in whose expression this is.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Scope:
     merged: dict[str, list[Column]] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     shown: dict[str, Column] = field(default_factory=dict)
+    values: dict[str, exp.Expr] = field(default_factory=dict)
     volatile: frozenset[str] = frozenset()
     around: Scope | None = None
 
@@ -201,6 +203,8 @@ def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -
         raise BindError("* is no value here", offset=place_of(node))
     place = parts[0].meta.get("start")
     names = [part.name for part in parts]
+    if len(names) == 1 and names[0] in scope.values:
+        return exp.paren(scope.values[names[0]].copy())
     fields: list[exp.Expr] = []
     found: exp.Expr | None = None
     item = scope.item(names[0]) if len(names) > 1 else None

@@ -44,6 +44,19 @@ class _Test:
     every: bool = False
 
 
+@dataclass(frozen=True)
+class Scalar:
+    """A subquery that yields a value: `value` over the columns of `plan`, met by `links`.
+
+    In the tree stands `name` in its place. Without `links` the plan has one tuple, always.
+    """
+
+    name: str
+    plan: Plan
+    value: exp.Expr
+    links: tuple[exp.Expr, ...] = ()
+
+
 def where(
     binder: Binder,
     clause: exp.Expr | None,
@@ -51,8 +64,9 @@ def where(
     conditions: Sequence[exp.Expr],
     aliases: Mapping[str, exp.Expr],
     ctes: Ctes,
+    scalars: Sequence[Scalar] = (),
 ) -> Plan:
-    """Return the join of a scope's plans under conditions and a WHERE clause.
+    """Return the join of a scope's plans, and of `scalars`, under conditions and a WHERE clause.
 
     Raises:
         NoRule: A subquery that is no such test.
@@ -64,6 +78,8 @@ def where(
         else:
             tests.append(_test(written))
     plans = list(scope.plans)
+    for scalar in scalars:
+        _add(binder, scalar, plans, conditions)
     for test in sorted(tests, key=_removes):
         inner, value, partners = _bound(binder, test, scope, ctes)
         left = None if test.left is None else resolve(test.left, scope, aliases)
@@ -87,6 +103,20 @@ def where(
             plans = [binder.partners.anti(whole, inner, partners)]
         conditions = []
     return binder.joined(plans, conditions)
+
+
+def _add(binder: Binder, scalar: Scalar, plans: list[Plan], conditions: list[exp.Expr]) -> None:
+    """Join what yields a value to the plans of a FROM clause."""
+    if not scalar.links:
+        plans.append(scalar.plan)
+        return
+    known = {c.name for plan in plans for c in plan.columns}
+    ready = [c for c in conditions if names_in([c]) <= known]
+    whole = binder.joined(plans, ready)
+    if not binder.partners.meets_one(whole, scalar.plan, scalar.links):
+        raise NoRule("a subquery in an expression")
+    plans[:] = [binder.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
+    conditions[:] = [c for c in conditions if not names_in([c]) <= known]
 
 
 def without_parens(tree: exp.Expr) -> exp.Expr:
@@ -171,11 +201,12 @@ def _bound(
     if isinstance(query, exp.Select) and has_operator(query):
         raise NoRule("a subquery in an expression", offset=place_of(query))
     if isinstance(query, exp.Select) and _is_plain(binder, query, test):
-        return _correlated(binder, query, test, scope, ctes)
+        plan, values, partners = correlated(binder, query, scope, ctes)
+        return plan, None if test.left is None else values[0], partners
     try:
         plan = binder.relation(query, ctes, test.query)
     except BindError as error:
-        if error.missing is not None and _knows(scope, error.missing):
+        if error.missing is not None and is_known(scope, error.missing):
             raise NoRule("a subquery in an expression", offset=error.offset) from error
         raise
     names = [binder.partners.fresh() for _ in plan.columns]
@@ -210,14 +241,15 @@ def _is_plain(binder: Binder, query: exp.Select, test: _Test) -> bool:
     return len(query.expressions) == 1 and query.expressions[0].find(exp.Star) is None
 
 
-def _correlated(
-    binder: Binder, query: exp.Select, test: _Test, scope: Scope, ctes: Ctes
-) -> tuple[Plan, exp.Expr | None, list[exp.Expr]]:
+def correlated(
+    binder: Binder, query: exp.Select, scope: Scope, ctes: Ctes
+) -> tuple[Plan, list[exp.Expr], list[exp.Expr]]:
+    """Return FROM and WHERE of a subquery, its values, and what names columns around it."""
     inner = Scope(volatile=scope.volatile, around=scope)
     try:
         conditions = binder.from_(query, inner, ctes)
     except BindError as error:
-        if error.missing is not None and _knows(scope, error.missing):
+        if error.missing is not None and is_known(scope, error.missing):
             raise NoRule("a subquery in an expression", offset=error.offset) from error
         raise
     conditions = _unclash(inner, conditions)
@@ -236,18 +268,18 @@ def _correlated(
     again = exp.Where(this=exp.and_(*nested)) if nested else None
     plan = where(binder, again, inner, own, aliases, ctes)
     listed = [e.this if isinstance(e, exp.Alias) else e for e in query.expressions]
-    values = [resolve(e, inner, aliases) for e in listed if e.find(exp.Star) is None]
-    return plan, None if test.left is None else values[0], partners
+    values = [resolve(e, inner, aliases) for e in listed if not e.is_star]
+    return plan, values, partners
 
 
-def _knows(scope: Scope, name: str) -> bool:
+def is_known(scope: Scope, name: str) -> bool:
     """Return whether a name is a column or an item of the scope or of one around it."""
     try:
         if scope.item(name) is not None or scope.find(name) is not None:
             return True
     except BindError:
         return True
-    return scope.around is not None and _knows(scope.around, name)
+    return scope.around is not None and is_known(scope.around, name)
 
 
 def _unclash(scope: Scope, conditions: list[exp.Expr]) -> list[exp.Expr]:

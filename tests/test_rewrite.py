@@ -747,6 +747,10 @@ RULED = (
     "SELECT k FROM s [RANGE 5] s WHERE k NOT IN (SELECT r.k FROM r WHERE r.name = s.d::VARCHAR)",
     "SELECT k FROM s [RANGE 5] WHERE v >= ALL (SELECT w FROM t [NOW])",
     "SELECT k FROM s [RANGE 5] WHERE k IN (SELECT k FROM t GROUP BY k HAVING count(*) > 1)",
+    "SELECT k FROM s [RANGE 5] WHERE v > (SELECT avg(v) FROM s [RANGE 9])",
+    "SELECT k, (SELECT count(*) + 1 FROM t [NOW] y WHERE y.k = x.k) AS n FROM r x",
+    "SELECT k, sum(v) AS n FROM s [NOW] GROUP BY k HAVING sum(v) > (SELECT max(w) FROM t)",
+    "SELECT count(*) AS n, (SELECT count(*) FROM r) AS m FROM s",
     "SELECT k FROM s [RANGE 5] EXCEPT ALL SELECT k FROM r",
     "SELECT k FROM s [RANGE 5] INTERSECT SELECT k FROM r EXCEPT SELECT k FROM t",
 )
@@ -755,6 +759,22 @@ RULED = (
 @pytest.mark.parametrize("text", RULED)
 def test_has_a_delta_rule(text: str) -> None:
     assert not [n for n in walk(optimize(bound(text))) if isinstance(n, Recompute)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT k FROM s [RANGE 5] WHERE v = (SELECT w FROM t [NOW] LIMIT 1)",
+        "SELECT k FROM s [RANGE 5] WHERE v = (SELECT max(w) FROM t [NOW] GROUP BY k)",
+        "SELECT k FROM s [RANGE 5] x WHERE v = (SELECT max(w) FROM t y WHERE y.k > x.k)",
+        "SELECT k, (SELECT max(w) FROM t y WHERE y.k = x.k) AS m, sum(v) FROM s x GROUP BY k",
+        "SELECT k FROM s [RANGE 5] WHERE v > 3 OR EXISTS (SELECT 1 FROM r)",
+        "SELECT k, k IN (SELECT k FROM r) AS known FROM s [RANGE 5]",
+    ],
+)
+def test_subquery_is_worked_out_again(text: str) -> None:
+    (node,) = [n for n in walk(optimize(bound(text))) if isinstance(n, Recompute)]
+    assert "a subquery in an expression" == node.reason
 
 
 def test_distinct_arguments_are_summed() -> None:

@@ -1,0 +1,1160 @@
+-- title: an aggregate over everything has one tuple, so a join with it keeps the weights
+SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
+----
+-- operator 6: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0"
+    FROM (
+      SELECT
+        "_ts",
+        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+        CAST(SUM(CASE WHEN "t.w" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+        CAST(COALESCE(SUM(CAST("t.w" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0"
+      FROM (
+        SELECT
+          "t.w",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "t.w",
+            "_ts",
+            "_weight"
+          FROM (
+            SELECT
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "t.w",
+            "_ts" + 6 AS "_ts",
+            -"_weight" AS "_weight"
+          FROM (
+            SELECT
+              "w" AS "t.w",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_t"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 5
+              ) AND "_ts" > $t0 - 6
+          ) AS stream
+          WHERE
+            "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
+        ) AS input
+      ) AS elements
+      GROUP BY
+        "_ts"
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts",
+        CAST(0 AS BIGINT) AS "_cql_n",
+        CAST(0 AS BIGINT) AS "_cql_count0",
+        CAST(0 AS INT128) AS "_cql_sum0"
+      WHERE
+        $begin > $t0
+    ) AS "both"
+    GROUP BY
+      "_ts"
+  ), before AS (
+    SELECT
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_sum0"
+    FROM cql_state."q_6_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          TRUE
+      )
+  ), running AS (
+    SELECT
+      "_ts",
+      CAST(SUM("_cql_n") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_sum0") OVER (ORDER BY "_ts") AS INT128) AS "_cql_sum0",
+      "_cql_sum0" AS "_cql_sum0_d",
+      "_cql_old",
+      LEAD("_ts") OVER (ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_sum0",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
+    END AS "avg0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST(CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS DOUBLE) / (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1
+              ) AND "_ts" > $t0
+          ) AS stream
+          WHERE
+            "_ts" > $t0 AND "_ts" <= $t1
+          UNION ALL
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t0 - 11
+          ) AS stream
+          WHERE
+            (
+              "_ts" <= $t0 AND "_ts" + 11 > $t0
+            ) AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "avg(w)" AS "match0",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "avg0" AS "avg(w)",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "avg0",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  CASE
+                    WHEN "_cql_count0" > 0
+                    THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
+                  END AS "avg0",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_6_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_6" AS delta
+                  WHERE
+                    "_cql_changed" AND TRUE
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "avg0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "_cql_old_avg0" AS "avg0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS input
+          ) AS input
+        ) AS i1
+        WHERE
+          "s.v" > (
+            "match0"
+          )
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."s.k",
+          i0."s.v",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t0
+              ) AND "_ts" > $t1 - 11
+          ) AS stream
+          WHERE
+            "_ts" <= $t0 AND "_ts" + 11 > $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "avg(w)" AS "match0",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "avg0" AS "avg(w)",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "avg0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "_cql_old_avg0" AS "avg0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS input
+          ) AS input
+        ) AS i1
+        WHERE
+          "s.v" > (
+            "match0"
+          )
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "match0",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "match0",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 6: forget the old state of the groups that changed
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      "_cql_last" AND TRUE
+  );
+
+-- operator 6: keep their new state
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_last";
+
+-- title: one that is correlated is an outer join with the groups
+SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
+----
+-- operator 6: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "y.k",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "y.k",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "y.k",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "k" AS "y.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1
+            ) AND "_ts" > $t0
+        ) AS stream
+        WHERE
+          "_ts" > $t0 AND "_ts" <= $t1
+        UNION ALL
+        SELECT
+          "y.k",
+          "_ts" + 6 AS "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "y.k",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 5
+            ) AND "_ts" > $t0 - 6
+        ) AS stream
+        WHERE
+          "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "y.k",
+      "_ts"
+  ), before AS (
+    SELECT
+      "y.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_6_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."y.k" IS NOT DISTINCT FROM kept."y.k"
+      )
+  ), running AS (
+    SELECT
+      "y.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "y.k",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "y.k",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."y.k" AS "y.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 14: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH changes AS (
+    SELECT
+      "match3",
+      "_ts",
+      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+    FROM (
+      SELECT
+        "match0" AS "match3",
+        "_ts",
+        "_weight"
+      FROM (
+        SELECT
+          "y.k" AS "match0",
+          "_ts",
+          "_weight"
+        FROM (
+          SELECT
+            "y.k",
+            "_cql_old_count0" AS "count0",
+            "_ts",
+            CAST(-1 AS BIGINT) AS "_weight"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_was" AND "_cql_changed"
+          UNION ALL
+          SELECT
+            "y.k",
+            "count0",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_is" AND "_cql_changed"
+        ) AS input
+      ) AS input
+    ) AS elements
+    GROUP BY
+      "match3",
+      "_ts"
+  ), before AS (
+    SELECT
+      "match3",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n"
+    FROM cql_state."q_14_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM changes
+        WHERE
+          changes."match3" IS NOT DISTINCT FROM kept."match3"
+      )
+  ), running AS (
+    SELECT
+      "match3",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "match3" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "match3",
+        "_ts",
+        "_cql_n",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "match3",
+        "_ts",
+        "_cql_n",
+        FALSE AS "_cql_old"
+      FROM changes
+    ) AS history
+  )
+  SELECT
+    r."match3" AS "match3",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  _ts,
+  _weight
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+  FROM (
+    SELECT
+      "r.k" AS "k",
+      (
+        COALESCE("match1", 0)
+      ) AS "n",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "r.k",
+        "match1",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            i0."r.k",
+            i1."match0",
+            i1."match1",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "r.k",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                ) AND "_cql_leave" > $begin
+              )
+              AND (
+                "_cql_enter" > $low OR "_cql_leave" <= $t1
+              )
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "y.k" AS "match0",
+              "count0" AS "match1",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "y.k",
+                "count0",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                9223372036854775807 AS "_cql_leave",
+                "_weight"
+              FROM (
+                SELECT
+                  "y.k",
+                  "_cql_n" AS "count0",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."q_6_groups"
+              ) AS groups
+              WHERE
+                NOT EXISTS(
+                  SELECT
+                    1
+                  FROM temp."_cql_delta_q_6" AS delta
+                  WHERE
+                    "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+                )
+              UNION ALL
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "y.k",
+                    "count0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "y.k",
+                    "_cql_old_count0" AS "count0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS input
+          ) AS i1
+          WHERE
+            "r.k" = "match0"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+          UNION ALL
+          SELECT
+            i0."r.k",
+            i1."match0",
+            i1."match1",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "r.k",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  (
+                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                  ) AND "_cql_leave" > $begin
+                )
+                AND "_cql_enter" <= $low
+              )
+              AND "_cql_leave" > $t1
+          ) AS i0
+          CROSS JOIN (
+            SELECT
+              "y.k" AS "match0",
+              "count0" AS "match1",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                *
+              FROM (
+                WITH changed AS (
+                  SELECT
+                    *,
+                    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+                    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+                  FROM temp."_cql_delta_q_6"
+                  WHERE
+                    "_cql_changed"
+                )
+                SELECT
+                  *
+                FROM (
+                  SELECT
+                    "y.k",
+                    "count0",
+                    "_ts" AS "_cql_enter",
+                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_is"
+                  UNION ALL
+                  SELECT
+                    "y.k",
+                    "_cql_old_count0" AS "count0",
+                    CAST($t0 AS BIGINT) AS "_cql_enter",
+                    "_ts" AS "_cql_leave",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM changed
+                  WHERE
+                    "_cql_begin" IS NULL AND "_cql_was"
+                ) AS "both"
+              ) AS lives
+            ) AS input
+          ) AS i1
+          WHERE
+            "r.k" = "match0"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "match0",
+            "match1",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "match0",
+            "match1",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+      ) AS input
+      UNION ALL
+      SELECT
+        "r.k",
+        CAST(NULL AS BIGINT) AS "match1",
+        "_ts",
+        "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "r.k",
+            "_cql_enter" AS "_ts",
+            "_weight"
+          FROM lives
+          WHERE
+            "_cql_enter" > $t0
+          UNION ALL
+          SELECT
+            "r.k",
+            "_cql_leave" AS "_ts",
+            -"_weight" AS "_weight"
+          FROM lives
+          WHERE
+            "_cql_leave" <= $t1
+        ) AS elements
+        UNION ALL
+        SELECT
+          "r.k",
+          "_ts",
+          -"_weight" AS "_weight"
+        FROM (
+          SELECT
+            "r.k",
+            "_ts",
+            "_weight"
+          FROM (
+            WITH lives AS (
+              SELECT
+                i0."r.k",
+                i1."match3",
+                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+                i0."_weight" * i1."_weight" AS "_weight"
+              FROM (
+                SELECT
+                  "k" AS "r.k",
+                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+                  "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."relation_r"
+                WHERE
+                  (
+                    (
+                      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                    ) AND "_cql_leave" > $begin
+                  )
+                  AND (
+                    "_cql_enter" > $low OR "_cql_leave" <= $t1
+                  )
+              ) AS i0
+              CROSS JOIN (
+                SELECT
+                  "match3",
+                  CAST($t0 AS BIGINT) AS "_cql_enter",
+                  9223372036854775807 AS "_cql_leave",
+                  "_weight"
+                FROM (
+                  SELECT
+                    "match3",
+                    CAST(1 AS BIGINT) AS "_weight"
+                  FROM cql_state."q_14_groups"
+                ) AS groups
+                WHERE
+                  NOT EXISTS(
+                    SELECT
+                      1
+                    FROM temp."_cql_delta_q_14" AS delta
+                    WHERE
+                      "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
+                  )
+                UNION ALL
+                SELECT
+                  *
+                FROM (
+                  WITH changed AS (
+                    SELECT
+                      *,
+                      LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+                      LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+                    FROM temp."_cql_delta_q_14"
+                    WHERE
+                      "_cql_changed"
+                  )
+                  SELECT
+                    *
+                  FROM (
+                    SELECT
+                      "match3",
+                      "_ts" AS "_cql_enter",
+                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_is"
+                    UNION ALL
+                    SELECT
+                      "match3",
+                      CAST($t0 AS BIGINT) AS "_cql_enter",
+                      "_ts" AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_begin" IS NULL AND "_cql_was"
+                  ) AS "both"
+                ) AS lives
+              ) AS i1
+              WHERE
+                "r.k" = "match3"
+                AND i0."_cql_enter" < i1."_cql_leave"
+                AND i1."_cql_enter" < i0."_cql_leave"
+              UNION ALL
+              SELECT
+                i0."r.k",
+                i1."match3",
+                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+                i0."_weight" * i1."_weight" AS "_weight"
+              FROM (
+                SELECT
+                  "k" AS "r.k",
+                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+                  "_cql_leave",
+                  CAST(1 AS BIGINT) AS "_weight"
+                FROM cql_state."relation_r"
+                WHERE
+                  (
+                    (
+                      (
+                        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                      ) AND "_cql_leave" > $begin
+                    )
+                    AND "_cql_enter" <= $low
+                  )
+                  AND "_cql_leave" > $t1
+              ) AS i0
+              CROSS JOIN (
+                SELECT
+                  *
+                FROM (
+                  WITH changed AS (
+                    SELECT
+                      *,
+                      LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+                      LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+                    FROM temp."_cql_delta_q_14"
+                    WHERE
+                      "_cql_changed"
+                  )
+                  SELECT
+                    *
+                  FROM (
+                    SELECT
+                      "match3",
+                      "_ts" AS "_cql_enter",
+                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_is"
+                    UNION ALL
+                    SELECT
+                      "match3",
+                      CAST($t0 AS BIGINT) AS "_cql_enter",
+                      "_ts" AS "_cql_leave",
+                      CAST(1 AS BIGINT) AS "_weight"
+                    FROM changed
+                    WHERE
+                      "_cql_begin" IS NULL AND "_cql_was"
+                  ) AS "both"
+                ) AS lives
+              ) AS i1
+              WHERE
+                "r.k" = "match3"
+                AND i0."_cql_enter" < i1."_cql_leave"
+                AND i1."_cql_enter" < i0."_cql_leave"
+            )
+            SELECT
+              *
+            FROM (
+              SELECT
+                "r.k",
+                "match3",
+                "_cql_enter" AS "_ts",
+                "_weight"
+              FROM lives
+              WHERE
+                "_cql_enter" > $t0
+              UNION ALL
+              SELECT
+                "r.k",
+                "match3",
+                "_cql_leave" AS "_ts",
+                -"_weight" AS "_weight"
+              FROM lives
+              WHERE
+                "_cql_leave" <= $t1
+            ) AS elements
+          ) AS input
+        ) AS less
+      ) AS input
+    ) AS input
+  ) AS elements
+  GROUP BY
+    "k",
+    "n",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS output;
+
+-- operator 6: forget the old state of the groups that changed
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      "_cql_last" AND delta."y.k" IS NOT DISTINCT FROM kept."y.k"
+  );
+
+-- operator 6: keep their new state
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "y.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 14: forget the old state of the groups that changed
+DELETE FROM cql_state."q_14_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_14" AS delta
+    WHERE
+      "_cql_last" AND delta."match3" IS NOT DISTINCT FROM kept."match3"
+  );
+
+-- operator 14: keep their new state
+INSERT INTO cql_state."q_14_groups"
+SELECT
+  "match3",
+  "_cql_n"
+FROM temp."_cql_delta_q_14"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
