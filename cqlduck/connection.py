@@ -370,7 +370,6 @@ class Connection:
         with engine.changing():
             thing = engine.input(name)
             engine.raise_heartbeat(thing, ingest.heartbeat_instant(engine, to))
-            engine.save(thing)
 
     def advance(self, to: Any = None) -> Any:
         """Give every input the heartbeat `to`, then bring all queries up to it.

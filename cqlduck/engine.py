@@ -177,6 +177,9 @@ class Engine:
             try:
                 with self.database.transaction():
                     yield
+                    if outermost:
+                        with self.database.part("catalogue"):
+                            catalog.save(self.database, self.catalogue)
             except BaseException:
                 if outermost:
                     self.catalogue = catalog.load(self.database)
@@ -493,7 +496,6 @@ class Engine:
                     hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
                 )
             query.keep = self._kept_for(options.get("keep"))
-            catalog.save(self.database, [query])
 
     def _compile(self, name: str, body: str) -> Compiled:
         view = _View(
@@ -599,7 +601,6 @@ class Engine:
             query.state = "active" if active else "inactive"
             self._unread.clear()
             query.error = None if active else query.error
-            catalog.save(self.database, [query])
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -734,7 +735,6 @@ class Engine:
             if self._try_tick(set(), until, before) is not None:
                 with self.changing():
                     before()
-                    catalog.save(self.database, list(self.catalogue.inputs.values()))
                 self._step(until)
 
     def _step(self, until: int | None) -> None:
@@ -785,9 +785,6 @@ class Engine:
             current.pop()
             moved.append(query)
         self._finish(moved)
-        with self.database.part("catalogue"):
-            catalog.save(self.database, list(self.catalogue.inputs.values()))
-            catalog.save(self.database, moved)
         seconds = wall.perf_counter() - started
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
@@ -926,7 +923,7 @@ class Engine:
                     for q in self.catalogue.queries.values()
                     if thing.name in q.inputs
                 ]
-                if thing.late == "AMEND" or any(self._amends(q) for q, _ in readers):
+                if any(self._amends(q) for q, _ in readers):
                     continue
                 retention.forget(self.database, thing, readers, earliest)
 
@@ -1026,7 +1023,6 @@ class Engine:
             query.state, query.error = "failed", f"at {self.shown(high)}: {_first_line(error)}"
             if query.frontier is None or query.frontier < high - 1:
                 query.frontier = high - 1
-            catalog.save(self.database, [query])
 
     def _try_alone(self, name: str, until: int) -> Exception | None:
         try:
@@ -1037,8 +1033,6 @@ class Engine:
                         self.raise_heartbeat(thing, until)
                         relations.close(self.database, thing, until, strict=self.strict)
                 self._run_query(query, until)
-                catalog.save(self.database, list(self.catalogue.inputs.values()))
-                catalog.save(self.database, [query])
         except duckdb.Error as error:
             if not _is_the_querys(error):
                 raise _outside(error) from error
@@ -1051,7 +1045,6 @@ class Engine:
         """Take rows into an input, inside a change."""
         done = queues.accept(self.database, self.clock, thing, rows, late=late)
         self.took(done.taken)
-        catalog.save(self.database, [thing])
         if done.amends is not None:
             self._note_amendment(thing, done.amends)
         return done
@@ -1062,15 +1055,10 @@ class Engine:
         past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
         for query in past:
             query.amend_from = _least(query.amend_from, instant)
-        catalog.save(self.database, past)
 
     def took(self, count: int) -> None:
         """Count elements that were taken in, for the report of the next tick."""
         self._taken += count
-
-    def save(self, *things: Input) -> None:
-        """Write what changed of inputs, inside a change."""
-        catalog.save(self.database, list(things))
 
     def next_instant(self, thing: Input) -> int:
         """Return the instant that an SQL change gets, as a raw time."""

@@ -1,13 +1,13 @@
 """The catalogue: streams, relations and queries as rows, and their tables.
 
 `Input` and `Query` are what the engine works with; the rows in `cql_state.inputs` and
-`cql_state.queries` are the same for the next start. Whoever changes one in memory saves it in the
-same transaction; after a rollback the engine loads all again.
+`cql_state.queries` are the same for the next start. What a transaction changed in memory is saved
+at its end; after a rollback the engine loads all again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
 from cqlduck.rewrite.plan import FOREVER, Column
@@ -126,10 +126,12 @@ def load(database: Database) -> Catalogue:
                 if key in values:
                     values[key] = tuple(values[key])
             columns = tuple(Column(n, t) for n, t in zip(row[-2], row[-1], strict=True))
+            thing: Input | Query
             if kind == "inputs":
-                catalogue.inputs[values["name"].lower()] = Input(columns=columns, **values)
+                thing = catalogue.inputs[values["name"].lower()] = Input(columns=columns, **values)
             else:
-                catalogue.queries[values["name"].lower()] = Query(columns=columns, **values)
+                thing = catalogue.queries[values["name"].lower()] = Query(columns=columns, **values)
+            thing.saved = _state(kind, thing)
     return catalogue
 
 
@@ -149,27 +151,63 @@ def insert(database: Database, thing: Input | Query) -> None:
     listed = ", ".join([*names, "column_names", "column_types"])
     marks = ", ".join("?" for _ in values)
     database.execute(f"INSERT INTO cql_state.{table} ({listed}) VALUES ({marks})", values)
+    thing.saved = _state(table, thing)
 
 
 _MUTABLE = {
-    "inputs": ("heartbeat", "first_instant", "last_raw", "last_instant", "forgotten", "next_seq",
-               "next_batch", "waiting_for", "bound"),
-    "queries": ("state", "error", "since", "begin_instant", "frontier", "answer_instant",
-                "history_from", "keep", "amend_from"),
-}  # fmt: skip
+    "inputs": {
+        "heartbeat": "BIGINT",
+        "first_instant": "BIGINT",
+        "last_raw": "BIGINT",
+        "last_instant": "BIGINT",
+        "forgotten": "BIGINT",
+        "next_seq": "BIGINT",
+        "next_batch": "BIGINT",
+        "waiting_for": "VARCHAR",
+        "bound": "BIGINT",
+    },
+    "queries": {
+        "state": "VARCHAR",
+        "error": "VARCHAR",
+        "since": "BIGINT",
+        "begin_instant": "BIGINT",
+        "frontier": "BIGINT",
+        "answer_instant": "BIGINT",
+        "history_from": "BIGINT",
+        "keep": "VARCHAR",
+        "amend_from": "BIGINT",
+    },
+}
+"""What changes of inputs and queries, and the types of it."""
 
 
-def save(database: Database, things: Sequence[Input | Query]) -> None:
-    """Write what changed of inputs and queries since they were written last."""
-    for thing in things:
-        table = "inputs" if isinstance(thing, Input) else "queries"
-        values = tuple(getattr(thing, name) for name in _MUTABLE[table])
-        if values != thing.saved:
-            sets = ", ".join(f"{name} = ?" for name in _MUTABLE[table])
-            database.execute(
-                f"UPDATE cql_state.{table} SET {sets} WHERE name = ?", [*values, thing.name]
-            )
-            thing.saved = values
+def save(database: Database, catalogue: Catalogue) -> None:
+    """Write what changed of inputs and queries since they were read or written last."""
+    _save(database, "inputs", catalogue.inputs.values())
+    _save(database, "queries", catalogue.queries.values())
+
+
+def _save(database: Database, table: str, things: Iterable[Input | Query]) -> None:
+    changed = [thing for thing in things if _state(table, thing) != thing.saved]
+    if not changed:
+        return
+    kinds = _MUTABLE[table]
+    row = ", ".join(["?", *(f"CAST(? AS {kind})" for kind in kinds.values())])
+    rows = ", ".join([f"({row})"] * len(changed))
+    sets = ", ".join(f"{name} = changed.{name}" for name in kinds)
+    values: list[object] = []
+    for thing in changed:
+        thing.saved = _state(table, thing)
+        values += [thing.name, *thing.saved]
+    database.execute(
+        f"UPDATE cql_state.{table} AS known SET {sets} FROM (VALUES {rows}) AS "
+        f"changed(name, {', '.join(kinds)}) WHERE known.name = changed.name",
+        values,
+    )
+
+
+def _state(table: str, thing: Input | Query) -> tuple[object, ...]:
+    return tuple(getattr(thing, name) for name in _MUTABLE[table])
 
 
 def _plain(value: object) -> object:

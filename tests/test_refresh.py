@@ -113,7 +113,6 @@ def test_what_comes_after_an_upsert_of_the_same_instant_starts_from_it(con):
         )
         thing.first_instant = thing.last_instant = 3
         thing.next_seq = 2
-        con.engine.save(thing)
     con.execute("UPDATE r SET v = 7 WHERE k = 1; DELETE FROM r WHERE k = 2")
     con.advance(4)
 

@@ -220,7 +220,6 @@ def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | No
         "INSERT INTO cql_state.batches VALUES (?, ?, ?, ?, ?)",
         [thing.name, last.number, rows, "taken" if late is None else "quarantined", late],
     )
-    engine.save(thing)
 
 
 def _take(engine: Engine, thing: Input, batch: Batch) -> None:
@@ -314,7 +313,7 @@ def _stamp(
 
 def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> None:
     """Show in the catalogue what each input waits for."""
-    changed = []
+    reasons: dict[str, str | None] = {}
     for thing in engine.catalogue.inputs.values():
         if thing.source is None:
             continue
@@ -326,8 +325,8 @@ def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> N
             if beyond is not None:
                 reason = f"batch {thing.next_batch} (batch {beyond} is there)"
         if reason != thing.waiting_for:
-            thing.waiting_for = reason
-            changed.append(thing)
-    if changed:
+            reasons[thing.name] = reason
+    if reasons:
         with engine.changing():
-            engine.save(*changed)
+            for name, reason in reasons.items():
+                engine.input(name).waiting_for = reason
