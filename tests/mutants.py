@@ -438,6 +438,12 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),
     ),
     *_of(
+        "rewrite/scalars.py",
+        ("a count without a partner is NULL",
+         "if kind == \"count\":", "if False:",
+         SEMANTICS + "a_scalar_subquery_has_a_value_at_every_instant"),
+    ),
+    *_of(
         "rewrite/rules.py",
         ("columns that break ties are left out",
          "case RowWindow() | Sample() if not is_base(plan.input):",

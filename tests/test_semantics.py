@@ -583,6 +583,28 @@ def test_aggregates_without_a_running_sum(
     assert changes == [row[-3:] for row in found if len(row) == 3 or row[0] == 1]
 
 
+def test_a_scalar_subquery_has_a_value_at_every_instant() -> None:
+    """Each tuple and how many of its kind came in this instant or the last; none is 0, not NULL."""
+    like = "SELECT a, (SELECT count(*) FROM s [RANGE 1] y WHERE y.b = x.b) AS n FROM s [NOW] x"
+    assert [
+        (1, 1, 1, 1),
+        (1, 1, 2, -1),
+        (2, 1, 2, 1),
+        (3, 2, 2, 1),
+        (2, 1, 3, -1),
+        (3, 2, 3, -1),
+        (4, 1, 4, 1),
+        (4, 1, 5, -1),
+        (5, 1, 6, 1),
+    ] == play(S, like, {"s": INTO_S}, 6)
+    none = "SELECT Istream(a, (SELECT count(*) FROM r WHERE r.b = s.b) AS n) FROM s"
+    expected = [(1, 0, 1, 1), (2, 0, 2, 1), (3, 0, 2, 1), (4, 0, 4, 1), (5, 0, 6, 1)]
+    assert expected == play(f"{S}; {R}", none, {"s": INTO_S, "r": []}, 6)
+    above = "SELECT Istream(a) FROM s [NOW] WHERE a > (SELECT avg(a) FROM s [ROWS 3])"
+    # 1 is not above 1; 3 is above 2; 4 above 3; 5 above 4
+    assert [(3, 2, 1), (4, 4, 1), (5, 6, 1)] == play(S, above, {"s": INTO_S}, 6)
+
+
 def test_a_join_is_exact_where_both_sides_change() -> None:
     """R1(τ) ⋈ R2(τ): with insertions and deletions on both sides, at one instant and apart."""
     create = f"{R}; CREATE RELATION p (a INTEGER, c VARCHAR)"
