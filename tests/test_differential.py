@@ -120,3 +120,19 @@ def test_what_a_window_pushes_out_leaves_no_outlier_behind(con):
     con.advance(8)
 
     assert [(1, 0.5, 2)] == con.table("answer").fetchall()
+
+
+def test_what_lives_for_an_instant_is_repeated_through_two_outer_joins(con):
+    """Found by the long run: the log below the second join knew no ends, and they cancelled."""
+    con.execute("""
+        CREATE RELATION r (k VARCHAR);
+        CREATE CONTINUOUS QUERY every AS SELECT Rstream(*) FROM r;
+        CREATE CONTINUOUS QUERY answer AS
+        SELECT Rstream(x.k) FROM every [NOW] x LEFT JOIN r y ON x.k < y.k
+        LEFT JOIN (SELECT DISTINCT k || 'x' AS k FROM r) z ON x.k < z.k;
+    """)
+    con.append("r", [("a",)], at=0)
+    for instant in range(4):
+        con.advance(instant)
+
+    assert [("a", t, 1) for t in range(4)] == con.changes("answer").fetchall()

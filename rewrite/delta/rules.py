@@ -29,6 +29,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     bottom_up,
     children,
+    is_instantaneous,
     unique,
 )
 from cqlduck.rewrite.scope import column
@@ -242,6 +243,8 @@ class Rules:
                 return join.lives(self, node)
             case During():
                 return during.lives(self, node)
+            case Trace() if is_instantaneous(node):
+                return streams.trace_lives(self, node)
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)
 

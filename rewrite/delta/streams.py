@@ -42,6 +42,7 @@ from cqlduck.rewrite.weighted import (
     after,
     consolidate,
     forever,
+    lifetimes_to_elements,
     named,
     number,
     parameter,
@@ -151,7 +152,14 @@ def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
 
 
 def keep_trace(rules: Rules, node: Trace) -> None:
-    """Keep the elements of the tick, and append them to the log."""
+    """Keep the elements of the tick, and append them to the log.
+
+    Of what lives for an instant only the lifetimes that touch the tick are kept, and no log: none
+    of them stands beyond it.
+    """
+    if is_instantaneous(node):
+        rules.delta(node, rules.lives(node.input), "the tuples of single instants")
+        return
     columns = (*node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
     stream = is_stream(node)
     table = rules.synopsis(node, "trace", columns, is_log=not stream)
@@ -168,6 +176,8 @@ def keep_trace(rules: Rules, node: Trace) -> None:
 
 def trace_elements(rules: Rules, node: Trace) -> exp.Query:
     """Return the elements of the tick."""
+    if is_instantaneous(node):
+        return lifetimes_to_elements(trace_lives(rules, node), node.columns)
     name = rules.deltas[id(node)]
     if not name:
         return rules.elements(node.input)
@@ -176,8 +186,17 @@ def trace_elements(rules: Rules, node: Trace) -> exp.Query:
     )
 
 
+def trace_lives(rules: Rules, node: Trace) -> exp.Select:
+    """Return the lifetimes that touch the tick, of what lives for an instant."""
+    return exp.select(*references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT))).from_(
+        temp_table(rules.deltas[id(node)]), copy=False
+    )
+
+
 def trace_standing(rules: Rules, node: Trace) -> exp.Query:
     """Return the log up to $t0."""
+    if is_instantaneous(node):
+        return trace_lives(rules, node).where(exp.false(), copy=False)
     return (
         exp.select(
             *references(node.columns),
