@@ -676,11 +676,11 @@ class _Builder:
         """Return an aggregate over distinct values, perhaps with FILTER."""
         exact = [ref for ref in refs if ref[1].exact]
         if function == "count":
-            text, becomes, _ = self.scalar(exact)
+            text, becomes, _ = self.scalar(exact, alone=False)
             becomes = "int"
         else:
             ref = self.one(numbers)
-            text, becomes, _ = self.scalar([ref], ref[1].kind)
+            text, becomes, _ = self.scalar([ref], ref[1].kind, alone=False)
         only = f" FILTER (WHERE {self.predicate(exact)})" if exact and self.chance(30) else ""
         text = f"{function}(DISTINCT {text}){only}"
         return text, "double" if function == "avg" else becomes, function != "avg"

@@ -13,6 +13,7 @@ from reference import (
     Range,
     Relation,
     Rows,
+    Sampled,
     Stream,
     Tumble,
     Unbounded,
@@ -60,7 +61,9 @@ def all_legs(query):
 
 
 def window_names(spec):
-    """Return what the window is called, and its options."""
+    """Return what the window is called, and its options; a sample is one more name."""
+    if isinstance(spec, Sampled):
+        return {"Sampled"} | window_names(spec.window)
     names = {type(spec).__name__}
     if isinstance(spec, Range | Rows) and spec.slide is not None:
         names.add(type(spec).__name__ + " slide")
@@ -189,6 +192,7 @@ BASE = {
 }
 WIDE = {
     *("Range slide", "Rows slide", "PartitionRows range", "Hop", "Tumble", "window where"),
+    "Sampled",
     *(r"(?i)\[rows \d+ preceding", r"(?i)\[range \d+ seconds"),
 }
 
