@@ -764,13 +764,14 @@ class Binder:
         aliases: dict[str, exp.Expr] = {}
         unnamed: dict[int, exp.Expr] = {}
         for written in tree.expressions:
-            if isinstance(written, exp.Star) or (
-                isinstance(written, exp.Column) and isinstance(written.this, exp.Star)
+            star = without_parens(written)
+            if isinstance(star, exp.Star) or (
+                isinstance(star, exp.Column) and isinstance(star.this, exp.Star)
             ):
-                listed += self._star(written, scope, aliases)
+                listed += self._star(star, scope, aliases)
                 continue
             name = written.alias or None
-            bare = written.this if isinstance(written, exp.Alias) else written
+            bare = without_parens(written.this) if isinstance(written, exp.Alias) else written
             if bare.is_star and not isinstance(bare, exp.Func):
                 raise BindError(
                     f"* is as many columns as there are, and has no alias {name}",
@@ -1052,7 +1053,7 @@ class Binder:
         listed: list[tuple[str | None, exp.Expr]],
         aliases: dict[str, exp.Expr],
     ) -> exp.Expr:
-        if isinstance(written, exp.Literal) and not written.is_string:
+        if isinstance(written, exp.Literal) and written.is_int:
             place = int(written.name)
             if not 1 <= place <= len(listed):
                 raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))

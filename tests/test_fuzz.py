@@ -164,6 +164,25 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
     assert {"ParseError", "BindError", "CatalogError", "done"} <= set(outcomes)
 
 
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("SELECT (*) FROM s", "done"),
+        ("SELECT (*) AS a FROM s", "BindError"),
+        ("SELECT 1 + (*) FROM s", "BindError"),
+        ("SELECT count(*) AS n FROM s GROUP BY 1e-400", "done"),
+        ("SELECT k FROM s GROUP BY 1.0", "BindError"),
+    ],
+)
+def test_what_was_found(text: str, outcome: str) -> None:
+    target = Target()
+    try:
+        assert target.take(f"CREATE CONTINUOUS QUERY found AS {text}") is None
+        assert {outcome: 1} == dict(target.outcomes)
+    finally:
+        target.close()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(FEW, MANY, SHARE))
 def test_the_same_for_a_hundred_thousand(first: int) -> None:
