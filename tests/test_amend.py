@@ -99,7 +99,10 @@ def test_what_no_query_has_passed_is_no_amendment(con) -> None:
     """)
     con.append("other", [(7,)], at=2)
     con.append("s", [(1,)], at=9)
+    assert 1 == con.advance()
     con.append("s", [(2,)], at=4)
+    # what needs no amendment is not worked out again either
+    assert [(None,)] == con.sql("SELECT amend_from FROM cql_state.queries").fetchall()
     con.advance(20)
     assert [(2, 7, 4, 1), (2, 7, 8, -1)] == con.changes("q").fetchall()
     assert [] == con.sql("FROM cql.corrections").fetchall()
