@@ -1041,9 +1041,9 @@ class Engine:
 
     # -- elements ---------------------------------------------------------------------------------
 
-    def accept(self, thing: Input, rows: Arrival, *, late: str | None = None) -> Taken:
+    def accept(self, thing: Input, rows: Arrival) -> Taken:
         """Take rows into an input, inside a change."""
-        done = queues.accept(self.database, self.clock, thing, rows, late=late)
+        done = queues.accept(self.database, self.clock, thing, rows)
         self.took(done.taken)
         if done.amends is not None:
             self._note_amendment(thing, done.amends)

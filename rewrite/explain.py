@@ -22,6 +22,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
+    is_instantaneous,
     unique,
 )
 
@@ -107,7 +108,8 @@ def describe(plan: Plan) -> str:
         case ToStream():
             return plan.kind.capitalize()
         case Trace():
-            return "the log of its elements"
+            lives_shortly = is_instantaneous(plan)
+            return "the tuples of the tick" if lives_shortly else "the log of its elements"
 
 
 def _time_window(plan: TimeWindow) -> str:

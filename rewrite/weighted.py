@@ -123,6 +123,14 @@ def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:
     )
 
 
+def copies(rows: exp.Query, columns: Sequence[Column]) -> exp.Select:
+    """Return (columns, `_ts`) of stream elements, a weight of k as k tuples."""
+    each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
+    return exp.select(*references(columns), column(TS), named(each, "_cql_copy")).from_(
+        rows.subquery("stream", copy=False), copy=False
+    )
+
+
 def union_all(queries: Sequence[exp.Query]) -> exp.Query:
     """Return the UNION ALL of one or more queries."""
     first, *others = queries

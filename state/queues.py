@@ -177,9 +177,7 @@ def _read(database: Database, thing: Input, sql: str) -> list[tuple[Any, ...]]:
         ) from error
 
 
-def accept(
-    database: Database, clock: Clock, thing: Input, rows: Arrival, *, late: str | None = None
-) -> Taken:
+def accept(database: Database, clock: Clock, thing: Input, rows: Arrival) -> Taken:
     """Judge rows and take them into the input's store or queue.
 
     Args:
@@ -187,7 +185,6 @@ def accept(
         clock: The clock.
         thing: The stream or relation; its heartbeat and counters move.
         rows: The rows.
-        late: The policy, if not the input's own.
 
     Raises:
         DataError: A row without a timestamp, or one that does not fit the input.
@@ -199,7 +196,7 @@ def accept(
     if is_clean(clock, thing, seen):
         insert(database, clock, thing, rows, seen)
         return Taken(seen.count, 0)
-    return _accept_staged(database, clock, thing, rows, late or thing.late)
+    return _accept_staged(database, clock, thing, rows)
 
 
 def is_clean(clock: Clock, thing: Input, seen: Survey, heartbeat: int | None = None) -> bool:
@@ -251,9 +248,7 @@ def _count(clock: Clock, thing: Input, numbers: int, lowest: int, highest: int) 
         thing.heartbeat = _greatest(thing.heartbeat, own)
 
 
-def _accept_staged(
-    database: Database, clock: Clock, thing: Input, rows: Arrival, policy: str
-) -> Taken:
+def _accept_staged(database: Database, clock: Clock, thing: Input, rows: Arrival) -> Taken:
     """Stage rows, judge them one by one, and take those that are left."""
     listed = [
         f"{expression} AS {quoted(own.name)}"
@@ -271,8 +266,8 @@ def _accept_staged(
     condition = _late_condition(clock, thing)
     dropped, amends = 0, None
     if condition is not None:
-        late = _judge(database, clock, thing, condition, policy)
-        if late and policy == "AMEND":
+        late = _judge(database, clock, thing, condition)
+        if late and thing.late == "AMEND":
             amends = instant_of(clock, _earliest_late(database))
         else:
             dropped = late
@@ -344,7 +339,7 @@ def _late_condition(clock: Clock, thing: Input) -> str | None:
     return f"{instant} <= greatest({heartbeat}, {implied})"
 
 
-def _judge(database: Database, clock: Clock, thing: Input, condition: str, policy: str) -> int:
+def _judge(database: Database, clock: Clock, thing: Input, condition: str) -> int:
     """Apply the policy for late elements; return how many there were."""
     late = (
         "CREATE OR REPLACE TEMP TABLE _cql_late_rows AS SELECT row_id FROM "
@@ -355,7 +350,7 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
     rows = [r for (r,) in database.rows("SELECT row_id FROM temp._cql_late_rows ORDER BY row_id")]
     if not rows:
         return 0
-    if policy == "REJECT":
+    if thing.late == "REJECT":
         shown = ", ".join(map(str, rows[:SHOWN])) + (", …" if len(rows) > SHOWN else "")
         ts = database.value("SELECT _ts FROM temp._cql_incoming WHERE _cql_row = ?", [rows[0]])
         edge = shown_instant(clock, thing.heartbeat)
@@ -368,8 +363,8 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
         )
     instant = instant_sql(clock, "_ts")
     element = "NULL"
-    if policy in ("KEEP", "AMEND"):
-        reason = "late" if policy == "KEEP" else "late, amends"
+    if thing.late in ("KEEP", "AMEND"):
+        reason = "late" if thing.late == "KEEP" else "late, amends"
         listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
         element = f"CAST(struct_pack({listed}) AS VARCHAR)"
         database.execute(
@@ -383,7 +378,7 @@ def _judge(database: Database, clock: Clock, thing: Input, condition: str, polic
             f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
             [thing.name],
         )
-    if policy == "AMEND":
+    if thing.late == "AMEND":
         return len(rows)
     database.execute(
         "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming "

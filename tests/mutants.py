@@ -163,10 +163,6 @@ MUTANTS: tuple[Mutant, ...] = (
         ("ties of derived rows have NULLs first",
          "exp.Ordered(this=key, nulls_first=False)", "exp.Ordered(this=key, nulls_first=True)",
          SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
-        ("a weight of k is one row",
-         "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
-         "exp.Anonymous(this=\"range\", expressions=[number(1)])",
-         SEMANTICS + "a_weight_of_k_is_k_tuples"),
         ("rows that left stay in the synopsis",
          ".where(after(column(TS), parameter(\"t0\")), copy=False)\n"
          "        .where(after(column(LEAVE), parameter(\"t1\")), copy=False)",
@@ -436,6 +432,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "case TimeWindow(width=None):\n            return True",
          "case TimeWindow():\n            return True",
          SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),
+    ),
+    *_of(
+        "rewrite/weighted.py",
+        ("a weight of k is one row",
+         "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
+         "exp.Anonymous(this=\"range\", expressions=[number(1)])",
+         SEMANTICS + "a_weight_of_k_is_k_tuples"),
     ),
     *_of(
         "rewrite/scalars.py",

@@ -41,6 +41,7 @@ from cqlduck.rewrite.weighted import (
     add,
     after,
     consolidate,
+    copies,
     forever,
     lifetimes_to_elements,
     named,
@@ -131,10 +132,6 @@ def sampled(
 
 def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
     """Number the tuples of each instant by all columns, NULLs last; a weight of k is k tuples."""
-    copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
     place = exp.Window(
         this=exp.RowNumber(),
         partition_by=[column(TS)],
@@ -144,7 +141,7 @@ def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
     )
     one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
     return exp.select(*references(node.columns), column(TS), one, named(place, SEQ)).from_(
-        repeated.subquery("copies", copy=False), copy=False
+        copies(rows, node.columns).subquery("copies", copy=False), copy=False
     )
 
 

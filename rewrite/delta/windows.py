@@ -33,6 +33,7 @@ from cqlduck.rewrite.weighted import (
     add,
     after,
     ceil_to,
+    copies,
     floor_to,
     forever,
     named,
@@ -206,10 +207,7 @@ def _arrivals(rules: Rules, node: RowWindow, table: str) -> exp.Select:
             rows.subquery("stream", copy=False), copy=False
         )
     rows = rules.rows(node.input, low, high)
-    copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    repeated = exp.select(*references(node.columns), column(TS), named(copies, "_cql_copy")).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
+    repeated = copies(rows, node.columns)
     return _positions(node, table, repeated, [column(TS), *references(node.columns)])
 
 
