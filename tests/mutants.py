@@ -400,7 +400,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("equal tuples are laid out once",
          "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
          "exp.Anonymous(this=\"range\", expressions=[number(1)])",
-         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+         SEMANTICS + "a_weight_of_k_is_k_tuples"),
     ),
     # ------------------------------------------------------------------- rewrite: binding, plans
     *_of(

@@ -912,6 +912,12 @@ def test_a_weight_of_k_is_k_tuples() -> None:
     assert ["", "112", "012"] == contents(S, text, {"s": into}, 2)
     named = {"i": "SELECT Istream(a) FROM s [NOW]", "q": "SELECT a, count(*) FROM i GROUP BY a"}
     assert [(0, 1, 2, 1), (1, 2, 1, 1), (2, 1, 1, 1)] == sorted(play(S, named, {"s": into}, 2))
+    numbered = {
+        "i": "SELECT a, b FROM s [RANGE UNBOUNDED] WHERE a > 0 UNION ALL SELECT a, b FROM s [NOW]",
+        "q": "SELECT Istream(a, row_number() OVER (ORDER BY a) AS n) FROM i",
+    }
+    found = [row for row in play(S, numbered, {"s": into}, 1) if row[2] == 1]
+    assert [(1, n, 1, 1) for n in (1, 2, 3, 4)] + [(2, n, 1, 1) for n in (5, 6)] == sorted(found)
 
 
 DOUBLES = "CREATE STREAM s (k INTEGER, x DOUBLE)"
