@@ -1,5 +1,6 @@
 """What all tests share: hypothesis's profiles, `--update-golden`, a connection."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -7,6 +8,9 @@ import pytest
 from hypothesis import Phase, settings
 
 import cqlduck
+
+# a tenth of a random case's time went into looking through syntax trees for garbage
+gc.set_threshold(50_000, 20, 20)
 
 settings.register_profile("default", max_examples=100, deadline=None)
 # the same cases for the same code: what lands is judged by the change, not by chance
