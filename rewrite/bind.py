@@ -61,6 +61,7 @@ from cqlduck.rewrite.scope import (
     NoRule,
     NothingRead,
     Scope,
+    cast,
     column,
     function_name,
     resolve,
@@ -1122,7 +1123,7 @@ class _Grouping:
         ):
             bits = [int(without_parens(e) in self.absent) for e in node.expressions]
             value = sum(bit << place for place, bit in enumerate(reversed(bits)))
-            return exp.cast(exp.Literal.number(value), "BIGINT")
+            return cast(exp.Literal.number(value), "BIGINT")
         if without_parens(node) in self.absent:
             nothing = exp.select(exp.alias_(node.copy(), "value")).from_(
                 _typed_nothing(self.plan.columns).subquery("input")
@@ -1262,7 +1263,7 @@ def _cast(plan: Plan, columns: tuple[Column, ...]) -> Plan:
     for mine, wanted in zip(plan.columns, columns, strict=True):
         same = mine.type == wanted.type
         read = column(mine.name)
-        expressions.append(read if same else exp.cast(read, wanted.type, dialect="duckdb"))
+        expressions.append(read if same else cast(read, wanted.type))
     if plan.columns == columns:
         return plan
     return Project(plan, tuple(expressions), columns)

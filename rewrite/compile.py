@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -43,7 +44,7 @@ class Step:
 
     `single` does the same in a tick of one instant, if there is a simpler statement for that. With
     `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`.
+    these, as `$at` and `$next`. `makes` is the temporary table that it makes anew, if it does.
     """
 
     operator: int
@@ -52,6 +53,7 @@ class Step:
     parameters: frozenset[str]
     single: Step | None = None
     each: str | None = None
+    makes: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,14 @@ class Compiled:
     counts_instants: bool = False
     is_heavy: bool = False
     answer: str | None = None
+
+    @property
+    def all_steps(self) -> Iterator[Step]:
+        """All steps, those for a tick of one instant too."""
+        for step in self.steps:
+            yield step
+            if step.single is not None:
+                yield step.single
 
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
@@ -193,8 +203,11 @@ def _is_coarse(plan: Plan) -> bool:
 def _step(statement: Statement) -> Step:
     def text(tree: exp.Expr, single: Step | None) -> Step:
         names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
-        sql = tree.sql("duckdb", pretty=True)
-        return Step(statement.operator, statement.purpose, sql, names, single, statement.each)
+        sql = tree.sql("duckdb", pretty=True, copy=False)
+        makes = tree.this.name if isinstance(tree, exp.Create) else None
+        return Step(
+            statement.operator, statement.purpose, sql, names, single, statement.each, makes
+        )
 
     simple = None if statement.single is None else text(statement.single, None)
     return text(statement.tree, simple)

@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError, ParseError
 from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, TimeWindow, chain_of
-from cqlduck.rewrite.scope import is_now
+from cqlduck.rewrite.scope import cast, is_now
 from cqlduck.rewrite.time import Clock, parse_duration
 from cqlduck.rewrite.weighted import add, ceil_to, floor_to, number
 
@@ -77,7 +77,7 @@ def normalize(tree: exp.Query, clock: Clock | None) -> exp.Query:
         if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
             new = exp.alias_(new, written, quoted=True)
         if isinstance(node, exp.Anonymous) and meaning == "age":
-            midnight = exp.cast(_value("date", written, clock), "TIMESTAMP")
+            midnight = cast(_value("date", written, clock), "TIMESTAMP")
             new = exp.Anonymous(this="age", expressions=[midnight, node.expressions[0].copy()])
         node.replace(new)
     if clock.kind == "integer":
@@ -120,8 +120,8 @@ def _value(meaning: str, written: str, clock: Clock) -> exp.Expr:
         return exp.Anonymous(this="epoch_us", expressions=[now])
     types = {"local": "TIMESTAMP", "date": "DATE", "time": "TIMETZ"}
     if meaning == "localtime":
-        return exp.cast(exp.cast(now, "TIMESTAMP"), "TIME")
-    return exp.cast(now, types[meaning], dialect="duckdb") if meaning in types else now
+        return cast(cast(now, "TIMESTAMP"), "TIME")
+    return cast(now, types[meaning]) if meaning in types else now
 
 
 def _count_intervals(tree: exp.Expr, clock: Clock) -> None:
@@ -144,11 +144,11 @@ def at(tree: exp.Expr, clock: Clock, instant: exp.Expr) -> exp.Expr:
         if clock.kind == "integer":
             around = node.parent
             assert around is not None
-            around.replace(exp.cast(instant.copy(), "BIGINT"))
+            around.replace(cast(instant.copy(), "BIGINT"))
         else:
             micros = exp.Mul(this=instant.copy(), expression=number(clock.granularity))
             made = exp.Anonymous(this="make_timestamp", expressions=[micros])
-            node.replace(exp.cast(made, "TIMESTAMPTZ"))
+            node.replace(cast(made, "TIMESTAMPTZ"))
     inner = tree.this
     inner.pop()
     return inner  # type: ignore[no-any-return]  # sqlglot's args are untyped
@@ -323,17 +323,17 @@ def _first(known: Comparison, kind: str, clock: Clock, *, beyond: bool) -> exp.E
     steps = known.steps
     if clock.kind == "integer":
         if kind in SMALL:
-            return add(exp.cast(known.value.copy(), "BIGINT"), int(beyond) - steps.after)
-        whole: exp.Expr = exp.cast(known.value.copy(), "HUGEINT")
+            return add(cast(known.value.copy(), "BIGINT"), int(beyond) - steps.after)
+        whole: exp.Expr = cast(known.value.copy(), "HUGEINT")
         if kind not in NUMBERS:
             rounded = exp.Floor if beyond else exp.Ceil
             whole = rounded(this=exp.paren(known.value.copy()))
         low, high = exp.Neg(this=number(BEYOND)), number(BEYOND)
         clamped = exp.Case().when(exp.GT(this=whole, expression=high), high.copy())
         clamped = clamped.when(exp.LT(this=whole.copy(), expression=low), low.copy())
-        clamped = clamped.else_(exp.cast(whole.copy(), "BIGINT"))
+        clamped = clamped.else_(cast(whole.copy(), "BIGINT"))
         return add(clamped, int(beyond) - steps.after)
-    moment = exp.cast(known.value.copy(), "TIMESTAMPTZ")
+    moment = cast(known.value.copy(), "TIMESTAMPTZ")
     raw: exp.Expr = exp.Anonymous(this="epoch_us", expressions=[moment])
     raw = add(raw, (steps.step if beyond else 0) - steps.after)
     if steps.step > 1:
@@ -342,7 +342,7 @@ def _first(known: Comparison, kind: str, clock: Clock, *, beyond: bool) -> exp.E
     if clock.granularity > 1:
         raw = exp.IntDiv(this=ceil_to(raw, clock.granularity), expression=number(clock.granularity))
     never = exp.Anonymous(this="isinf", expressions=[moment.copy()])
-    epoch = exp.cast(exp.Literal.string("epoch"), "TIMESTAMPTZ")
+    epoch = cast(exp.Literal.string("epoch"), "TIMESTAMPTZ")
     end = exp.Case().when(exp.GT(this=moment.copy(), expression=epoch), number(FOREVER))
     return exp.Case().when(never, end.else_(exp.Neg(this=number(FOREVER)))).else_(raw)
 

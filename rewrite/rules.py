@@ -43,7 +43,7 @@ from cqlduck.rewrite.plan import (
     walk,
     with_children,
 )
-from cqlduck.rewrite.scope import column, typed_null
+from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import number
 
 
@@ -151,7 +151,7 @@ def distinct_arguments(plan: Plan) -> Plan:
         argument = call.argument
         if argument is None and call.function == "count":
             argument, kind = row, "INTEGER"
-            listed[row] = exp.cast(number(1), kind)
+            listed[row] = cast(number(1), kind)
             call = replace(call, call=exp.Count(this=column(row)))
         elif argument is None:
             return plan

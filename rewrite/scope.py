@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from sqlglot import exp
 
@@ -179,12 +180,22 @@ def _has_fields(type_name: str) -> bool:
     return type_name.startswith(("STRUCT", "UNION", "MAP", "JSON", "VARIANT", "GEOMETRY"))
 
 
-def typed_null(type_name: str) -> exp.Expr:
-    """Return a NULL of a DuckDB type; sqlglot knows all but the type of unnamed rows."""
+@cache
+def _data_type(type_name: str) -> exp.DataType:
+    """Return a type of DuckDB's; sqlglot knows all but that of unnamed rows."""
     if type_name.startswith("TUPLE"):
-        kind = exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
-        return exp.Cast(this=exp.null(), to=kind)
-    return exp.cast(exp.null(), type_name, dialect="duckdb")
+        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
+    return exp.DataType.build(type_name, dialect="duckdb")
+
+
+def cast(expression: exp.Expr, type_name: str) -> exp.Cast:
+    """Return a copy of an expression cast to a DuckDB type; each type's name is parsed once."""
+    return exp.Cast(this=expression.copy(), to=_data_type(type_name).copy())
+
+
+def typed_null(type_name: str) -> exp.Expr:
+    """Return a NULL of a DuckDB type."""
+    return cast(exp.null(), type_name)
 
 
 def _is_local(node: exp.Column) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import cast, column
 
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
@@ -109,7 +109,7 @@ def same(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
 
 def count(expression: exp.Expr | None = None) -> exp.Expr:
     """Return `sum(expression)` as a BIGINT; without one, of the weights."""
-    return exp.cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
+    return cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
 
 
 def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:

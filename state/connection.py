@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Step
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
+from cqlduck.state.steps import Steps
 
 ALIAS = "cqlduck"
 STORAGE_VERSION = "v1.5.0"
@@ -70,10 +71,12 @@ class Database:
         self._asking: duckdb.DuckDBPyConnection | None = None
         self.depth = 0
         in_memory = self.path == ":memory:"
+        self.is_new = in_memory or not os.path.exists(self.path)
         if not in_memory:
             self._claim()
         try:
             self.connection = duckdb.connect(":memory:")
+            self._steps = Steps(self.connection)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if threads is not None:
@@ -150,11 +153,29 @@ class Database:
         if self.trace is not None:
             self.trace(sql, parameters)
         result = self.connection.execute(sql, parameters)
+        self._ran()
+        return result
+
+    def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
+        """Run a statement of a tick; return how many rows it wrote."""
+        given = {name: instants[name] for name in step.parameters}
+        if self.profile is not None and self.profile.looks_inside:
+            return sum(int(row[0]) for row in self.execute(step.sql, given).fetchall())
+        if self.trace is not None:
+            self.trace(step.sql, given)
+        written = self._steps.run(step, given)
+        self._ran()
+        return written
+
+    def forget(self, steps: Iterable[Step]) -> None:
+        """Let go of what is prepared of steps."""
+        self._steps.forget(steps)
+
+    def _ran(self) -> None:
         if self.profile is not None:
             self.profile.ran()
             if self.profile.looks_inside:
                 self.profile.inside(self.connection.get_profiling_information(format="json"))
-        return result
 
     def part(self, name: str, step: Step | None = None) -> contextlib.AbstractContextManager[None]:
         """Tell a profile, if one is taken, what a block is for: a query's step, or bookkeeping."""
@@ -206,6 +227,7 @@ class Database:
                 yield
             except BaseException:
                 self.depth = 0
+                self._steps.rolled_back()
                 with contextlib.suppress(duckdb.Error):
                     self.execute("ROLLBACK")
                 raise

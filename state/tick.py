@@ -56,15 +56,13 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
             if step.each is not None:
                 for at, following in _instants(database, step.each):
                     here = {**values, "at": at, "next": following}
-                    database.execute(step.sql, {name: here[name] for name in step.parameters})
+                    database.run(step, here)
                 continue
-            result = database.execute(step.sql, {name: values[name] for name in step.parameters})
-            is_answer = step.operator == 0 and step.sql.startswith("INSERT")
-            if is_answer or database.profile is not None:
-                written = sum(int(row[0]) for row in result.fetchall())
-                elements += written if is_answer else 0
-                if database.profile is not None:
-                    database.profile.wrote(written)
+            written = database.run(step, values)
+            if step.operator == 0 and step.sql.startswith("INSERT"):
+                elements += written
+            if database.profile is not None:
+                database.profile.wrote(written)
     query.frontier = until
     return Ran(elements)
 

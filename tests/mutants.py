@@ -357,7 +357,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "        if grows:\n", "        if True:\n",
          SEMANTICS + "aggregates_without_a_running_sum"),
         ("a group's new tuple has the weight of its tuples",
-         "*new, column(TS), named(exp.cast(number(1), \"BIGINT\"), WEIGHT)",
+         "*new, column(TS), named(cast(number(1), \"BIGINT\"), WEIGHT)",
          "*new, column(TS), named(column(N), WEIGHT)",
          SEMANTICS + "an_unbounded_window_forgets_nothing"),
         ("a group that is the same is deleted",

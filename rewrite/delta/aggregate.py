@@ -46,7 +46,7 @@ from cqlduck.rewrite.plan import (
     is_positive,
     only_inserts,
 )
-from cqlduck.rewrite.scope import column, typed_null
+from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -139,7 +139,7 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
     known = _Part(
         f"_cql_count{place}",
         "BIGINT",
-        exp.cast(exp.Sum(this=_if_known(argument, column(WEIGHT), number(0))), "BIGINT"),
+        cast(exp.Sum(this=_if_known(argument, column(WEIGHT), number(0))), "BIGINT"),
     )
     if call.function == "count":
         return Rule(call, (known,))
@@ -159,21 +159,20 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
         wide = "BIGINT" if kind in SMALL else "HUGEINT"
         if "DECIMAL" in kind:
             wide = f"DECIMAL(38, {kind.split(',')[1].strip(' )')})"
-        value = exp.cast(argument, wide, dialect="duckdb")
+        value = cast(argument, wide)
         weighted = exp.Mul(this=value, expression=column(WEIGHT))
         total = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
-        exact = exp.cast(total, wide, dialect="duckdb")
+        exact = cast(total, wide)
         return Rule(call, (known, _Part(f"_cql_sum{place}", wide, exact)))
     if kind in FLOATS:
-        fixed = exp.cast(
-            exp.Mul(this=exp.cast(argument, "DOUBLE"), expression=_double(SCALE)),
+        fixed = cast(
+            exp.Mul(this=cast(argument, "DOUBLE"), expression=_double(SCALE)),
             "HUGEINT",
-            dialect="duckdb",
         )
         inside = exp.Case().when(_in_band(argument), fixed)
         weighted = exp.Mul(this=inside, expression=column(WEIGHT))
         total = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
-        exact = exp.cast(total, "HUGEINT", dialect="duckdb")
+        exact = cast(total, "HUGEINT")
         return Rule(call, (known, _Part(f"_cql_sum{place}", "HUGEINT", exact)), outliers=True)
     return Rule(call, (), again=True)
 
@@ -197,16 +196,12 @@ def elements(rules: Rules, node: Plan) -> exp.Query:
     old = [named(column(f"{OLD}_{name}"), name) for name in results]
     new = [column(name) for name in results]
     gone = (
-        exp.select(
-            *map(column, keys), *old, column(TS), named(exp.cast(number(-1), "BIGINT"), WEIGHT)
-        )
+        exp.select(*map(column, keys), *old, column(TS), named(cast(number(-1), "BIGINT"), WEIGHT))
         .from_(delta.copy(), copy=False)
         .where(column(WAS), column(CHANGED), copy=False)
     )
     come = (
-        exp.select(
-            *map(column, keys), *new, column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
-        )
+        exp.select(*map(column, keys), *new, column(TS), named(cast(number(1), "BIGINT"), WEIGHT))
         .from_(delta.copy(), copy=False)
         .where(column(IS), column(CHANGED), copy=False)
     )
@@ -233,7 +228,7 @@ def lives(rules: Rules, node: Plan) -> exp.Query:
         .from_(temp_table(rules.deltas[id(node)]), copy=False)
         .where(column(CHANGED), copy=False)
     )
-    one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
     come = exp.select(
         *map(column, keys),
         *map(column, results),
@@ -244,7 +239,7 @@ def lives(rules: Rules, node: Plan) -> exp.Query:
     gone = exp.select(
         *map(column, keys),
         *[named(column(f"{OLD}_{name}"), name) for name in results],
-        named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+        named(cast(parameter("t0"), "BIGINT"), ENTER),
         named(column(TS), LEAVE),
         one.copy(),
     )
@@ -277,7 +272,7 @@ def standing(rules: Rules, node: Plan) -> exp.Query:
         exp.select(
             *map(column, keys),
             *map(column, results),
-            named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+            named(cast(parameter("t0"), "BIGINT"), ENTER),
             named(forever(), LEAVE),
             column(WEIGHT),
         )
@@ -366,7 +361,7 @@ def kept(rules: Rules, node: Plan) -> exp.Select:
         else named(_value(rule, lambda name: column(name)), rule.call.name)
         for rule in made
     ]
-    one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
     return exp.select(*map(column, grouped.keys), *results, one).from_(
         state_table(f"{rules.query}_{rules.number(node)}_groups"), copy=False
     )
@@ -453,11 +448,11 @@ class _Query:
         if not self.node.everything:
             return query
         begin = exp.select(
-            named(exp.cast(parameter("begin"), "BIGINT"), TS),
-            named(exp.cast(number(0), "BIGINT"), N),
+            named(cast(parameter("begin"), "BIGINT"), TS),
+            named(cast(number(0), "BIGINT"), N),
             *[
                 named(
-                    exp.cast(exp.null() if p.extreme else number(0), p.type, dialect="duckdb"),
+                    cast(exp.null() if p.extreme else number(0), p.type),
                     p.name,
                 )
                 for p in self.parts
@@ -467,12 +462,10 @@ class _Query:
         return (
             exp.select(
                 column(TS),
-                named(exp.cast(exp.Sum(this=column(N)), "BIGINT"), N),
+                named(cast(exp.Sum(this=column(N)), "BIGINT"), N),
                 *[
                     named(
-                        exp.cast(
-                            (p.extreme or exp.Sum)(this=column(p.name)), p.type, dialect="duckdb"
-                        ),
+                        cast((p.extreme or exp.Sum)(this=column(p.name)), p.type),
                         p.name,
                     )
                     for p in self.parts
@@ -487,7 +480,7 @@ class _Query:
         return (
             exp.select(
                 *self.keys,
-                named(exp.cast(parameter("t0"), "BIGINT"), TS),
+                named(cast(parameter("t0"), "BIGINT"), TS),
                 column(N),
                 *[column(p.name) for p in self.parts if p.width is None],
                 *[column(rule.call.name) for rule in self.carried],
@@ -543,8 +536,8 @@ class _Query:
         earlier = exp.select(
             *self.keys,
             named(column(ENTER), TS),
-            named(exp.cast(number(0), "BIGINT"), N),
-            *[named(exp.cast(number(0), p.type, dialect="duckdb"), p.name) for p in inner],
+            named(cast(number(0), "BIGINT"), N),
+            *[named(cast(number(0), p.type), p.name) for p in inner],
             *[named(_extreme_of(p, self.made), p.name) for p in self.framed],
             *[x.copy() for x in nothing],
             named(exp.null(), OLD),
@@ -558,14 +551,14 @@ class _Query:
     def _running(self) -> exp.Select:
         """State after each instant."""
         after_each = [
-            named(exp.cast(self._over(exp.Sum(this=column(N))), "BIGINT"), N),
+            named(cast(self._over(exp.Sum(this=column(N))), "BIGINT"), N),
             named(column(N), "_cql_d_n"),
         ]
         for part in self.parts:
             if part.extreme is None:
                 total = self._over(exp.Sum(this=column(part.name)))
                 after_each += [
-                    named(exp.cast(total, part.type, dialect="duckdb"), part.name),
+                    named(cast(total, part.type), part.name),
                     named(column(part.name), f"{part.name}_d"),
                 ]
                 continue
@@ -615,7 +608,7 @@ class _Query:
                 function = "least" if extreme is exp.Min else "greatest"
                 total = exp.Anonymous(this=function, expressions=[old, new])
                 change = named(old.copy(), f"{name}_d")
-            states += [named(exp.cast(total, kind, dialect="duckdb"), name), change]
+            states += [named(cast(total, kind), name), change]
         kept = state_table(self.table).as_("kept")
         on = same(self._keys_of("changes"), self._keys_of("kept"))
         return (
@@ -887,14 +880,12 @@ def _value(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = 
         return part(first.name)
     total = part(rule.parts[1].name)
     if rule.outliers:
-        total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=_double(SCALE))
+        total = exp.Div(this=cast(total, "DOUBLE"), expression=_double(SCALE))
         beside = exp.Coalesce(this=rest or exp.null(), expressions=[_double(0.0)])
         total = exp.paren(exp.Add(this=total, expression=beside))
     if call.function == "avg":
-        total = exp.Div(this=exp.cast(total, "DOUBLE"), expression=part(first.name))
-    return exp.Case().when(
-        after(part(first.name), number(0)), exp.cast(total, call.type, dialect="duckdb")
-    )
+        total = exp.Div(this=cast(total, "DOUBLE"), expression=part(first.name))
+    return exp.Case().when(after(part(first.name), number(0)), cast(total, call.type))
 
 
 def _extreme_of(part: _Part, made: list[Rule]) -> exp.Expr:
@@ -917,7 +908,7 @@ def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:
             exp.select(
                 *[key.copy() for key in keys],
                 named(number(place), "_cql_call"),
-                named(exp.cast(argument, "DOUBLE"), "_cql_value"),
+                named(cast(argument, "DOUBLE"), "_cql_value"),
                 column(TS),
                 column(WEIGHT),
             )
@@ -937,7 +928,7 @@ def _in_band(argument: exp.Expr) -> exp.Expr:
 
 
 def _double(value: float) -> exp.Expr:
-    return exp.cast(exp.Literal.number(repr(value)), "DOUBLE")
+    return cast(exp.Literal.number(repr(value)), "DOUBLE")
 
 
 def _if_known(argument: exp.Expr, known: exp.Expr, unknown: exp.Expr) -> exp.Expr:

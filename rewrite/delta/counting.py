@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, children, only_inserts
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -153,12 +153,12 @@ def standing(rules: Rules, node: Counting) -> exp.Query:
     """Return what is there at $t0, as lifetimes without an end."""
     table = state_table(f"{rules.query}_{rules.number(node)}_counts")
     if only_comes(node):
-        there: exp.Expr = exp.cast(number(1), "BIGINT")
+        there: exp.Expr = cast(number(1), "BIGINT")
     else:
         there = _times(node, [column(name) for name in _counts(node)])
     query = exp.select(
         *references(node.columns),
-        named(exp.cast(parameter("t0"), "BIGINT"), ENTER),
+        named(cast(parameter("t0"), "BIGINT"), ENTER),
         named(forever(), LEAVE),
         named(there, WEIGHT),
     ).from_(table, copy=False)
@@ -182,9 +182,7 @@ def _keep_first(rules: Rules, node: Counting) -> None:
         .where(same(_of("first", node), _of("kept", node)), copy=False)
     )
     query = (
-        exp.select(
-            *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
-        )
+        exp.select(*references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT))
         .from_(first.subquery("first", copy=False), copy=False)
         .where(exp.not_(exp.Exists(this=known)), copy=False)
     )
@@ -216,7 +214,7 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     before = (
         exp.select(
             *references(node.columns),
-            named(exp.cast(parameter("t0"), "BIGINT"), TS),
+            named(cast(parameter("t0"), "BIGINT"), TS),
             *[column(name) for name in counts],
         )
         .from_(state_table(table).as_("kept"), copy=False)
@@ -229,9 +227,7 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
             for part in ("before", "changes")
         ]
     )
-    sums = [
-        named(exp.cast(_over(node, exp.Sum(this=column(name))), "BIGINT"), name) for name in counts
-    ]
+    sums = [named(cast(_over(node, exp.Sum(this=column(name))), "BIGINT"), name) for name in counts]
     changed = [named(column(name), f"{name}_d") for name in counts]
     last = _is_null(_over(node, exp.Lead(this=column(TS)), frame=False))
     running = exp.select(
@@ -262,7 +258,7 @@ def _tagged(rules: Rules, node: Counting) -> exp.Query:
     parts: list[exp.Query] = []
     for place, inner in enumerate(children(node)):
         weights = [
-            named(column(WEIGHT) if place == own else exp.cast(number(0), "BIGINT"), name)
+            named(column(WEIGHT) if place == own else cast(number(0), "BIGINT"), name)
             for own, name in enumerate(_counts(node))
         ]
         parts.append(
@@ -294,11 +290,9 @@ def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
         if node.kind == "except":
             first = exp.Sub(this=first, expression=right.copy())
         most = exp.Anonymous(this=function, expressions=[first, second])
-        return exp.cast(most, "BIGINT")
+        return cast(most, "BIGINT")
     wanted = after if node.kind == "intersect" else _until
-    return exp.cast(
-        exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT"
-    )
+    return cast(exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT")
 
 
 def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Plan, Recompute
-from cqlduck.rewrite.scope import column, typed_null
+from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -116,11 +116,11 @@ def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
     listed = [typed_null(c.type) for c in node.columns]
     nothing = exp.select(
         *[named(e, c.name) for e, c in zip(listed, node.columns, strict=True)],
-        *[named(exp.cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
+        *[named(cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
     ).where(exp.false(), copy=False)
     rules.keep(node, table("results").name, nothing, "room for the results")
     again = exp.Subquery(this=node.over(leg), alias=_again(node))
-    times = [exp.cast(parameter(name), "BIGINT") for name in ("at", "next")]
+    times = [cast(parameter(name), "BIGINT") for name in ("at", "next")]
     results = exp.select(*references(node.columns), *times).from_(again, copy=False)
     rules.each(node, instants, exp.insert(results, table("results")), purpose)
     rules.delta(node, _net(node, table("results")), "what has changed from instant to instant")
@@ -136,13 +136,13 @@ def _again(node: Recompute) -> exp.TableAlias:
 def _net(node: Recompute, results: exp.Table) -> exp.Select:
     """Return the changes between results, which have their instant and the next one."""
     come = exp.select(
-        *references(node.columns), column(TS), named(exp.cast(number(1), "BIGINT"), WEIGHT)
+        *references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT)
     ).from_(results.copy(), copy=False)
     come = come.where(after(column(TS), parameter("t0")), copy=False)
     gone = exp.select(
         *references(node.columns),
         named(column(NEXT), TS),
-        named(exp.cast(number(-1), "BIGINT"), WEIGHT),
+        named(cast(number(-1), "BIGINT"), WEIGHT),
     ).from_(results.copy(), copy=False)
     gone = gone.where(exp.not_(exp.Is(this=column(NEXT), expression=exp.null())), copy=False)
     return consolidate(union_all([come, gone]), node.columns)
@@ -178,7 +178,7 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
         ("begin", after(parameter("begin"), parameter("t0"))),
     ):
         parts.append(
-            exp.select(named(exp.cast(parameter(name), "BIGINT"), TS)).where(condition, copy=False)
+            exp.select(named(cast(parameter(name), "BIGINT"), TS)).where(condition, copy=False)
         )
     distinct = exp.select(column(TS)).from_(union_all(parts).subquery("all_instants", copy=False))
     distinct = distinct.group_by(column(TS), copy=False)

@@ -32,7 +32,7 @@ from cqlduck.rewrite.plan import (
     is_instantaneous,
     unique,
 )
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -347,9 +347,7 @@ class Rules:
         listed = self._scanned(node)
         if node.instant is not None:
             listed.append(named(column(TS), node.instant))
-        weight = (
-            column(WEIGHT) if node.source.is_query else named(exp.cast(_one(), "BIGINT"), WEIGHT)
-        )
+        weight = column(WEIGHT) if node.source.is_query else named(cast(_one(), "BIGINT"), WEIGHT)
         query = (
             exp.select(*listed, column(TS), weight, *map(column, extra))
             .from_(state_table(node.source.table), copy=False)
@@ -368,7 +366,7 @@ class Rules:
     def _relation_lives(self, node: RelationScan) -> exp.Select:
         """Return the tuples of a base relation that are there in the tick, from $begin on."""
         enter = exp.Anonymous(this="greatest", expressions=[column(ENTER), parameter("begin")])
-        weight = named(exp.cast(_one(), "BIGINT"), WEIGHT)
+        weight = named(cast(_one(), "BIGINT"), WEIGHT)
         return (
             exp.select(*self._scanned(node), named(enter, ENTER), column(LEAVE), weight)
             .from_(state_table(node.source.table), copy=False)

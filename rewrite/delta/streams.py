@@ -31,7 +31,7 @@ from cqlduck.rewrite.plan import (
     is_stream,
     only_inserts,
 )
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -113,10 +113,10 @@ def sampled(
     if is_base(node.input):
         kept = (SEQ, *(name for name in extra if name != SEQ))
         stream: exp.Query = rules.rows(node.input, low, high, span=span, extra=kept)
-        parts = [exp.cast(column(SEQ), "VARCHAR")]
+        parts = [cast(column(SEQ), "VARCHAR")]
     else:
         stream = _in_places(rules.rows(node.input, low, high, span=span), node)
-        parts = [exp.cast(column(name), "VARCHAR") for name in (TS, SEQ)]
+        parts = [cast(column(name), "VARCHAR") for name in (TS, SEQ)]
     text: exp.Expr = exp.Literal.string(f"{node.seed}:")
     for i, part in enumerate(parts):
         text = exp.DPipe(this=text, expression=part)
@@ -139,7 +139,7 @@ def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
             expressions=[exp.Ordered(this=c, nulls_first=False) for c in references(node.columns)]
         ),
     )
-    one = named(exp.cast(number(1), "BIGINT"), WEIGHT)
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
     return exp.select(*references(node.columns), column(TS), one, named(place, SEQ)).from_(
         copies(rows, node.columns).subquery("copies", copy=False), copy=False
     )

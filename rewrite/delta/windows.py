@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, is_base
-from cqlduck.rewrite.scope import column
+from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -247,7 +247,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
     fresh_rows = exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)
     if node.slide is not None:
         kept = kept.select(column(POSITION), copy=False)
-        nothing = exp.cast(exp.null(), "BIGINT")
+        nothing = cast(exp.null(), "BIGINT")
         fresh_rows = fresh_rows.select(named(nothing, POSITION), copy=False)
     both = union_all([kept, fresh_rows])
     enter: exp.Expr = column(TS)
@@ -315,7 +315,7 @@ def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
             *references(node.columns),
             column(ENTER),
             column(LEAVE),
-            named(exp.cast(number(1), "BIGINT"), WEIGHT),
+            named(cast(number(1), "BIGINT"), WEIGHT),
         )
         .from_(temp_table(rules.deltas[id(node)]), copy=False)
         .where(exp.LT(this=column(ENTER), expression=column(LEAVE)), copy=False)
@@ -334,7 +334,7 @@ def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
                 *references(node.columns),
                 column(ENTER),
                 column(LEAVE),
-                named(exp.cast(number(1), "BIGINT"), WEIGHT),
+                named(cast(number(1), "BIGINT"), WEIGHT),
             )
             .from_(temp_table(rules.deltas[id(node)]), copy=False)
             .where(until(column(ENTER), parameter("t0")), copy=False)
@@ -350,7 +350,7 @@ def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
             *references(node.columns),
             named(column(TS), ENTER),
             named(forever(), LEAVE),
-            named(exp.cast(number(1), "BIGINT"), WEIGHT),
+            named(cast(number(1), "BIGINT"), WEIGHT),
         )
         .from_(state_table(f"{rules.query}_{rules.number(node)}_rows"), copy=False)
         .where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery(copy=False))), copy=False)
