@@ -14,6 +14,7 @@ from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import Rules, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.frames import has_frame
+from cqlduck.rewrite.flatten import flatten
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -203,7 +204,7 @@ def _is_coarse(plan: Plan) -> bool:
 def _step(statement: Statement) -> Step:
     def text(tree: exp.Expr, single: Step | None) -> Step:
         names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
-        sql = tree.sql("duckdb", pretty=True, copy=False)
+        sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
         makes = tree.this.name if isinstance(tree, exp.Create) else None
         return Step(
             statement.operator, statement.purpose, sql, names, single, statement.each, makes

@@ -20,51 +20,26 @@ FROM (
       CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -147,40 +122,24 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "n",
-  "total",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "count0" AS "n",
-    "sum1" AS "total",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_count0" AS "count0",
-      "_cql_old_sum1" AS "sum1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "count0",
-      "sum1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_count0" AS "n",
+  "_cql_old_sum1" AS "total",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "count0" AS "n",
+  "sum1" AS "total",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -227,51 +186,26 @@ FROM (
       CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -365,40 +299,24 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "mean",
-  "known",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "avg0" AS "mean",
-    "count1" AS "known",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_avg0" AS "avg0",
-      "_cql_old_count1" AS "count1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "avg0",
-      "count1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_avg0" AS "mean",
+  "_cql_old_count1" AS "known",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "avg0" AS "mean",
+  "count1" AS "known",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -449,44 +367,26 @@ FROM (
         "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
+          "_ts" > $since
+          AND "_ts" <= $t1 - 10
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
       ) AS input
     ) AS elements
     GROUP BY
@@ -555,36 +455,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "n",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "count0" AS "n",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_count0" AS "count0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "count0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_count0" AS "n",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "count0" AS "n",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept

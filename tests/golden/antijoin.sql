@@ -15,48 +15,38 @@ FROM (
       "_ts",
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "y.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "y.k" AS "match0",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "y.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "y.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "y.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "y.k" AS "match0",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements
     GROUP BY
       "match0",
@@ -116,291 +106,201 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
     "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "x.k" AS "k",
-      "x.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "x.k",
-        "x.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "x.k",
-          "v" AS "x.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "x.k",
-        "x.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "x.k",
-          "v" AS "x.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      UNION ALL
-      SELECT
-        "x.k",
-        "x.v",
-        "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "x.k",
-          "x.v",
-          "_ts",
-          "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              i0."x.k",
-              i0."x.v",
-              i1."match0",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "x.k",
-                "x.v",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "x.k",
-                  "v" AS "x.v",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0
-              ) AS stream
-              WHERE
-                "_ts" > $t0 AND "_ts" <= $t1
-              UNION ALL
-              SELECT
-                "x.k",
-                "x.v",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "x.k",
-                  "v" AS "x.v",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t0 - 11
-              ) AS stream
-              WHERE
-                (
-                  "_ts" <= $t0 AND "_ts" + 11 > $t0
-                ) AND "_ts" + 11 <= $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                "match0",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "match0",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_6_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_6" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "x.k" = "match0"
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-            UNION ALL
-            SELECT
-              i0."x.k",
-              i0."x.v",
-              i1."match0",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "x.k",
-                "x.v",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "x.k",
-                  "v" AS "x.v",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t1 - 11
-              ) AS stream
-              WHERE
-                "_ts" <= $t0 AND "_ts" + 11 > $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "x.k" = "match0"
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "x.k",
-              "x.v",
-              "match0",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "x.k",
-              "x.v",
-              "match0",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
-      ) AS less
-    ) AS input
-  ) AS elements
-  GROUP BY
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
     "k",
     "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "_ts",
+    -"_weight" AS "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        i0."x.k",
+        i0."x.v",
+        i1."match0",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t0
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_6_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_6" AS delta
+            WHERE
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_6"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i1
+      WHERE
+        i0."x.k" = i1."match0"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "x.k",
+        i0."v" AS "x.v",
+        i1."match0",
+        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "match0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS i1
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."_ts" + 11 > $t1
+        AND i0."k" = i1."match0"
+        AND i0."_ts" < i1."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+    )
+    SELECT
+      "x.k",
+      "x.v",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS less
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 6: forget the old state of the groups that changed
 DELETE FROM cql_state."q_6_groups" AS kept
@@ -439,48 +339,38 @@ FROM (
       "_ts",
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "r.k" AS "match0",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k" AS "match0",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements
     GROUP BY
       "match0",
@@ -554,51 +444,41 @@ FROM (
         "_ts",
         "_weight"
       FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
         SELECT
           "r.k",
-          "_ts",
+          "_cql_enter" AS "_ts",
           "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              "k" AS "r.k",
-              GREATEST("_cql_enter", $begin) AS "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              (
-                (
-                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                ) AND "_cql_leave" > $begin
-              )
-              AND (
-                "_cql_enter" > $low OR "_cql_leave" <= $t1
-              )
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "r.k",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "r.k",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
+        FROM lives
         WHERE
-          "r.k" IS NULL
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
       ) AS input
+      WHERE
+        "r.k" IS NULL
     ) AS elements
     GROUP BY
       "match1",
@@ -690,24 +570,20 @@ FROM (
             )
         )
         SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
       ) AS input
     ) AS elements
     GROUP BY
@@ -767,1104 +643,873 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "_ts",
+    "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
+    WITH lives AS (
       SELECT
-        "s.k",
-        "_ts",
-        "_weight"
+        i0."s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
       FROM (
         SELECT
           "k" AS "s.k",
-          "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
         SELECT
           "k" AS "s.k",
-          "_ts",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
+          "_ts" > $since
+          AND "_ts" <= $t0
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
           SELECT
-            i0."s.k",
-            i1."match0",
-            i2."match1",
-            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-          FROM (
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_7_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
             SELECT
-              "s.k",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0
-            ) AS stream
+              1
+            FROM temp."_cql_delta_q_7" AS delta
             WHERE
-              "_ts" > $t0 AND "_ts" <= $t1
-            UNION ALL
-            SELECT
-              "s.k",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t0
-                ) AND "_ts" > $t0 - 11
-            ) AS stream
-            WHERE
-              (
-                "_ts" <= $t0 AND "_ts" + 11 > $t0
-              ) AND "_ts" + 11 <= $t1
-          ) AS i0
-          CROSS JOIN (
-            SELECT
-              "match0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "match0",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_7_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_7" AS delta
-                WHERE
-                  "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-              )
-            UNION ALL
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "match0",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "match0",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS i1
-          CROSS JOIN (
-            SELECT
-              "match1",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "match1",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_10_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_10" AS delta
-                WHERE
-                  "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-              )
-            UNION ALL
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_10"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "match1",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "match1",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS i2
-          WHERE
-            "s.k" = "match0"
-            AND NOT "s.k" IS NULL
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i0."_cql_enter" < i2."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-            AND i1."_cql_enter" < i2."_cql_leave"
-            AND i2."_cql_enter" < i0."_cql_leave"
-            AND i2."_cql_enter" < i1."_cql_leave"
-          UNION ALL
-          SELECT
-            i0."s.k",
-            i1."match0",
-            i2."match1",
-            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-          FROM (
-            SELECT
-              "s.k",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t0
-                ) AND "_ts" > $t1 - 11
-            ) AS stream
-            WHERE
-              "_ts" <= $t0 AND "_ts" + 11 > $t1
-          ) AS i0
-          CROSS JOIN (
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_7"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "match0",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "match0",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS i1
-          CROSS JOIN (
-            SELECT
-              "match1",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "match1",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_10_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_10" AS delta
-                WHERE
-                  "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-              )
-            UNION ALL
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_10"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "match1",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "match1",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS i2
-          WHERE
-            "s.k" = "match0"
-            AND NOT "s.k" IS NULL
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i0."_cql_enter" < i2."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-            AND i1."_cql_enter" < i2."_cql_leave"
-            AND i2."_cql_enter" < i0."_cql_leave"
-            AND i2."_cql_enter" < i1."_cql_leave"
-          UNION ALL
-          SELECT
-            i0."s.k",
-            i1."match0",
-            i2."match1",
-            GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-          FROM (
-            SELECT
-              "s.k",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t0
-                ) AND "_ts" > $t1 - 11
-            ) AS stream
-            WHERE
-              "_ts" <= $t0 AND "_ts" + 11 > $t1
-          ) AS i0
-          CROSS JOIN (
-            SELECT
-              "match0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "match0",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_7_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_7" AS delta
-                WHERE
-                  "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-              )
-          ) AS i1
-          CROSS JOIN (
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_10"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "match1",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "match1",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS i2
-          WHERE
-            "s.k" = "match0"
-            AND NOT "s.k" IS NULL
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i0."_cql_enter" < i2."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-            AND i1."_cql_enter" < i2."_cql_leave"
-            AND i2."_cql_enter" < i0."_cql_leave"
-            AND i2."_cql_enter" < i1."_cql_leave"
-        )
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+        UNION ALL
         SELECT
           *
         FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_7"
+            WHERE
+              "_cql_changed"
+          )
           SELECT
-            "s.k",
             "match0",
-            "match1",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
           WHERE
-            "_cql_enter" > $t0
+            "_cql_is"
           UNION ALL
           SELECT
-            "s.k",
             "match0",
-            "match1",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
           WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match1",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_10_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_10" AS delta
+            WHERE
+              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i2
+      WHERE
+        i0."s.k" = i1."match0"
+        AND NOT i0."s.k" IS NULL
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i0."_cql_enter" < i2."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < i0."_cql_leave"
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_7"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "match0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match1",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_10_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_10" AS delta
+            WHERE
+              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i2
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."_ts" + 11 > $t1
+        AND i0."k" = i1."match0"
+        AND NOT i0."k" IS NULL
+        AND i0."_ts" < i1."_cql_leave"
+        AND i0."_ts" < i2."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_7_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_7" AS delta
+            WHERE
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+      ) AS i1
+      CROSS JOIN (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_10"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "match1",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS i2
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."_ts" + 11 > $t1
+        AND i0."k" = i1."match0"
+        AND NOT i0."k" IS NULL
+        AND i0."_ts" < i1."_cql_leave"
+        AND i0."_ts" < i2."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i2."_cql_enter" < i1."_cql_leave"
+    )
+    SELECT
+      "s.k",
+      "match0",
+      "match1",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "s.k",
+      "match0",
+      "match1",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "_ts",
+    -"_weight" AS "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          UNION ALL
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since
+            AND "_ts" <= $t0
+            AND "_ts" > $t0 - 11
+            AND "_ts" + 11 > $t0
+            AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_7_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_7" AS delta
+              WHERE
+                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_7"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."s.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match0",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_7"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."_ts" + 11 > $t1
+          AND i0."k" = i1."match0"
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match0",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
       UNION ALL
       SELECT
         "s.k",
-        "_ts",
+        "match0",
+        "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              i0."s.k",
-              i1."match0",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0
-              ) AS stream
-              WHERE
-                "_ts" > $t0 AND "_ts" <= $t1
-              UNION ALL
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t0 - 11
-              ) AS stream
-              WHERE
-                (
-                  "_ts" <= $t0 AND "_ts" + 11 > $t0
-                ) AND "_ts" + 11 <= $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                "match0",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "match0",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_7_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_7" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_7"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "s.k" = "match0"
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-            UNION ALL
-            SELECT
-              i0."s.k",
-              i1."match0",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t1 - 11
-              ) AS stream
-              WHERE
-                "_ts" <= $t0 AND "_ts" + 11 > $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_7"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "s.k" = "match0"
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "s.k",
-              "match0",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "s.k",
-              "match0",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              i0."s.k",
-              i1."match1",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0
-              ) AS stream
-              WHERE
-                "_ts" > $t0 AND "_ts" <= $t1
-              UNION ALL
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t0 - 11
-              ) AS stream
-              WHERE
-                (
-                  "_ts" <= $t0 AND "_ts" + 11 > $t0
-                ) AND "_ts" + 11 <= $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                "match1",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "match1",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_10_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_10" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_10"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match1",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match1",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              NOT "s.k" IS NULL
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-            UNION ALL
-            SELECT
-              i0."s.k",
-              i1."match1",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t1 - 11
-              ) AS stream
-              WHERE
-                "_ts" <= $t0 AND "_ts" + 11 > $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_10"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match1",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match1",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              NOT "s.k" IS NULL
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "s.k",
-              "match1",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "s.k",
-              "match1",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          WITH lives AS (
-            SELECT
-              i0."s.k",
-              i1."match2",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t1
-                  ) AND "_ts" > $t0
-              ) AS stream
-              WHERE
-                "_ts" > $t0 AND "_ts" <= $t1
-              UNION ALL
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t0 - 11
-              ) AS stream
-              WHERE
-                (
-                  "_ts" <= $t0 AND "_ts" + 11 > $t0
-                ) AND "_ts" + 11 <= $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                "match2",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "match2",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_20_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_20" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_20"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match2",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match2",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "s.k" IS NULL
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-            UNION ALL
-            SELECT
-              i0."s.k",
-              i1."match2",
-              GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-              LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-              i0."_weight" * i1."_weight" AS "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "_ts" AS "_cql_enter",
-                "_ts" + 11 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "k" AS "s.k",
-                  "_ts",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."stream_s"
-                WHERE
-                  (
-                    "_ts" > $since AND "_ts" <= $t0
-                  ) AND "_ts" > $t1 - 11
-              ) AS stream
-              WHERE
-                "_ts" <= $t0 AND "_ts" + 11 > $t1
-            ) AS i0
-            CROSS JOIN (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_20"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "match2",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "match2",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS i1
-            WHERE
-              "s.k" IS NULL
-              AND i0."_cql_enter" < i1."_cql_leave"
-              AND i1."_cql_enter" < i0."_cql_leave"
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "s.k",
-              "match2",
-              "_cql_enter" AS "_ts",
-              "_weight"
-            FROM lives
-            WHERE
-              "_cql_enter" > $t0
-            UNION ALL
-            SELECT
-              "s.k",
-              "match2",
-              "_cql_leave" AS "_ts",
-              -"_weight" AS "_weight"
-            FROM lives
-            WHERE
-              "_cql_leave" <= $t1
-          ) AS elements
-        ) AS input
-      ) AS less
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          UNION ALL
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since
+            AND "_ts" <= $t0
+            AND "_ts" > $t0 - 11
+            AND "_ts" + 11 > $t0
+            AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match1",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_10_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_10" AS delta
+              WHERE
+                "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_10"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match1",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match1",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          NOT i0."s.k" IS NULL
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match1",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."_ts" + 11 > $t1
+          AND NOT i0."k" IS NULL
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match1",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "match1",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match2",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          UNION ALL
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since
+            AND "_ts" <= $t0
+            AND "_ts" > $t0 - 11
+            AND "_ts" + 11 > $t0
+            AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "match2",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match2",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_20_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_20" AS delta
+              WHERE
+                "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_20"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match2",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match2",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."s.k" IS NULL
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match2",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_20"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match2",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match2",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."_ts" + 11 > $t1
+          AND i0."k" IS NULL
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match2",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "match2",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+  ) AS less
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 7: forget the old state of the groups that changed
 DELETE FROM cql_state."q_7_groups" AS kept

@@ -4,101 +4,64 @@ SELECT t FROM u [RANGE 10] WHERE until_ >= current_timestamp
 ----
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
-SELECT
-  "t",
-  _ts,
-  _weight
-FROM (
+WITH lives AS (
   SELECT
-    "u.t" AS "t",
-    "_ts",
+    "u.t",
+    "u.until_",
+    "_cql_enter",
+    "_cql_leave",
     "_weight"
   FROM (
-    WITH lives AS (
-      SELECT
-        "u.t",
-        "u.until_",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "u.t",
-          "u.until_",
-          "_cql_enter",
-          LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "u.t",
-            "u.until_",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight",
-            CASE
-              WHEN CAST("u.until_" AS INT128) > 9200000000000000000
-              THEN 9200000000000000000
-              WHEN CAST("u.until_" AS INT128) < -9200000000000000000
-              THEN -9200000000000000000
-              ELSE CAST(CAST("u.until_" AS INT128) AS BIGINT)
-            END + 1 AS "_cql_to0"
-          FROM (
-            SELECT
-              "u.t",
-              "u.until_",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "t" AS "u.t",
-                "until_" AS "u.until_",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_u"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0 - 11
-            ) AS stream
-            WHERE
-              "_ts" <= $t1 AND "_ts" + 11 > $t0
-          ) AS input
-        ) AS limited
-        WHERE
-          limited._cql_enter < limited._cql_to0
-      ) AS cut
-      WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        )
-        AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
-    )
     SELECT
-      *
+      "u.t",
+      "u.until_",
+      "_cql_enter",
+      LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
+      "_weight"
     FROM (
       SELECT
-        "u.t",
-        "u.until_",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
+        "t" AS "u.t",
+        "until_" AS "u.until_",
+        "_ts" AS "_cql_enter",
+        "_ts" + 11 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight",
+        CASE
+          WHEN CAST("until_" AS INT128) > 9200000000000000000
+          THEN 9200000000000000000
+          WHEN CAST("until_" AS INT128) < -9200000000000000000
+          THEN -9200000000000000000
+          ELSE CAST(CAST("until_" AS INT128) AS BIGINT)
+        END + 1 AS "_cql_to0"
+      FROM cql_state."stream_u"
       WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "u.t",
-        "u.until_",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-  ) AS input
-) AS output;
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
+    ) AS limited
+    WHERE
+      limited._cql_enter < limited._cql_to0
+  ) AS cut
+  WHERE
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    )
+    AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+    )
+)
+SELECT
+  "u.t" AS "t",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "u.t" AS "t",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
 
 -- title: a timestamp that is compared bounds what an unbounded window reads
 CREATE STREAM IF NOT EXISTS u (t BIGINT, until_ BIGINT) TIMESTAMP BY t;
@@ -106,94 +69,61 @@ SELECT t FROM u WHERE t > current_timestamp - 5
 ----
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
-SELECT
-  "t",
-  _ts,
-  _weight
-FROM (
+WITH lives AS (
   SELECT
-    "u.t" AS "t",
-    "_ts",
+    "u.t",
+    "_cql_enter",
+    "_cql_leave",
     "_weight"
   FROM (
-    WITH lives AS (
-      SELECT
-        "u.t",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "u.t",
-          "_cql_enter",
-          LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "u.t",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight",
-            CASE
-              WHEN CAST("u.t" AS INT128) > 9200000000000000000
-              THEN 9200000000000000000
-              WHEN CAST("u.t" AS INT128) < -9200000000000000000
-              THEN -9200000000000000000
-              ELSE CAST(CAST("u.t" AS INT128) AS BIGINT)
-            END + 5 AS "_cql_to0"
-          FROM (
-            SELECT
-              "u.t",
-              "_ts" AS "_cql_enter",
-              "_ts" + 7 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "t" AS "u.t",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_u"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0 - 7
-            ) AS stream
-            WHERE
-              "_ts" <= $t1 AND "_ts" + 7 > $t0
-          ) AS input
-        ) AS limited
-        WHERE
-          limited._cql_enter < limited._cql_to0
-      ) AS cut
-      WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        )
-        AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
-    )
     SELECT
-      *
+      "u.t",
+      "_cql_enter",
+      LEAST("_cql_leave", "_cql_to0") AS "_cql_leave",
+      "_weight"
     FROM (
       SELECT
-        "u.t",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
+        "t" AS "u.t",
+        "_ts" AS "_cql_enter",
+        "_ts" + 7 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight",
+        CASE
+          WHEN CAST("t" AS INT128) > 9200000000000000000
+          THEN 9200000000000000000
+          WHEN CAST("t" AS INT128) < -9200000000000000000
+          THEN -9200000000000000000
+          ELSE CAST(CAST("t" AS INT128) AS BIGINT)
+        END + 5 AS "_cql_to0"
+      FROM cql_state."stream_u"
       WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "u.t",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-  ) AS input
-) AS output;
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7 AND "_ts" + 7 > $t0
+    ) AS limited
+    WHERE
+      limited._cql_enter < limited._cql_to0
+  ) AS cut
+  WHERE
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    )
+    AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+    )
+)
+SELECT
+  "u.t" AS "t",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "u.t" AS "t",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
 
 -- title: what shows the time is worked out again at every instant
 CREATE STREAM IF NOT EXISTS u (t BIGINT, until_ BIGINT) TIMESTAMP BY t;
@@ -337,13 +267,6 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "now",
   "n",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "now",
-    "n",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";

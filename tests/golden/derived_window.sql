@@ -20,47 +20,25 @@ FROM (
         CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
       FROM (
         SELECT
-          1 AS "one",
+          "k" AS "s.k",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
-      ) AS elements
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "k" AS "s.k",
+          "_ts" + 11 AS "_ts",
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t1 - 10
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
+      ) AS input
       GROUP BY
         "_ts"
       UNION ALL
@@ -134,32 +112,20 @@ FROM (
     CAST(SUM("_weight") AS BIGINT) AS "_weight"
   FROM (
     SELECT
-      "n" AS "x.n",
+      "_cql_old_count0" AS "x.n",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "count0" AS "n",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "_cql_old_count0" AS "count0",
-          "_ts",
-          CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_6"
-        WHERE
-          "_cql_was" AND "_cql_changed"
-        UNION ALL
-        SELECT
-          "count0",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_6"
-        WHERE
-          "_cql_is" AND "_cql_changed"
-      ) AS input
-    ) AS input
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_6"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "count0" AS "x.n",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_6"
+    WHERE
+      "_cql_is" AND "_cql_changed"
   ) AS elements
   GROUP BY
     "x.n",
@@ -174,86 +140,58 @@ WHERE
 INSERT INTO cql_state."changes_q"
 SELECT
   "n",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "n",
+    "x.n" AS "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "x.n" AS "n",
+      "x.n",
       "_ts",
       "_weight"
-    FROM (
-      SELECT
-        "x.n",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "x.n",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "x.n",
-            "_ts",
-            "_weight"
-          FROM cql_state."q_2_trace"
-          WHERE
-            "_ts" <= $t0
-          UNION ALL
-          SELECT
-            "x.n",
-            "_ts",
-            "_weight"
-          FROM temp."_cql_delta_q_2"
-        ) AS trace
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "x.n",
-        "_ts" + 4 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "x.n",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "x.n",
-            "_ts",
-            "_weight"
-          FROM cql_state."q_2_trace"
-          WHERE
-            "_ts" <= $t0
-          UNION ALL
-          SELECT
-            "x.n",
-            "_ts",
-            "_weight"
-          FROM temp."_cql_delta_q_2"
-        ) AS trace
-        WHERE
-          "_ts" <= $t1 - 3 AND "_ts" > $t0 - 4
-      ) AS stream
-      WHERE
-        "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+    FROM cql_state."q_2_trace"
+    WHERE
+      "_ts" <= $t0
+    UNION ALL
+    SELECT
+      "x.n",
+      "_ts",
+      "_weight"
+    FROM temp."_cql_delta_q_2"
+  ) AS trace
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "x.n" AS "n",
+    "_ts" + 4 AS "_ts",
+    -"_weight" AS "_weight"
+  FROM (
+    SELECT
+      "x.n",
+      "_ts",
+      "_weight"
+    FROM cql_state."q_2_trace"
+    WHERE
+      "_ts" <= $t0
+    UNION ALL
+    SELECT
+      "x.n",
+      "_ts",
+      "_weight"
+    FROM temp."_cql_delta_q_2"
+  ) AS trace
+  WHERE
+    "_ts" <= $t1 - 3 AND "_ts" > $t0 - 4 AND "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
+) AS elements
+GROUP BY
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 6: forget the old state of the groups that changed
 DELETE FROM cql_state."q_6_groups" AS kept
@@ -300,58 +238,22 @@ FROM (
     SELECT
       "k" AS "x.k",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k" AS "k",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "s.d",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "s.d",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
-    ) AS input
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "x.k",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
   ) AS elements
   GROUP BY
     "x.k",
@@ -427,58 +329,42 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "x.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "x.k",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_1"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
+      "x.k",
+      "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_enter" < "_cql_leave" AND (
+        "_cql_enter" > $t0 OR "_cql_leave" <= $t1
       )
-      SELECT
-        *
-      FROM (
-        SELECT
-          "x.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "x.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+  )
+  SELECT
+    "x.k" AS "k",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 2: append them to the trace
 INSERT INTO cql_state."q_2_trace"

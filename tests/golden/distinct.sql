@@ -16,46 +16,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "k",
@@ -114,25 +92,19 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(-1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_0"
-  WHERE
-    "_cql_was" AND "_cql_changed"
-  UNION ALL
-  SELECT
-    "k",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_0"
-  WHERE
-    "_cql_is" AND "_cql_changed"
-) AS output;
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "k",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 0: forget the old state of the groups that changed
 DELETE FROM cql_state."q_0_groups" AS kept
@@ -169,34 +141,9 @@ FROM (
     "k",
     "v",
     MIN("_ts") AS "_ts"
-  FROM (
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-    ) AS input
-  ) AS elements
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
   GROUP BY
     "k",
     "v"
@@ -216,16 +163,9 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_1"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_1";
 
 -- operator 1: keep them
 INSERT INTO cql_state."q_1_counts"

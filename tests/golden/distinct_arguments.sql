@@ -17,68 +17,29 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
-        "distinct s.v",
+        "k" AS "s.k",
+        "v" AS "distinct s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v" AS "distinct s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "s.k",
-              "s.v",
-              "_ts",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "v" AS "s.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0
-            ) AS stream
-            WHERE
-              "_ts" > $t0 AND "_ts" <= $t1
-            UNION ALL
-            SELECT
-              "s.k",
-              "s.v",
-              "_ts" + 11 AS "_ts",
-              -"_weight" AS "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "v" AS "s.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1 - 10
-                ) AND "_ts" > $t0 - 11
-            ) AS stream
-            WHERE
-              "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-          ) AS input
-        ) AS input
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        NOT "distinct s.v" IS NULL
-    ) AS elements
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "distinct s.v",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
+    ) AS input
+    WHERE
+      NOT "distinct s.v" IS NULL
     GROUP BY
       "s.k",
       "distinct s.v",
@@ -165,51 +126,26 @@ FROM (
         "_weight"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
+          "k" AS "s.k",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts" + 11 AS "_ts",
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t1 - 10
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
       ) AS input
       UNION ALL
       SELECT
@@ -314,40 +250,24 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "n",
-  "kinds",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "count0" AS "n",
-    "count1" AS "kinds",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_count0" AS "count0",
-      "_cql_old_count1" AS "count1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "count0",
-      "count1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_count0" AS "n",
+  "_cql_old_count1" AS "kinds",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "count0" AS "n",
+  "count1" AS "kinds",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 8: forget the old state of the groups that changed
 DELETE FROM cql_state."q_8_groups" AS kept
@@ -407,52 +327,22 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "distinct s.v",
+    "s.v" AS "distinct s.v",
     MIN("_ts") AS "_ts"
   FROM (
     SELECT
-      "distinct s.v",
+      "v" AS "s.v",
+      CASE WHEN "v" > 3 THEN "k" END AS "argument1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.v" AS "distinct s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.v",
-          CASE WHEN "s.v" > 3 THEN "s.k" END AS "argument1",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-        ) AS input
-      ) AS input
-    ) AS input
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
     WHERE
-      NOT "distinct s.v" IS NULL
-  ) AS elements
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS input
+  WHERE
+    NOT "s.v" IS NULL
   GROUP BY
-    "distinct s.v"
+    "s.v"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -471,52 +361,22 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "distinct argument1",
+    "argument1" AS "distinct argument1",
     MIN("_ts") AS "_ts"
   FROM (
     SELECT
-      "distinct argument1",
+      "v" AS "s.v",
+      CASE WHEN "v" > 3 THEN "k" END AS "argument1",
       "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "argument1" AS "distinct argument1",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.v",
-          CASE WHEN "s.v" > 3 THEN "s.k" END AS "argument1",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-        ) AS input
-      ) AS input
-    ) AS input
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
     WHERE
-      NOT "distinct argument1" IS NULL
-  ) AS elements
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS input
+  WHERE
+    NOT "argument1" IS NULL
   GROUP BY
-    "distinct argument1"
+    "argument1"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -557,26 +417,14 @@ FROM (
           CAST(NULL AS INT) AS "distinct argument1",
           "_ts",
           "_weight"
-        FROM (
-          SELECT
-            "distinct s.v",
-            "_ts",
-            "_weight"
-          FROM temp."_cql_delta_q_4"
-        ) AS input
+        FROM temp."_cql_delta_q_4"
         UNION ALL
         SELECT
           CAST(NULL AS BIGINT) AS "distinct s.v",
           "distinct argument1",
           "_ts",
           "_weight"
-        FROM (
-          SELECT
-            "distinct argument1",
-            "_ts",
-            "_weight"
-          FROM temp."_cql_delta_q_11"
-        ) AS input
+        FROM temp."_cql_delta_q_11"
       ) AS elements
       GROUP BY
         "_ts"
@@ -671,36 +519,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "total",
-  "many",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "sum0" AS "total",
-    "count1" AS "many",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "_cql_old_sum0" AS "sum0",
-      "_cql_old_count1" AS "count1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "sum0",
-      "count1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "_cql_old_sum0" AS "total",
+  "_cql_old_count1" AS "many",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "sum0" AS "total",
+  "count1" AS "many",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 4: keep them
 INSERT INTO cql_state."q_4_counts"

@@ -11,51 +11,26 @@ SELECT
   "_weight"
 FROM (
   SELECT
-    "s.k",
-    "s.d",
+    "k" AS "s.k",
+    "d" AS "s.d",
     "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.d",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.k",
-      "s.d",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "d" AS "s.d",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
 ) AS elements
 WHERE
   NOT (
@@ -89,51 +64,26 @@ FROM (
       ) AS INT128) AS "_cql_sum0"
     FROM (
       SELECT
-        "s.k",
-        "s.d",
+        "k" AS "s.k",
+        "d" AS "s.d",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.d",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.d",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "d" AS "s.d",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "d" AS "s.d",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -199,8 +149,8 @@ FROM (
       SELECT
         r."s.k" AS "s.k",
         r."_ts" AS "_ts",
-        "_cql_call",
-        "_cql_value",
+        o."_cql_call",
+        o."_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -222,8 +172,8 @@ FROM (
       GROUP BY
         r."s.k",
         r."_ts",
-        "_cql_call",
-        "_cql_value"
+        o."_cql_call",
+        o."_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net
@@ -280,36 +230,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "total",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "sum0" AS "total",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_sum0" AS "sum0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "sum0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_sum0" AS "total",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "sum0" AS "total",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -352,48 +288,25 @@ SELECT
   "_weight"
 FROM (
   SELECT
-    "s.d",
-    "s.d" * 2 AS "argument1",
+    "d" AS "s.d",
     "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.d",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.d",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS elements
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "d" AS "s.d",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS input
 WHERE
   NOT (
     "s.d" = 0
@@ -402,57 +315,40 @@ WHERE
 UNION ALL
 SELECT
   1 AS "_cql_call",
-  CAST("argument1" AS DOUBLE) AS "_cql_value",
+  CAST((
+    "s.d" * 2
+  ) AS DOUBLE) AS "_cql_value",
   "_ts",
   "_weight"
 FROM (
   SELECT
-    "s.d",
-    "s.d" * 2 AS "argument1",
+    "d" AS "s.d",
     "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.d",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.d",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS elements
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "d" AS "s.d",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS input
 WHERE
   NOT (
-    "argument1" = 0
-    OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+    (
+      "s.d" * 2
+    ) = 0
+    OR ABS((
+      "s.d" * 2
+    )) BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
   );
 
 -- operator 1: the groups and instants that changed
@@ -488,61 +384,46 @@ FROM (
           ),
           0
         ) AS INT128) AS "_cql_sum0",
-        CAST(SUM(CASE WHEN "argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+        CAST(SUM(CASE WHEN (
+          "s.d" * 2
+        ) IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
         CAST(COALESCE(
           SUM(
             CASE
-              WHEN "argument1" = 0
-              OR ABS("argument1") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-              THEN CAST(CAST("argument1" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+              WHEN (
+                "s.d" * 2
+              ) = 0
+              OR ABS((
+                "s.d" * 2
+              )) BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+              THEN CAST(CAST((
+                "s.d" * 2
+              ) AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
             END * "_weight"
           ),
           0
         ) AS INT128) AS "_cql_sum1"
       FROM (
         SELECT
-          "s.d",
-          "s.d" * 2 AS "argument1",
+          "d" AS "s.d",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.d",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.d",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "d" AS "s.d",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
-      ) AS elements
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "d" AS "s.d",
+          "_ts" + 11 AS "_ts",
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t1 - 10
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
+      ) AS input
       GROUP BY
         "_ts"
       UNION ALL
@@ -629,8 +510,8 @@ FROM (
     FROM (
       SELECT
         r."_ts" AS "_ts",
-        "_cql_call",
-        "_cql_value",
+        o."_cql_call",
+        o."_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -650,8 +531,8 @@ FROM (
         r."_ts" > $t0
       GROUP BY
         r."_ts",
-        "_cql_call",
-        "_cql_value"
+        o."_cql_call",
+        o."_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net
@@ -724,36 +605,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "total",
-  "mean",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "sum0" AS "total",
-    "avg1" AS "mean",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "_cql_old_sum0" AS "sum0",
-      "_cql_old_avg1" AS "avg1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "sum0",
-      "avg1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "_cql_old_sum0" AS "total",
+  "_cql_old_avg1" AS "mean",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "sum0" AS "total",
+  "avg1" AS "mean",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept

@@ -13,41 +13,16 @@ SELECT
 FROM (
   WITH changes AS (
     SELECT
-      "s.k",
+      "k" AS "s.k",
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      MIN("s.v") AS "_cql_extreme0",
-      MAX("s.v") AS "_cql_extreme1"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-      ) AS input
-    ) AS elements
+      CAST(SUM(CAST(1 AS BIGINT)) AS BIGINT) AS "_cql_n",
+      MIN("v") AS "_cql_extreme0",
+      MAX("v") AS "_cql_extreme1"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     GROUP BY
-      "s.k",
+      "k",
       "_ts"
   ), before AS (
     SELECT
@@ -118,40 +93,24 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "least",
-  "most",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "min0" AS "least",
-    "max1" AS "most",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_min0" AS "min0",
-      "_cql_old_max1" AS "max1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "min0",
-      "max1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_min0" AS "least",
+  "_cql_old_max1" AS "most",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "min0" AS "least",
+  "max1" AS "most",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -195,51 +154,26 @@ FROM (
         "_weight" > 0) AS "_cql_extreme0"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -297,33 +231,14 @@ FROM (
         NULL AS "_cql_old"
       FROM (
         SELECT
-          "s.k",
-          "s.v",
-          "_cql_enter",
-          "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t1 AND "_ts" + 11 > $t0
-        ) AS input
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
       ) AS l
       WHERE
         "_cql_enter" <= $t0
@@ -373,36 +288,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "most",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "max0" AS "most",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_max0" AS "max0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "max0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_max0" AS "most",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "max0" AS "most",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept

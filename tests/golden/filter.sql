@@ -4,67 +4,35 @@ SELECT k, v FROM s [RANGE 10] WHERE k > 1 AND v IS NOT NULL
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "v",
-  _ts,
-  _weight
+  "s.k" AS "k",
+  "s.v" AS "v",
+  "_ts",
+  "_weight"
 FROM (
   SELECT
-    "s.k" AS "k",
-    "s.v" AS "v",
+    "k" AS "s.k",
+    "v" AS "s.v",
     "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts" + 11 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-    ) AS input
-    WHERE
-      "s.k" > 1 AND NOT "s.v" IS NULL
-  ) AS input
-) AS output;
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS input
+WHERE
+  "s.k" > 1 AND NOT "s.v" IS NULL;
 
 -- title: a filter on a relation
 SELECT name FROM r WHERE k = 1
@@ -72,65 +40,48 @@ SELECT name FROM r WHERE k = 1
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "name",
-  _ts,
-  _weight
+  "r.name" AS "name",
+  "_ts",
+  "_weight"
 FROM (
-  SELECT
-    "r.name" AS "name",
-    "_ts",
-    "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "r.k",
-      "r.name",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          "name" AS "r.name",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        *
-      FROM (
-        SELECT
-          "r.k",
-          "r.name",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "r.k",
-          "r.name",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
     WHERE
-      "r.k" = 1
-  ) AS input
-) AS output;
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
+WHERE
+  "r.k" = 1;
 
 -- title: HAVING is a filter above the aggregate
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
@@ -150,48 +101,38 @@ FROM (
       "_ts",
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "r.k",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements
     GROUP BY
       "r.k",
@@ -253,54 +194,35 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  _ts,
-  _weight
+  "r.k" AS "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "k",
+    "r.k",
+    "_cql_old_count0" AS "count0",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "r.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "r.k",
-        "count0",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "r.k",
-          "_cql_old_count0" AS "count0",
-          "_ts",
-          CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_2"
-        WHERE
-          "_cql_was" AND "_cql_changed"
-        UNION ALL
-        SELECT
-          "r.k",
-          "count0",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_2"
-        WHERE
-          "_cql_is" AND "_cql_changed"
-      ) AS input
-      WHERE
-        "count0" > 1
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_2"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "r.k",
+    "count0",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_2"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS input
+WHERE
+  "count0" > 1
+GROUP BY
+  "r.k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 2: forget the old state of the groups that changed
 DELETE FROM cql_state."q_2_groups" AS kept

@@ -25,46 +25,24 @@ FROM (
         CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
       FROM (
         SELECT
-          "s.v",
+          "v" AS "s.v",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.v",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.v",
-            "_ts" + 11 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 10
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        ) AS input
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "v" AS "s.v",
+          "_ts" + 11 AS "_ts",
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t1 - 10
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
       ) AS elements
       GROUP BY
         "_ts"
@@ -152,36 +130,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "n",
-  "total",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "count0" AS "n",
-    "sum1" AS "total",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "_cql_old_count0" AS "count0",
-      "_cql_old_sum1" AS "sum1",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "count0",
-      "sum1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "_cql_old_count0" AS "n",
+  "_cql_old_sum1" AS "total",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "count0" AS "n",
+  "sum1" AS "total",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept

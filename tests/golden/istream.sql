@@ -5,23 +5,13 @@ SELECT Istream(k, v) FROM s [ROWS 3]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
-    "s.k",
-    "s.v",
+    "k" AS "s.k",
+    "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight",
-      "_cql_seq"
-    FROM cql_state."stream_s"
-    WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
-  ) AS stream
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -51,73 +41,55 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
+  "_ts",
+  "_weight"
 FROM (
   SELECT
     "k",
     "v",
     "_ts",
-    "_weight"
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
   FROM (
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_weight"
-    FROM (
+    WITH lives AS (
       SELECT
-        "s.k" AS "k",
-        "s.v" AS "v",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "s.k",
-            "s.v",
-            "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_2"
-          WHERE
-            "_cql_enter" < "_cql_leave" AND (
-              "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-            )
+        "s.k",
+        "s.v",
+        "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_2"
+      WHERE
+        "_cql_enter" < "_cql_leave" AND (
+          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
         )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "k",
-      "v",
-      "_ts"
-    HAVING
-      SUM("_weight") <> 0
-  ) AS net
-  WHERE
-    "_weight" > 0
-) AS output;
+    )
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "s.k" AS "k",
+      "s.v" AS "v",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS net
+WHERE
+  "_weight" > 0;
 
 -- operator 2: forget the rows that left
 DELETE FROM cql_state."q_2_rows"
@@ -159,46 +131,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "k",
@@ -257,44 +207,38 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
+  "_ts",
+  "_weight"
 FROM (
   SELECT
     "k",
     "_ts",
-    "_weight"
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
   FROM (
     SELECT
       "k",
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_weight"
-    FROM (
-      SELECT
-        "k",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS elements
-    GROUP BY
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
       "k",
-      "_ts"
-    HAVING
-      SUM("_weight") <> 0
-  ) AS net
-  WHERE
-    "_weight" > 0
-) AS output;
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS elements
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS net
+WHERE
+  "_weight" > 0;
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -323,92 +267,57 @@ Istream(SELECT name FROM r WHERE k > 1)
 INSERT INTO cql_state."changes_q"
 SELECT
   "name",
-  _ts,
-  _weight
+  "_ts",
+  "_weight"
 FROM (
   SELECT
-    "name",
+    "r.name" AS "name",
     "_ts",
-    "_weight"
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
   FROM (
-    SELECT
-      "name",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_weight"
-    FROM (
+    WITH lives AS (
       SELECT
-        "unnamed_subquery.name" AS "name",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "name" AS "unnamed_subquery.name",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "r.name" AS "name",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "r.k",
-              "r.name",
-              "_ts",
-              "_weight"
-            FROM (
-              WITH lives AS (
-                SELECT
-                  "k" AS "r.k",
-                  "name" AS "r.name",
-                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
-                  "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."relation_r"
-                WHERE
-                  (
-                    (
-                      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                    ) AND "_cql_leave" > $begin
-                  )
-                  AND (
-                    "_cql_enter" > $low OR "_cql_leave" <= $t1
-                  )
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "r.k",
-                  "r.name",
-                  "_cql_enter" AS "_ts",
-                  "_weight"
-                FROM lives
-                WHERE
-                  "_cql_enter" > $t0
-                UNION ALL
-                SELECT
-                  "r.k",
-                  "r.name",
-                  "_cql_leave" AS "_ts",
-                  -"_weight" AS "_weight"
-                FROM lives
-                WHERE
-                  "_cql_leave" <= $t1
-              ) AS elements
-            ) AS input
-            WHERE
-              "r.k" > 1
-          ) AS input
-        ) AS input
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "name",
-      "_ts"
-    HAVING
-      SUM("_weight") <> 0
-  ) AS net
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "r.name",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "r.name",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
   WHERE
-    "_weight" > 0
-) AS output;
+    "r.k" > 1
+  GROUP BY
+    "r.name",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS net
+WHERE
+  "_weight" > 0;

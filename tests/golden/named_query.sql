@@ -21,18 +21,12 @@ FROM (
         CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
       FROM (
         SELECT
-          "totals.total",
-          "_ts",
+          "total" AS "totals.total",
+          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
           "_weight"
-        FROM (
-          SELECT
-            "total" AS "totals.total",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-            "_weight"
-          FROM cql_state."changes_totals"
-          WHERE
-            "_ts" > $low AND "_ts" <= $t1
-        ) AS input
+        FROM cql_state."changes_totals"
+        WHERE
+          "_ts" > $low AND "_ts" <= $t1
       ) AS elements
       GROUP BY
         "_ts"
@@ -100,20 +94,13 @@ FROM (
         FROM running AS r
         LEFT JOIN (
           SELECT
-            "totals.total",
-            "_cql_enter",
-            "_cql_leave",
+            "total" AS "totals.total",
+            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
             "_weight"
-          FROM (
-            SELECT
-              "total" AS "totals.total",
-              CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM cql_state."changes_totals"
-            WHERE
-              "_ts" <= $t1
-          ) AS input
+          FROM cql_state."changes_totals"
+          WHERE
+            "_ts" <= $t1
         ) AS l
           ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
         WHERE
@@ -161,32 +148,20 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "most",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "max0" AS "most",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "_cql_old_max0" AS "max0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "max0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "_cql_old_max0" AS "most",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "max0" AS "most",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -228,46 +203,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "fresh.k",
+        "k" AS "fresh.k",
         "_ts",
         "_weight"
-      FROM (
-        SELECT
-          "fresh.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "fresh.k",
-            "_ts",
-            "_weight"
-          FROM cql_state."changes_fresh"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "fresh.k",
-          "_ts" + 4 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "fresh.k",
-            "_ts",
-            "_weight"
-          FROM cql_state."changes_fresh"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 3
-            ) AND "_ts" > $t0 - 4
-        ) AS stream
-        WHERE
-          "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
-      ) AS input
+      FROM cql_state."changes_fresh"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "fresh.k",
+        "_ts" + 4 AS "_ts",
+        -"_weight" AS "_weight"
+      FROM cql_state."changes_fresh"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 3
+        AND "_ts" > $t0 - 4
+        AND "_ts" + 4 > $t0
+        AND "_ts" + 4 <= $t1
     ) AS elements
     GROUP BY
       "fresh.k",
@@ -329,36 +282,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "n",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "fresh.k" AS "k",
-    "count0" AS "n",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "fresh.k",
-      "_cql_old_count0" AS "count0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "fresh.k",
-      "count0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "fresh.k" AS "k",
+  "_cql_old_count0" AS "n",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "fresh.k" AS "k",
+  "count0" AS "n",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept

@@ -15,48 +15,38 @@ FROM (
       "_ts",
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "y.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "y.k" AS "match0",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "y.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "y.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "y.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "y.k" AS "match0",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements
     GROUP BY
       "match0",
@@ -117,461 +107,332 @@ SELECT
   "k",
   "v",
   "name",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "k",
-    "v",
-    "name",
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "y.name" AS "name",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        i0."x.k",
+        i0."x.v",
+        i1."y.k",
+        i1."y.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t0
+          AND "_ts" > $t0 - 11
+          AND "_ts" + 11 > $t0
+          AND "_ts" + 11 <= $t1
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "y.k",
+          "name" AS "y.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i1
+      WHERE
+        i0."x.k" = i1."y.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "x.k",
+        i0."v" AS "x.v",
+        i1."y.k",
+        i1."y.name",
+        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "y.k",
+          "name" AS "y.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i1
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."_ts" + 11 > $t1
+        AND i0."k" = i1."y.k"
+        AND i0."_ts" < i1."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+    )
+    SELECT
+      "x.k",
+      "x.v",
+      "y.k",
+      "y.name",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "y.k",
+      "y.name",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    CAST(NULL AS TEXT) AS "name",
+    "_ts",
+    "_weight"
   FROM (
     SELECT
-      "x.k" AS "k",
-      "x.v" AS "v",
-      "y.name" AS "name",
+      "k" AS "x.k",
+      "v" AS "x.v",
       "_ts",
-      "_weight"
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "_ts",
+      -"_weight" AS "_weight"
     FROM (
+      WITH lives AS (
+        SELECT
+          i0."x.k",
+          i0."x.v",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          UNION ALL
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since
+            AND "_ts" <= $t0
+            AND "_ts" > $t0 - 11
+            AND "_ts" + 11 > $t0
+            AND "_ts" + 11 <= $t1
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_11_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_11" AS delta
+              WHERE
+                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_11"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."x.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "x.k",
+          i0."v" AS "x.v",
+          i1."match0",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_11"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."_ts" + 11 > $t1
+          AND i0."k" = i1."match0"
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
       SELECT
         "x.k",
         "x.v",
-        "y.name",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            i0."x.k",
-            i0."x.v",
-            i1."y.k",
-            i1."y.name",
-            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" AS "_weight"
-          FROM (
-            SELECT
-              "x.k",
-              "x.v",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "x.k",
-                "v" AS "x.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0
-            ) AS stream
-            WHERE
-              "_ts" > $t0 AND "_ts" <= $t1
-            UNION ALL
-            SELECT
-              "x.k",
-              "x.v",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "x.k",
-                "v" AS "x.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t0
-                ) AND "_ts" > $t0 - 11
-            ) AS stream
-            WHERE
-              (
-                "_ts" <= $t0 AND "_ts" + 11 > $t0
-              ) AND "_ts" + 11 <= $t1
-          ) AS i0
-          CROSS JOIN (
-            SELECT
-              "k" AS "y.k",
-              "name" AS "y.name",
-              GREATEST("_cql_enter", $begin) AS "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-          ) AS i1
-          WHERE
-            "x.k" = "y.k"
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-          UNION ALL
-          SELECT
-            i0."x.k",
-            i0."x.v",
-            i1."y.k",
-            i1."y.name",
-            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" AS "_weight"
-          FROM (
-            SELECT
-              "x.k",
-              "x.v",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "x.k",
-                "v" AS "x.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t0
-                ) AND "_ts" > $t1 - 11
-            ) AS stream
-            WHERE
-              "_ts" <= $t0 AND "_ts" + 11 > $t1
-          ) AS i0
-          CROSS JOIN (
-            SELECT
-              "k" AS "y.k",
-              "name" AS "y.name",
-              GREATEST("_cql_enter", $begin) AS "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              (
-                (
-                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                ) AND "_cql_leave" > $begin
-              )
-              AND (
-                "_cql_enter" > $low OR "_cql_leave" <= $t1
-              )
-          ) AS i1
-          WHERE
-            "x.k" = "y.k"
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "x.k",
-            "x.v",
-            "y.k",
-            "y.name",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "x.k",
-            "x.v",
-            "y.k",
-            "y.name",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
       UNION ALL
       SELECT
         "x.k",
         "x.v",
-        CAST(NULL AS TEXT) AS "y.name",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "x.k",
-          "x.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "x.k",
-          "x.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-        UNION ALL
-        SELECT
-          "x.k",
-          "x.v",
-          "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "x.k",
-            "x.v",
-            "_ts",
-            "_weight"
-          FROM (
-            WITH lives AS (
-              SELECT
-                i0."x.k",
-                i0."x.v",
-                i1."match0",
-                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-                i0."_weight" * i1."_weight" AS "_weight"
-              FROM (
-                SELECT
-                  "x.k",
-                  "x.v",
-                  "_ts" AS "_cql_enter",
-                  "_ts" + 11 AS "_cql_leave",
-                  "_weight"
-                FROM (
-                  SELECT
-                    "k" AS "x.k",
-                    "v" AS "x.v",
-                    "_ts",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM cql_state."stream_s"
-                  WHERE
-                    (
-                      "_ts" > $since AND "_ts" <= $t1
-                    ) AND "_ts" > $t0
-                ) AS stream
-                WHERE
-                  "_ts" > $t0 AND "_ts" <= $t1
-                UNION ALL
-                SELECT
-                  "x.k",
-                  "x.v",
-                  "_ts" AS "_cql_enter",
-                  "_ts" + 11 AS "_cql_leave",
-                  "_weight"
-                FROM (
-                  SELECT
-                    "k" AS "x.k",
-                    "v" AS "x.v",
-                    "_ts",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM cql_state."stream_s"
-                  WHERE
-                    (
-                      "_ts" > $since AND "_ts" <= $t0
-                    ) AND "_ts" > $t0 - 11
-                ) AS stream
-                WHERE
-                  (
-                    "_ts" <= $t0 AND "_ts" + 11 > $t0
-                  ) AND "_ts" + 11 <= $t1
-              ) AS i0
-              CROSS JOIN (
-                SELECT
-                  "match0",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  9223372036854775807 AS "_cql_leave",
-                  "_weight"
-                FROM (
-                  SELECT
-                    "match0",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM cql_state."q_11_groups"
-                ) AS groups
-                WHERE
-                  NOT EXISTS(
-                    SELECT
-                      1
-                    FROM temp."_cql_delta_q_11" AS delta
-                    WHERE
-                      "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-                  )
-                UNION ALL
-                SELECT
-                  *
-                FROM (
-                  WITH changed AS (
-                    SELECT
-                      *,
-                      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                      LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                    FROM temp."_cql_delta_q_11"
-                    WHERE
-                      "_cql_changed"
-                  )
-                  SELECT
-                    *
-                  FROM (
-                    SELECT
-                      "match0",
-                      "_ts" AS "_cql_enter",
-                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_is"
-                    UNION ALL
-                    SELECT
-                      "match0",
-                      CAST($t0 AS BIGINT) AS "_cql_enter",
-                      "_ts" AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_begin" IS NULL AND "_cql_was"
-                  ) AS "both"
-                ) AS lives
-              ) AS i1
-              WHERE
-                "x.k" = "match0"
-                AND i0."_cql_enter" < i1."_cql_leave"
-                AND i1."_cql_enter" < i0."_cql_leave"
-              UNION ALL
-              SELECT
-                i0."x.k",
-                i0."x.v",
-                i1."match0",
-                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-                i0."_weight" * i1."_weight" AS "_weight"
-              FROM (
-                SELECT
-                  "x.k",
-                  "x.v",
-                  "_ts" AS "_cql_enter",
-                  "_ts" + 11 AS "_cql_leave",
-                  "_weight"
-                FROM (
-                  SELECT
-                    "k" AS "x.k",
-                    "v" AS "x.v",
-                    "_ts",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM cql_state."stream_s"
-                  WHERE
-                    (
-                      "_ts" > $since AND "_ts" <= $t0
-                    ) AND "_ts" > $t1 - 11
-                ) AS stream
-                WHERE
-                  "_ts" <= $t0 AND "_ts" + 11 > $t1
-              ) AS i0
-              CROSS JOIN (
-                SELECT
-                  *
-                FROM (
-                  WITH changed AS (
-                    SELECT
-                      *,
-                      LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                      LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-                    FROM temp."_cql_delta_q_11"
-                    WHERE
-                      "_cql_changed"
-                  )
-                  SELECT
-                    *
-                  FROM (
-                    SELECT
-                      "match0",
-                      "_ts" AS "_cql_enter",
-                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_is"
-                    UNION ALL
-                    SELECT
-                      "match0",
-                      CAST($t0 AS BIGINT) AS "_cql_enter",
-                      "_ts" AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_begin" IS NULL AND "_cql_was"
-                  ) AS "both"
-                ) AS lives
-              ) AS i1
-              WHERE
-                "x.k" = "match0"
-                AND i0."_cql_enter" < i1."_cql_leave"
-                AND i1."_cql_enter" < i0."_cql_leave"
-            )
-            SELECT
-              *
-            FROM (
-              SELECT
-                "x.k",
-                "x.v",
-                "match0",
-                "_cql_enter" AS "_ts",
-                "_weight"
-              FROM lives
-              WHERE
-                "_cql_enter" > $t0
-              UNION ALL
-              SELECT
-                "x.k",
-                "x.v",
-                "match0",
-                "_cql_leave" AS "_ts",
-                -"_weight" AS "_weight"
-              FROM lives
-              WHERE
-                "_cql_leave" <= $t1
-            ) AS elements
-          ) AS input
-        ) AS less
-      ) AS input
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS less
+  ) AS input
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "name",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 11: forget the old state of the groups that changed
 DELETE FROM cql_state."q_11_groups" AS kept

@@ -6,78 +6,46 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
+  "_ts",
+  "_weight"
 FROM (
   SELECT
     "k",
     "v",
     "_ts",
-    "_weight"
+    CAST(SUM("_weight") AS BIGINT) AS "_weight"
   FROM (
     SELECT
       "k",
       "v",
       "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_weight"
-    FROM (
-      SELECT
-        "s.k" AS "k",
-        "s.v" AS "v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
       "k",
       "v",
-      "_ts"
-    HAVING
-      SUM("_weight") <> 0
-  ) AS net
-  WHERE
-    "_weight" > 0
-) AS output;
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+  ) AS elements
+  GROUP BY
+    "k",
+    "v",
+    "_ts"
+  HAVING
+    SUM("_weight") <> 0
+) AS net
+WHERE
+  "_weight" > 0;
 
 -- title: a relation is written net: a tuple that leaves as another comes is no change
 SELECT k, v FROM s [RANGE 10]
@@ -87,56 +55,24 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "s.v" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "k",
+  "v",
+  "_ts" + 11 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 10
+  AND "_ts" > $t0 - 11
+  AND "_ts" + 11 > $t0
+  AND "_ts" + 11 <= $t1;
 
 -- title: NOW is a range of nothing: each tuple leaves at the next instant
 SELECT k FROM s [NOW]
@@ -145,51 +81,23 @@ SELECT k FROM s [NOW]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts" + 1 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0 - 1
-    ) AS stream
-    WHERE
-      "_ts" + 1 > $t0 AND "_ts" + 1 <= $t1
-  ) AS input
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "k",
+  "_ts" + 1 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1
+  AND "_ts" > $t0 - 1
+  AND "_ts" + 1 > $t0
+  AND "_ts" + 1 <= $t1;
 
 -- title: nothing leaves an unbounded window, so its query yields an Istream
 SELECT k FROM s [RANGE UNBOUNDED]
@@ -198,33 +106,11 @@ SELECT k FROM s [RANGE UNBOUNDED]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-  ) AS input
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
 -- title: a condition in the window filters before it
 SELECT v FROM s [RANGE 10 WHERE k > 1]
@@ -233,70 +119,21 @@ SELECT v FROM s [RANGE 10 WHERE k > 1]
 INSERT INTO cql_state."changes_q"
 SELECT
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.v" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "s.k" > 1
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 10
-          ) AND "_ts" > $t0 - 11
-      ) AS stream
-      WHERE
-        "s.k" > 1
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
+UNION ALL
+SELECT
+  "v",
+  "_ts" + 11 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 10
+  AND "_ts" > $t0 - 11
+  AND "k" > 1
+  AND "_ts" + 11 > $t0
+  AND "_ts" + 11 <= $t1;

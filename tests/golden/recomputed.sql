@@ -17,51 +17,26 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -127,33 +102,14 @@ FROM (
           TRUE AS "_cql_row"
         FROM (
           SELECT
-            "s.k",
-            "s.v",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "s.k",
-              "s.v",
-              "_ts" AS "_cql_enter",
-              "_ts" + 11 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "v" AS "s.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1
-                ) AND "_ts" > $t0 - 11
-            ) AS stream
-            WHERE
-              "_ts" <= $t1 AND "_ts" + 11 > $t0
-          ) AS input
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
         ) AS l
         WHERE
           EXISTS(
@@ -211,36 +167,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "middle",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "median0" AS "middle",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_cql_old_median0" AS "median0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "s.k",
-      "median0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "s.k" AS "k",
+  "_cql_old_median0" AS "middle",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "median0" AS "middle",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -281,52 +223,41 @@ FROM (
       "_ts",
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "r.k",
         "r.name",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "r.name",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "r.name",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k",
+        "r.name",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements
     GROUP BY
       "r.k",
@@ -388,24 +319,16 @@ FROM (
       FROM running AS r
       LEFT JOIN (
         SELECT
-          "r.k",
-          "r.name",
-          "_cql_enter",
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
           "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-        ) AS input
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
       ) AS l
         ON r."r.k" IS NOT DISTINCT FROM l."r.k"
         AND l."_cql_enter" <= r."_ts"
@@ -451,36 +374,22 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  "spread",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "r.k" AS "k",
-    "stddev0" AS "spread",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "r.k",
-      "_cql_old_stddev0" AS "stddev0",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "r.k",
-      "stddev0",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS input
-) AS output;
+  "r.k" AS "k",
+  "_cql_old_stddev0" AS "spread",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "r.k" AS "k",
+  "stddev0" AS "spread",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -711,16 +620,9 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "name",
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "name",
-    "v",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";
 
 -- title: a subquery in an expression makes an input of what it reads
 SELECT k, v FROM s [RANGE 10] WHERE v > 5 OR k IN (SELECT k FROM r)
@@ -926,16 +828,9 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";
 
 -- title: ties that SQL leaves open are broken by all columns
 SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
@@ -944,25 +839,14 @@ SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "d" AS "s.d",
     "_ts",
     "_cql_seq"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "d" AS "s.d",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight",
-      "_cql_seq"
-    FROM cql_state."stream_s"
-    WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
-  ) AS stream
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -1138,16 +1022,9 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "place",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "place",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"
@@ -1192,46 +1069,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -1484,16 +1339,9 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "n",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "n",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";
 
 -- operator 3: forget the old state of the groups that changed
 DELETE FROM cql_state."q_3_groups" AS kept
@@ -1709,12 +1557,6 @@ HAVING
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "_ts",
-    "_weight"
-  FROM temp."_cql_delta_q_0"
-) AS output;
+  "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_0";

@@ -5,23 +5,13 @@ SELECT k, v FROM s [ROWS 3]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
-    "s.k",
-    "s.v",
+    "k" AS "s.k",
+    "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight",
-      "_cql_seq"
-    FROM cql_state."stream_s"
-    WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
-  ) AS stream
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -48,54 +38,36 @@ FROM (
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
-SELECT
-  "k",
-  "v",
-  _ts,
-  _weight
-FROM (
+WITH lives AS (
   SELECT
-    "s.k" AS "k",
-    "s.v" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_enter" < "_cql_leave" AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
+    "s.k",
+    "s.v",
+    "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_1"
+  WHERE
+    "_cql_enter" < "_cql_leave" AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
-    SELECT
-      *
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-  ) AS input
-) AS output;
+)
+SELECT
+  "s.k" AS "k",
+  "s.v" AS "v",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "s.v" AS "v",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"
@@ -176,58 +148,42 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "late.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "late.k",
-          "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_1"
-        WHERE
-          "_cql_enter" < "_cql_leave" AND (
-            "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-          )
+      "late.k",
+      "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_1"
+    WHERE
+      "_cql_enter" < "_cql_leave" AND (
+        "_cql_enter" > $t0 OR "_cql_leave" <= $t1
       )
-      SELECT
-        *
-      FROM (
-        SELECT
-          "late.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "late.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+  )
+  SELECT
+    "late.k" AS "k",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "late.k" AS "k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"
@@ -257,33 +213,13 @@ SELECT v FROM s [ROWS 3 WHERE k > 1]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
-    "s.k",
-    "s.v",
+    "k" AS "s.k",
+    "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts",
-      "_weight",
-      "_cql_seq"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight",
-        "_cql_seq"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "s.k" > 1
-  ) AS stream
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
 )
 SELECT
   "s.k",
@@ -310,52 +246,34 @@ FROM (
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
-SELECT
-  "v",
-  _ts,
-  _weight
-FROM (
+WITH lives AS (
   SELECT
-    "s.v" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_enter" < "_cql_leave" AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
+    "s.k",
+    "s.v",
+    "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_1"
+  WHERE
+    "_cql_enter" < "_cql_leave" AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
-    SELECT
-      *
-    FROM (
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-  ) AS input
-) AS output;
+)
+SELECT
+  "s.v" AS "v",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.v" AS "v",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"

@@ -17,46 +17,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -120,111 +98,100 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "n",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
     "n",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    UNNEST(RANGE(
+      CASE
+        WHEN "_cql_enter" IS NULL OR (
+          $t0 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE GREATEST("_cql_enter", $t0 + 1)
+      END,
+      CASE
+        WHEN "_cql_leave" IS NULL OR (
+          $t1 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE LEAST("_cql_leave", $t1 + 1)
+      END
+    )) AS "_ts",
+    "_weight"
   FROM (
     SELECT
-      "k",
-      "n",
-      UNNEST(RANGE(
-        CASE
-          WHEN "_cql_enter" IS NULL OR (
-            $t0 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE GREATEST("_cql_enter", $t0 + 1)
-        END,
-        CASE
-          WHEN "_cql_leave" IS NULL OR (
-            $t1 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE LEAST("_cql_leave", $t1 + 1)
-        END
-      )) AS "_ts",
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
       "_weight"
     FROM (
       SELECT
-        "s.k" AS "k",
-        "count0" AS "n",
-        "_cql_enter",
-        "_cql_leave",
+        "s.k",
+        "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
         "_weight"
       FROM (
         SELECT
           "s.k",
-          "count0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
+          "_cql_n" AS "count0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_2_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
           SELECT
-            "s.k",
-            "_cql_n" AS "count0",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_2_groups"
-        ) AS groups
+            1
+          FROM temp."_cql_delta_q_2" AS delta
+          WHERE
+            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_2"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "s.k",
+          "count0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_2" AS delta
-            WHERE
-              "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-          )
+          "_cql_is"
         UNION ALL
         SELECT
-          *
-        FROM (
-          WITH changed AS (
-            SELECT
-              *,
-              LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-              LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
-            FROM temp."_cql_delta_q_2"
-            WHERE
-              "_cql_changed"
-          )
-          SELECT
-            *
-          FROM (
-            SELECT
-              "s.k",
-              "count0",
-              "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "s.k",
-              "_cql_old_count0" AS "count0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
-          ) AS "both"
-        ) AS lives
-      ) AS input
-    ) AS lives
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+          "s.k",
+          "_cql_old_count0" AS "count0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS input
+  ) AS lives
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 2: forget the old state of the groups that changed
 DELETE FROM cql_state."q_2_groups" AS kept
@@ -253,88 +220,57 @@ SELECT Rstream(v) FROM s [NOW]
 INSERT INTO cql_state."changes_q"
 SELECT
   "v",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "v",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    UNNEST(RANGE(
+      CASE
+        WHEN "_cql_enter" IS NULL OR (
+          $t0 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE GREATEST("_cql_enter", $t0 + 1)
+      END,
+      CASE
+        WHEN "_cql_leave" IS NULL OR (
+          $t1 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE LEAST("_cql_leave", $t1 + 1)
+      END
+    )) AS "_ts",
+    "_weight"
   FROM (
     SELECT
       "v",
-      UNNEST(RANGE(
-        CASE
-          WHEN "_cql_enter" IS NULL OR (
-            $t0 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE GREATEST("_cql_enter", $t0 + 1)
-        END,
-        CASE
-          WHEN "_cql_leave" IS NULL OR (
-            $t1 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE LEAST("_cql_leave", $t1 + 1)
-        END
-      )) AS "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.v" AS "v",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 1 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 1 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t0
-            ) AND "_ts" > $t0 - 1
-        ) AS stream
-        WHERE
-          (
-            "_ts" <= $t0 AND "_ts" + 1 > $t0
-          ) AND "_ts" + 1 <= $t1
-      ) AS input
-    ) AS lives
-  ) AS elements
-  GROUP BY
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+      "_ts" AS "_cql_enter",
+      "_ts" + 1 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "v",
+      "_ts" AS "_cql_enter",
+      "_ts" + 1 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t0
+      AND "_ts" > $t0 - 1
+      AND "_ts" + 1 > $t0
+      AND "_ts" + 1 <= $t1
+  ) AS lives
+) AS elements
+GROUP BY
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- title: a window gives its lifetimes itself, so there is no trace
 SELECT Rstream(k) FROM s [RANGE 10]
@@ -343,64 +279,41 @@ SELECT Rstream(k) FROM s [RANGE 10]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    UNNEST(RANGE(
+      CASE
+        WHEN "_cql_enter" IS NULL OR (
+          $t0 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE GREATEST("_cql_enter", $t0 + 1)
+      END,
+      CASE
+        WHEN "_cql_leave" IS NULL OR (
+          $t1 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE LEAST("_cql_leave", $t1 + 1)
+      END
+    )) AS "_ts",
+    "_weight"
   FROM (
     SELECT
-      "k",
-      UNNEST(RANGE(
-        CASE
-          WHEN "_cql_enter" IS NULL OR (
-            $t0 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE GREATEST("_cql_enter", $t0 + 1)
-        END,
-        CASE
-          WHEN "_cql_leave" IS NULL OR (
-            $t1 + 1
-          ) IS NULL
-          THEN NULL
-          ELSE LEAST("_cql_leave", $t1 + 1)
-        END
-      )) AS "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k" AS "k",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts" AS "_cql_enter",
-          "_ts" + 11 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" <= $t1 AND "_ts" + 11 > $t0
-      ) AS input
-    ) AS lives
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+      "k" AS "k",
+      "_ts" AS "_cql_enter",
+      "_ts" + 11 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
+  ) AS lives
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;

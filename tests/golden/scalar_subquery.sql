@@ -23,46 +23,24 @@ FROM (
         CAST(COALESCE(SUM(CAST("t.w" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0"
       FROM (
         SELECT
-          "t.w",
+          "w" AS "t.w",
           "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "t.w",
-            "_ts",
-            "_weight"
-          FROM (
-            SELECT
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
-          WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.w",
-            "_ts" + 6 AS "_ts",
-            -"_weight" AS "_weight"
-          FROM (
-            SELECT
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 5
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
-        ) AS input
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "w" AS "t.w",
+          "_ts" + 6 AS "_ts",
+          -CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          "_ts" > $since
+          AND "_ts" <= $t1 - 5
+          AND "_ts" > $t0 - 6
+          AND "_ts" + 6 > $t0
+          AND "_ts" + 6 <= $t1
       ) AS elements
       GROUP BY
         "_ts"
@@ -153,272 +131,179 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  SELECT
-    "k",
-    "v",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_ts",
-      "_weight"
+      i0."s.k",
+      i0."s.v",
+      i1."avg0" AS "match0",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
     FROM (
-      WITH lives AS (
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 11 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 11 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t0
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
+    ) AS i0
+    CROSS JOIN (
+      SELECT
+        "avg0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
         SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."match0",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
+          CASE
+            WHEN "_cql_count0" > 0
+            THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
+          END AS "avg0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_6_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
           SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
+            1
+          FROM temp."_cql_delta_q_6" AS delta
           WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 11
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 11 > $t0
-            ) AND "_ts" + 11 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "avg(w)" AS "match0",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "avg0" AS "avg(w)",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "avg0",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  CASE
-                    WHEN "_cql_count0" > 0
-                    THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
-                  END AS "avg0",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_6_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_6" AS delta
-                  WHERE
-                    "_cql_changed" AND TRUE
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "avg0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "_cql_old_avg0" AS "avg0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
-          ) AS input
-        ) AS i1
-        WHERE
-          "s.v" > (
-            "match0"
-          )
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."s.k",
-          i0."s.v",
-          i1."match0",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 11
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 11 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "avg(w)" AS "match0",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "avg0" AS "avg(w)",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "avg0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "_cql_old_avg0" AS "avg0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
-          ) AS input
-        ) AS i1
-        WHERE
-          "s.v" > (
-            "match0"
-          )
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+            "_cql_changed" AND TRUE
+        )
+      UNION ALL
       SELECT
         *
       FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_changed"
+        )
         SELECT
-          "s.k",
-          "s.v",
-          "match0",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
+          "avg0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          "_cql_enter" > $t0
+          "_cql_is"
         UNION ALL
         SELECT
-          "s.k",
-          "s.v",
-          "match0",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "_cql_old_avg0" AS "avg0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS i1
+    WHERE
+      i0."s.v" > (
+        i1."avg0"
+      )
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "s.k",
+      i0."v" AS "s.v",
+      i1."match0",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN (
+      WITH changed AS (
+        SELECT
+          *,
+          LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+          LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+        FROM temp."_cql_delta_q_6"
+        WHERE
+          "_cql_changed"
+      )
+      SELECT
+        "avg0" AS "match0",
+        "_ts" AS "_cql_enter",
+        COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_is"
+      UNION ALL
+      SELECT
+        "_cql_old_avg0" AS "match0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_begin" IS NULL AND "_cql_was"
+    ) AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i0."_ts" + 11 > $t1
+      AND i0."v" > (
+        i1."match0"
+      )
+      AND i0."_ts" < i1."_cql_leave"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 6: forget the old state of the groups that changed
 DELETE FROM cql_state."q_6_groups" AS kept
@@ -460,46 +345,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "y.k",
+        "k" AS "y.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "y.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "y.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "y.k",
-          "_ts" + 6 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "y.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 5
-            ) AND "_ts" > $t0 - 6
-        ) AS stream
-        WHERE
-          "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "y.k",
+        "_ts" + 6 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 5
+        AND "_ts" > $t0 - 6
+        AND "_ts" + 6 > $t0
+        AND "_ts" + 6 <= $t1
     ) AS elements
     GROUP BY
       "y.k",
@@ -573,34 +436,20 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "match0" AS "match3",
+        "y.k" AS "match3",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "y.k" AS "match0",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "y.k",
-            "_cql_old_count0" AS "count0",
-            "_ts",
-            CAST(-1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_6"
-          WHERE
-            "_cql_was" AND "_cql_changed"
-          UNION ALL
-          SELECT
-            "y.k",
-            "count0",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_6"
-          WHERE
-            "_cql_is" AND "_cql_changed"
-        ) AS input
-      ) AS input
+        CAST(-1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_6"
+      WHERE
+        "_cql_was" AND "_cql_changed"
+      UNION ALL
+      SELECT
+        "y.k" AS "match3",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM temp."_cql_delta_q_6"
+      WHERE
+        "_cql_is" AND "_cql_changed"
     ) AS elements
     GROUP BY
       "match3",
@@ -660,34 +509,242 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "n",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "k",
-    "n",
+    "r.k" AS "k",
+    (
+      COALESCE("match1", 0)
+    ) AS "n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
+    "_weight"
   FROM (
     SELECT
-      "r.k" AS "k",
-      (
-        COALESCE("match1", 0)
-      ) AS "n",
+      "r.k",
+      "match1",
       "_ts",
       "_weight"
     FROM (
+      WITH lives AS (
+        SELECT
+          i0."r.k",
+          i1."y.k" AS "match0",
+          i1."count0" AS "match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "y.k",
+            "count0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "y.k",
+              "_cql_n" AS "count0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_6_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_6" AS delta
+              WHERE
+                "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_6"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "y.k",
+              "count0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "y.k",
+              "_cql_old_count0" AS "count0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."r.k" = i1."y.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."r.k",
+          i1."match0",
+          i1."match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                (
+                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                ) AND "_cql_leave" > $begin
+              )
+              AND "_cql_enter" <= $low
+            )
+            AND "_cql_leave" > $t1
+        ) AS i0
+        CROSS JOIN (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_6"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "y.k" AS "match0",
+            "count0" AS "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "y.k" AS "match0",
+            "_cql_old_count0" AS "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS i1
+        WHERE
+          i0."r.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+      )
       SELECT
         "r.k",
+        "match0",
         "match1",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k",
+        "match0",
+        "match1",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "r.k",
+      CAST(NULL AS BIGINT) AS "match1",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+      UNION ALL
+      SELECT
+        "r.k",
+        "_ts",
+        -"_weight" AS "_weight"
       FROM (
         WITH lives AS (
           SELECT
             i0."r.k",
-            i1."match0",
-            i1."match1",
+            i1."match3",
             GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
             LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
             i0."_weight" * i1."_weight" AS "_weight"
@@ -710,81 +767,64 @@ FROM (
           ) AS i0
           CROSS JOIN (
             SELECT
-              "y.k" AS "match0",
-              "count0" AS "match1",
-              "_cql_enter",
-              "_cql_leave",
+              "match3",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
               "_weight"
             FROM (
               SELECT
-                "y.k",
-                "count0",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
+                "match3",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_14_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
                 SELECT
-                  "y.k",
-                  "_cql_n" AS "count0",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_6_groups"
-              ) AS groups
+                  1
+                FROM temp."_cql_delta_q_14" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_14"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                "match3",
+                "_ts" AS "_cql_enter",
+                COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM changed
               WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_6" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
-                )
+                "_cql_is"
               UNION ALL
               SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "y.k",
-                    "count0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "y.k",
-                    "_cql_old_count0" AS "count0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
+                "match3",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                "_ts" AS "_cql_leave",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM changed
+              WHERE
+                "_cql_begin" IS NULL AND "_cql_was"
+            ) AS lives
           ) AS i1
           WHERE
-            "r.k" = "match0"
+            i0."r.k" = i1."match3"
             AND i0."_cql_enter" < i1."_cql_leave"
             AND i1."_cql_enter" < i0."_cql_leave"
           UNION ALL
           SELECT
             i0."r.k",
-            i1."match0",
-            i1."match1",
+            i1."match3",
             GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
             LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
             i0."_weight" * i1."_weight" AS "_weight"
@@ -807,317 +847,63 @@ FROM (
               AND "_cql_leave" > $t1
           ) AS i0
           CROSS JOIN (
-            SELECT
-              "y.k" AS "match0",
-              "count0" AS "match1",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight"
-            FROM (
+            WITH changed AS (
               SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "y.k",
-                    "count0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "y.k",
-                    "_cql_old_count0" AS "count0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_14"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match3",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match3",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
           ) AS i1
           WHERE
-            "r.k" = "match0"
+            i0."r.k" = i1."match3"
             AND i0."_cql_enter" < i1."_cql_leave"
             AND i1."_cql_enter" < i0."_cql_leave"
         )
         SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "match0",
-            "match1",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "match0",
-            "match1",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
-      UNION ALL
-      SELECT
-        "r.k",
-        CAST(NULL AS BIGINT) AS "match1",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
         UNION ALL
         SELECT
           "r.k",
-          "_ts",
+          "_cql_leave" AS "_ts",
           -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "r.k",
-            "_ts",
-            "_weight"
-          FROM (
-            WITH lives AS (
-              SELECT
-                i0."r.k",
-                i1."match3",
-                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-                i0."_weight" * i1."_weight" AS "_weight"
-              FROM (
-                SELECT
-                  "k" AS "r.k",
-                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
-                  "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."relation_r"
-                WHERE
-                  (
-                    (
-                      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                    ) AND "_cql_leave" > $begin
-                  )
-                  AND (
-                    "_cql_enter" > $low OR "_cql_leave" <= $t1
-                  )
-              ) AS i0
-              CROSS JOIN (
-                SELECT
-                  "match3",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  9223372036854775807 AS "_cql_leave",
-                  "_weight"
-                FROM (
-                  SELECT
-                    "match3",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM cql_state."q_14_groups"
-                ) AS groups
-                WHERE
-                  NOT EXISTS(
-                    SELECT
-                      1
-                    FROM temp."_cql_delta_q_14" AS delta
-                    WHERE
-                      "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
-                  )
-                UNION ALL
-                SELECT
-                  *
-                FROM (
-                  WITH changed AS (
-                    SELECT
-                      *,
-                      LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
-                      LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
-                    FROM temp."_cql_delta_q_14"
-                    WHERE
-                      "_cql_changed"
-                  )
-                  SELECT
-                    *
-                  FROM (
-                    SELECT
-                      "match3",
-                      "_ts" AS "_cql_enter",
-                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_is"
-                    UNION ALL
-                    SELECT
-                      "match3",
-                      CAST($t0 AS BIGINT) AS "_cql_enter",
-                      "_ts" AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_begin" IS NULL AND "_cql_was"
-                  ) AS "both"
-                ) AS lives
-              ) AS i1
-              WHERE
-                "r.k" = "match3"
-                AND i0."_cql_enter" < i1."_cql_leave"
-                AND i1."_cql_enter" < i0."_cql_leave"
-              UNION ALL
-              SELECT
-                i0."r.k",
-                i1."match3",
-                GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-                LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-                i0."_weight" * i1."_weight" AS "_weight"
-              FROM (
-                SELECT
-                  "k" AS "r.k",
-                  GREATEST("_cql_enter", $begin) AS "_cql_enter",
-                  "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."relation_r"
-                WHERE
-                  (
-                    (
-                      (
-                        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                      ) AND "_cql_leave" > $begin
-                    )
-                    AND "_cql_enter" <= $low
-                  )
-                  AND "_cql_leave" > $t1
-              ) AS i0
-              CROSS JOIN (
-                SELECT
-                  *
-                FROM (
-                  WITH changed AS (
-                    SELECT
-                      *,
-                      LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
-                      LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
-                    FROM temp."_cql_delta_q_14"
-                    WHERE
-                      "_cql_changed"
-                  )
-                  SELECT
-                    *
-                  FROM (
-                    SELECT
-                      "match3",
-                      "_ts" AS "_cql_enter",
-                      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_is"
-                    UNION ALL
-                    SELECT
-                      "match3",
-                      CAST($t0 AS BIGINT) AS "_cql_enter",
-                      "_ts" AS "_cql_leave",
-                      CAST(1 AS BIGINT) AS "_weight"
-                    FROM changed
-                    WHERE
-                      "_cql_begin" IS NULL AND "_cql_was"
-                  ) AS "both"
-                ) AS lives
-              ) AS i1
-              WHERE
-                "r.k" = "match3"
-                AND i0."_cql_enter" < i1."_cql_leave"
-                AND i1."_cql_enter" < i0."_cql_leave"
-            )
-            SELECT
-              *
-            FROM (
-              SELECT
-                "r.k",
-                "match3",
-                "_cql_enter" AS "_ts",
-                "_weight"
-              FROM lives
-              WHERE
-                "_cql_enter" > $t0
-              UNION ALL
-              SELECT
-                "r.k",
-                "match3",
-                "_cql_leave" AS "_ts",
-                -"_weight" AS "_weight"
-              FROM lives
-              WHERE
-                "_cql_leave" <= $t1
-            ) AS elements
-          ) AS input
-        ) AS less
-      ) AS input
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS less
     ) AS input
-  ) AS elements
-  GROUP BY
-    "k",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+  ) AS input
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 6: forget the old state of the groups that changed
 DELETE FROM cql_state."q_6_groups" AS kept

@@ -17,46 +17,24 @@ WITH changes AS (
       CAST(0 AS BIGINT) AS "_cql_n1"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements0
     UNION ALL
     SELECT
@@ -65,48 +43,38 @@ WITH changes AS (
       CAST(0 AS BIGINT) AS "_cql_n0",
       "_weight" AS "_cql_n1"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "r.k" AS "k",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k" AS "k",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements1
   ) AS elements
   GROUP BY
@@ -174,28 +142,20 @@ WHERE
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_weight" - "_cql_was" AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_weight" <> "_cql_was"
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+  "_ts",
+  CAST(SUM((
+    "_weight" - "_cql_was"
+  )) AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_weight" <> "_cql_was"
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM((
+    "_weight" - "_cql_was"
+  )) <> 0;
 
 -- operator 0: forget the old counts of the tuples that changed
 DELETE FROM cql_state."q_0_counts" AS kept
@@ -239,46 +199,24 @@ WITH changes AS (
       CAST(0 AS BIGINT) AS "_cql_n1"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements0
     UNION ALL
     SELECT
@@ -287,48 +225,38 @@ WITH changes AS (
       CAST(0 AS BIGINT) AS "_cql_n0",
       "_weight" AS "_cql_n1"
     FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
       SELECT
         "r.k" AS "k",
-        "_ts",
+        "_cql_enter" AS "_ts",
         "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
-      ) AS input
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k" AS "k",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
     ) AS elements1
   ) AS elements
   GROUP BY
@@ -396,28 +324,20 @@ WHERE
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      "_weight" - "_cql_was" AS "_weight"
-    FROM temp."_cql_delta_q_0"
-    WHERE
-      "_weight" <> "_cql_was"
-  ) AS elements
-  GROUP BY
-    "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+  "_ts",
+  CAST(SUM((
+    "_weight" - "_cql_was"
+  )) AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_weight" <> "_cql_was"
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM((
+    "_weight" - "_cql_was"
+  )) <> 0;
 
 -- operator 0: forget the old counts of the tuples that changed
 DELETE FROM cql_state."q_0_counts" AS kept

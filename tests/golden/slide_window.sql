@@ -5,179 +5,149 @@ SELECT k FROM s [RANGE 10 SLIDE 5]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) AS "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0 - 5
-    ) AS stream
-    WHERE
+  (
+    (
+      "_ts" + 4
+    ) - (
       (
         (
           (
             "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) > $t0
-        AND (
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) AS "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1
+  AND "_ts" > $t0 - 5
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
+        (
           (
             "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) <= $t1
-      )
-      AND (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
           ) % 5
-        )
-      ) < (
-        (
-          "_ts" + 10
-        ) - (
-          (
-            (
-              (
-                "_ts" + 10
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) + 5
-    UNION ALL
-    SELECT
-      "s.k",
+        ) + 5
+      ) % 5
+    )
+  ) > $t0
+  AND (
+    (
+      "_ts" + 4
+    ) - (
       (
         (
-          "_ts" + 10
-        ) - (
           (
-            (
-              (
-                "_ts" + 10
-              ) % 5
-            ) + 5
+            "_ts" + 4
           ) % 5
-        )
-      ) + 5 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
+        ) + 5
+      ) % 5
+    )
+  ) <= $t1
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
         (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 16
-    ) AS stream
-    WHERE
+          (
+            "_ts" + 4
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) < (
+    (
+      "_ts" + 10
+    ) - (
       (
         (
           (
             "_ts" + 10
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 > $t0
-        AND (
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5
+UNION ALL
+SELECT
+  "k",
+  (
+    (
+      "_ts" + 10
+    ) - (
+      (
+        (
           (
             "_ts" + 10
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 10
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 <= $t1
-      )
-      AND (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
           ) % 5
-        )
-      ) < (
+        ) + 5
+      ) % 5
+    )
+  ) + 5 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 10
+  AND "_ts" > $t0 - 16
+  AND (
+    (
+      "_ts" + 10
+    ) - (
+      (
         (
-          "_ts" + 10
-        ) - (
           (
-            (
-              (
-                "_ts" + 10
-              ) % 5
-            ) + 5
+            "_ts" + 10
           ) % 5
-        )
-      ) + 5
-  ) AS input
-) AS output;
+        ) + 5
+      ) % 5
+    )
+  ) + 5 > $t0
+  AND (
+    (
+      "_ts" + 10
+    ) - (
+      (
+        (
+          (
+            "_ts" + 10
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5 <= $t1
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
+        (
+          (
+            "_ts" + 4
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) < (
+    (
+      "_ts" + 10
+    ) - (
+      (
+        (
+          (
+            "_ts" + 10
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5;
 
 -- title: with a slide longer than the range a tuple may fall between two positions
 SELECT k FROM s [RANGE 2 SLIDE 5]
@@ -186,179 +156,149 @@ SELECT k FROM s [RANGE 2 SLIDE 5]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) AS "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0 - 5
-    ) AS stream
-    WHERE
+  (
+    (
+      "_ts" + 4
+    ) - (
       (
         (
           (
             "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) > $t0
-        AND (
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) AS "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1
+  AND "_ts" > $t0 - 5
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
+        (
           (
             "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) <= $t1
-      )
-      AND (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
           ) % 5
-        )
-      ) < (
-        (
-          "_ts" + 2
-        ) - (
-          (
-            (
-              (
-                "_ts" + 2
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) + 5
-    UNION ALL
-    SELECT
-      "s.k",
+        ) + 5
+      ) % 5
+    )
+  ) > $t0
+  AND (
+    (
+      "_ts" + 4
+    ) - (
       (
         (
-          "_ts" + 2
-        ) - (
           (
-            (
-              (
-                "_ts" + 2
-              ) % 5
-            ) + 5
+            "_ts" + 4
           ) % 5
-        )
-      ) + 5 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
+        ) + 5
+      ) % 5
+    )
+  ) <= $t1
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
         (
-          "_ts" > $since AND "_ts" <= $t1 - 2
-        ) AND "_ts" > $t0 - 8
-    ) AS stream
-    WHERE
+          (
+            "_ts" + 4
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) < (
+    (
+      "_ts" + 2
+    ) - (
       (
         (
           (
             "_ts" + 2
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 2
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 > $t0
-        AND (
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5
+UNION ALL
+SELECT
+  "k",
+  (
+    (
+      "_ts" + 2
+    ) - (
+      (
+        (
           (
             "_ts" + 2
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 2
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) + 5 <= $t1
-      )
-      AND (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
           ) % 5
-        )
-      ) < (
+        ) + 5
+      ) % 5
+    )
+  ) + 5 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 2
+  AND "_ts" > $t0 - 8
+  AND (
+    (
+      "_ts" + 2
+    ) - (
+      (
         (
-          "_ts" + 2
-        ) - (
           (
-            (
-              (
-                "_ts" + 2
-              ) % 5
-            ) + 5
+            "_ts" + 2
           ) % 5
-        )
-      ) + 5
-  ) AS input
-) AS output;
+        ) + 5
+      ) % 5
+    )
+  ) + 5 > $t0
+  AND (
+    (
+      "_ts" + 2
+    ) - (
+      (
+        (
+          (
+            "_ts" + 2
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5 <= $t1
+  AND (
+    (
+      "_ts" + 4
+    ) - (
+      (
+        (
+          (
+            "_ts" + 4
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) < (
+    (
+      "_ts" + 2
+    ) - (
+      (
+        (
+          (
+            "_ts" + 2
+          ) % 5
+        ) + 5
+      ) % 5
+    )
+  ) + 5;
 
 -- title: unbounded: tuples wait for the next boundary and stay
 SELECT k FROM s [RANGE UNBOUNDED SLIDE 5]
@@ -366,86 +306,71 @@ SELECT k FROM s [RANGE UNBOUNDED SLIDE 5]
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
-  _ts,
-  _weight
+  "s.k" AS "k",
+  "_ts",
+  "_weight"
 FROM (
   SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
+    "k" AS "s.k",
+    (
       (
-        (
-          "_ts" + 4
-        ) - (
-          (
-            (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) AS "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0 - 5
-    ) AS stream
-    WHERE
-      (
+        "_ts" + 4
+      ) - (
         (
           (
-            "_ts" + 4
-          ) - (
             (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
+              "_ts" + 4
             ) % 5
-          )
-        ) > $t0
-        AND (
-          (
-            "_ts" + 4
-          ) - (
-            (
-              (
-                (
-                  "_ts" + 4
-                ) % 5
-              ) + 5
-            ) % 5
-          )
-        ) <= $t1
+          ) + 5
+        ) % 5
       )
-      AND (
+    ) AS "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1
+    AND "_ts" > $t0 - 5
+    AND (
+      (
+        "_ts" + 4
+      ) - (
         (
-          "_ts" + 4
-        ) - (
           (
             (
-              (
-                "_ts" + 4
-              ) % 5
-            ) + 5
-          ) % 5
-        )
-      ) < 9223372036854775807
-  ) AS input
-) AS output;
+              "_ts" + 4
+            ) % 5
+          ) + 5
+        ) % 5
+      )
+    ) > $t0
+    AND (
+      (
+        "_ts" + 4
+      ) - (
+        (
+          (
+            (
+              "_ts" + 4
+            ) % 5
+          ) + 5
+        ) % 5
+      )
+    ) <= $t1
+    AND (
+      (
+        "_ts" + 4
+      ) - (
+        (
+          (
+            (
+              "_ts" + 4
+            ) % 5
+          ) + 5
+        ) % 5
+      )
+    ) < 9223372036854775807
+) AS input;
 
 -- title: ROWS slides by arrivals: the content changes after every second one
 SELECT k FROM s [ROWS 3 SLIDE 2]
@@ -454,21 +379,12 @@ SELECT k FROM s [ROWS 3 SLIDE 2]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
-    "s.k",
+    "k" AS "s.k",
     "_ts",
     "_cql_seq"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight",
-      "_cql_seq"
-    FROM cql_state."stream_s"
-    WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
-  ) AS stream
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -514,49 +430,33 @@ FROM (
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
-SELECT
-  "k",
-  _ts,
-  _weight
-FROM (
+WITH lives AS (
   SELECT
-    "s.k" AS "k",
-    "_ts",
-    "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "s.k",
-        "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_1"
-      WHERE
-        "_cql_enter" < "_cql_leave" AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
+    "s.k",
+    "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_1"
+  WHERE
+    "_cql_enter" < "_cql_leave" AND (
+      "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
-    SELECT
-      *
-    FROM (
-      SELECT
-        "s.k",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "s.k",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-  ) AS input
-) AS output;
+)
+SELECT
+  "s.k" AS "k",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
 
 -- operator 1: forget the rows that left
 DELETE FROM cql_state."q_1_rows"

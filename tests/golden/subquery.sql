@@ -17,46 +17,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -118,57 +96,30 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "n",
-  _ts,
-  _weight
+  "x.n" AS "n",
+  "_ts",
+  "_weight"
 FROM (
   SELECT
-    "x.n" AS "n",
+    "s.k" AS "x.k",
+    "_cql_old_count0" AS "x.n",
     "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "x.k",
-      "x.n",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "x.k",
-        "n" AS "x.n",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k" AS "k",
-          "count0" AS "n",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "s.k",
-            "_cql_old_count0" AS "count0",
-            "_ts",
-            CAST(-1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_4"
-          WHERE
-            "_cql_was" AND "_cql_changed"
-          UNION ALL
-          SELECT
-            "s.k",
-            "count0",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM temp."_cql_delta_q_4"
-          WHERE
-            "_cql_is" AND "_cql_changed"
-        ) AS input
-      ) AS input
-    ) AS input
-    WHERE
-      "x.k" = 1
-  ) AS input
-) AS output;
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_4"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_4"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS input
+WHERE
+  "x.k" = 1;
 
 -- operator 4: forget the old state of the groups that changed
 DELETE FROM cql_state."q_4_groups" AS kept
@@ -210,46 +161,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k",
+        "k" AS "s.k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "s.k",
@@ -313,279 +242,180 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "w",
   "n",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  SELECT
-    "w",
-    "n",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "t.w" AS "w",
-      "x.n" AS "n",
-      "_ts",
-      "_weight"
+      i0."t.k",
+      i0."t.w",
+      i1."s.k" AS "x.k",
+      i1."count0" AS "x.n",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
     FROM (
-      WITH lives AS (
+      SELECT
+        "k" AS "t.k",
+        "w" AS "t.w",
+        "_ts" AS "_cql_enter",
+        "_ts" + 6 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "t.k",
+        "w" AS "t.w",
+        "_ts" AS "_cql_enter",
+        "_ts" + 6 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t0
+        AND "_ts" > $t0 - 6
+        AND "_ts" + 6 > $t0
+        AND "_ts" + 6 <= $t1
+    ) AS i0
+    CROSS JOIN (
+      SELECT
+        "s.k",
+        "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
         SELECT
-          i0."t.k",
-          i0."t.w",
-          i1."x.k",
-          i1."x.n",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
+          "s.k",
+          "_cql_n" AS "count0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_6_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
           SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1
-              ) AND "_ts" > $t0
-          ) AS stream
+            1
+          FROM temp."_cql_delta_q_6" AS delta
           WHERE
-            "_ts" > $t0 AND "_ts" <= $t1
-          UNION ALL
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t0 - 6
-          ) AS stream
-          WHERE
-            (
-              "_ts" <= $t0 AND "_ts" + 6 > $t0
-            ) AND "_ts" + 6 <= $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "x.k",
-            "n" AS "x.n",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "s.k" AS "k",
-              "count0" AS "n",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "s.k",
-                "count0",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                "_weight"
-              FROM (
-                SELECT
-                  "s.k",
-                  "_cql_n" AS "count0",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM cql_state."q_6_groups"
-              ) AS groups
-              WHERE
-                NOT EXISTS(
-                  SELECT
-                    1
-                  FROM temp."_cql_delta_q_6" AS delta
-                  WHERE
-                    "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-                )
-              UNION ALL
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "s.k",
-                    "count0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "s.k",
-                    "_cql_old_count0" AS "count0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
-          ) AS input
-        ) AS i1
-        WHERE
-          "t.k" = "x.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."t.k",
-          i0."t.w",
-          i1."x.k",
-          i1."x.n",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "t.k",
-            "t.w",
-            "_ts" AS "_cql_enter",
-            "_ts" + 6 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k" AS "t.k",
-              "w" AS "t.w",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_t"
-            WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t0
-              ) AND "_ts" > $t1 - 6
-          ) AS stream
-          WHERE
-            "_ts" <= $t0 AND "_ts" + 6 > $t1
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "x.k",
-            "n" AS "x.n",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "s.k" AS "k",
-              "count0" AS "n",
-              "_cql_enter",
-              "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                *
-              FROM (
-                WITH changed AS (
-                  SELECT
-                    *,
-                    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-                    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
-                  FROM temp."_cql_delta_q_6"
-                  WHERE
-                    "_cql_changed"
-                )
-                SELECT
-                  *
-                FROM (
-                  SELECT
-                    "s.k",
-                    "count0",
-                    "_ts" AS "_cql_enter",
-                    COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_is"
-                  UNION ALL
-                  SELECT
-                    "s.k",
-                    "_cql_old_count0" AS "count0",
-                    CAST($t0 AS BIGINT) AS "_cql_enter",
-                    "_ts" AS "_cql_leave",
-                    CAST(1 AS BIGINT) AS "_weight"
-                  FROM changed
-                  WHERE
-                    "_cql_begin" IS NULL AND "_cql_was"
-                ) AS "both"
-              ) AS lives
-            ) AS input
-          ) AS input
-        ) AS i1
-        WHERE
-          "t.k" = "x.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+        )
+      UNION ALL
       SELECT
         *
       FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_changed"
+        )
         SELECT
-          "t.k",
-          "t.w",
-          "x.k",
-          "x.n",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
+          "s.k",
+          "count0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          "_cql_enter" > $t0
+          "_cql_is"
         UNION ALL
         SELECT
-          "t.k",
-          "t.w",
-          "x.k",
-          "x.n",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
+          "s.k",
+          "_cql_old_count0" AS "count0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "w",
-    "n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS i1
+    WHERE
+      i0."t.k" = i1."s.k"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "t.k",
+      i0."w" AS "t.w",
+      i1."x.k",
+      i1."x.n",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 6
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_t" AS i0
+    CROSS JOIN (
+      WITH changed AS (
+        SELECT
+          *,
+          LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+          LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+        FROM temp."_cql_delta_q_6"
+        WHERE
+          "_cql_changed"
+      )
+      SELECT
+        "s.k" AS "x.k",
+        "count0" AS "x.n",
+        "_ts" AS "_cql_enter",
+        COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_is"
+      UNION ALL
+      SELECT
+        "s.k" AS "x.k",
+        "_cql_old_count0" AS "x.n",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_begin" IS NULL AND "_cql_was"
+    ) AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 6
+      AND i0."_ts" + 6 > $t1
+      AND i0."k" = i1."x.k"
+      AND i0."_ts" < i1."_cql_leave"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 6
+      )
+  )
+  SELECT
+    "t.w" AS "w",
+    "x.n" AS "n",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "t.w" AS "w",
+    "x.n" AS "n",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "w",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 6: forget the old state of the groups that changed
 DELETE FROM cql_state."q_6_groups" AS kept
@@ -625,46 +455,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
     ) AS elements
     GROUP BY
       "k",
@@ -723,177 +531,135 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "name",
-  _ts,
-  _weight
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  SELECT
-    "name",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
+  WITH lives AS (
     SELECT
-      "r.name" AS "name",
-      "_ts",
-      "_weight"
+      i0."x.k",
+      i1."r.k",
+      i1."r.name",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
     FROM (
-      WITH lives AS (
+      WITH changed AS (
         SELECT
-          i0."x.k",
-          i1."r.k",
-          i1."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_3"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                *
-              FROM (
-                SELECT
-                  "k",
-                  "_ts" AS "_cql_enter",
-                  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_is"
-                UNION ALL
-                SELECT
-                  "k",
-                  CAST($t0 AS BIGINT) AS "_cql_enter",
-                  "_ts" AS "_cql_leave",
-                  CAST(1 AS BIGINT) AS "_weight"
-                FROM changed
-                WHERE
-                  "_cql_begin" IS NULL AND "_cql_was"
-              ) AS "both"
-            ) AS lives
-          ) AS input
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-        ) AS i1
+          *,
+          LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_end",
+          LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_begin"
+        FROM temp."_cql_delta_q_3"
         WHERE
-          "x.k" = "r.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."x.k",
-          i1."r.k",
-          i1."r.name",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "_cql_enter",
-            "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "k",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "k",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_3_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_3" AS delta
-                WHERE
-                  "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
-              )
-          ) AS input
-        ) AS i0
-        CROSS JOIN (
-          SELECT
-            "k" AS "r.k",
-            "name" AS "r.name",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        ) AS i1
-        WHERE
-          "x.k" = "r.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
+          "_cql_changed"
       )
       SELECT
-        *
+        "k" AS "x.k",
+        "_ts" AS "_cql_enter",
+        COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_is"
+      UNION ALL
+      SELECT
+        "k" AS "x.k",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_begin" IS NULL AND "_cql_was"
+    ) AS i0
+    CROSS JOIN (
+      SELECT
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+    ) AS i1
+    WHERE
+      i0."x.k" = i1."r.k"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."x.k",
+      i1."r.k",
+      i1."r.name",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
+    FROM (
+      SELECT
+        "k" AS "x.k",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
       FROM (
         SELECT
-          "x.k",
-          "r.k",
-          "r.name",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "x.k",
-          "r.k",
-          "r.name",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS elements
-  GROUP BY
-    "name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS output;
+          "k",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_3_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_3" AS delta
+          WHERE
+            "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
+        )
+    ) AS i0
+    CROSS JOIN (
+      SELECT
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    ) AS i1
+    WHERE
+      i0."x.k" = i1."r.k"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+  )
+  SELECT
+    "r.name" AS "name",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.name" AS "name",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "name",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 3: forget the old state of the groups that changed
 DELETE FROM cql_state."q_3_groups" AS kept

@@ -6,110 +6,46 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "v",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "s.k" AS "k",
-    "s.v" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
-  UNION ALL
-  SELECT
-    "k",
-    "w" AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "t.k" AS "k",
-      "t.w" AS "w",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "t.k",
-        "t.w",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1
-          ) AND "_ts" > $t0
-      ) AS stream
-      WHERE
-        "_ts" > $t0 AND "_ts" <= $t1
-      UNION ALL
-      SELECT
-        "t.k",
-        "t.w",
-        "_ts" + 6 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 5
-          ) AND "_ts" > $t0 - 6
-      ) AS stream
-      WHERE
-        "_ts" + 6 > $t0 AND "_ts" + 6 <= $t1
-    ) AS input
-  ) AS input
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "k",
+  "v",
+  "_ts" + 11 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 10
+  AND "_ts" > $t0 - 11
+  AND "_ts" + 11 > $t0
+  AND "_ts" + 11 <= $t1
+UNION ALL
+SELECT
+  "k",
+  "w" AS "v",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "k",
+  "w" AS "v",
+  "_ts" + 6 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 5
+  AND "_ts" > $t0 - 6
+  AND "_ts" + 6 > $t0
+  AND "_ts" + 6 <= $t1;
 
 -- title: UNION is a set
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
@@ -129,46 +65,24 @@ FROM (
       CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
     FROM (
       SELECT
-        "s.k" AS "k",
+        "k",
         "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_ts",
-          "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1
-            ) AND "_ts" > $t0
-        ) AS stream
-        WHERE
-          "_ts" > $t0 AND "_ts" <= $t1
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" + 11 AS "_ts",
-          -"_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 10
-            ) AND "_ts" > $t0 - 11
-        ) AS stream
-        WHERE
-          "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-      ) AS input
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k",
+        "_ts" + 11 AS "_ts",
+        -CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t1 - 10
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
       UNION ALL
       SELECT
         "r.k" AS "k",
@@ -193,24 +107,20 @@ FROM (
             )
         )
         SELECT
-          *
-        FROM (
-          SELECT
-            "r.k",
-            "_cql_enter" AS "_ts",
-            "_weight"
-          FROM lives
-          WHERE
-            "_cql_enter" > $t0
-          UNION ALL
-          SELECT
-            "r.k",
-            "_cql_leave" AS "_ts",
-            -"_weight" AS "_weight"
-          FROM lives
-          WHERE
-            "_cql_leave" <= $t1
-        ) AS elements
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
       ) AS input
     ) AS elements
     GROUP BY
@@ -270,25 +180,19 @@ FROM (
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    "k",
-    "_ts",
-    CAST(-1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_0"
-  WHERE
-    "_cql_was" AND "_cql_changed"
-  UNION ALL
-  SELECT
-    "k",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_0"
-  WHERE
-    "_cql_is" AND "_cql_changed"
-) AS output;
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "k",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_is" AND "_cql_changed";
 
 -- operator 0: forget the old state of the groups that changed
 DELETE FROM cql_state."q_0_groups" AS kept
@@ -317,97 +221,59 @@ SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r
 INSERT INTO cql_state."changes_q"
 SELECT
   "v",
-  _ts,
-  _weight
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "v",
+  "_ts" + 11 AS "_ts",
+  -CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since
+  AND "_ts" <= $t1 - 10
+  AND "_ts" > $t0 - 11
+  AND "_ts" + 11 > $t0
+  AND "_ts" + 11 <= $t1
+UNION ALL
+SELECT
+  CAST("k" AS BIGINT) AS "v",
+  "_ts",
+  "_weight"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    "s.v" AS "v",
-    "_ts",
+    "r.k" AS "k",
+    "_cql_enter" AS "_ts",
     "_weight"
-  FROM (
-    SELECT
-      "s.v",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
-    ) AS stream
-    WHERE
-      "_ts" > $t0 AND "_ts" <= $t1
-    UNION ALL
-    SELECT
-      "s.v",
-      "_ts" + 11 AS "_ts",
-      -"_weight" AS "_weight"
-    FROM (
-      SELECT
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 10
-        ) AND "_ts" > $t0 - 11
-    ) AS stream
-    WHERE
-      "_ts" + 11 > $t0 AND "_ts" + 11 <= $t1
-  ) AS input
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
   UNION ALL
   SELECT
-    CAST("k" AS BIGINT) AS "v",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "r.k" AS "k",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        *
-      FROM (
-        SELECT
-          "r.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "r.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS elements
-    ) AS input
-  ) AS input
-) AS output;
+    "r.k" AS "k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input;
