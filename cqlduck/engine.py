@@ -151,6 +151,12 @@ class Engine:
     _compacted: dict[str, int] = field(default_factory=dict)
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
+    _wrote: dict[str, int] = field(default_factory=dict)
+    """How many rows a query wrote since its logs were looked at, synopses and answer together."""
+    _room: dict[str, int] = field(default_factory=dict)
+    """How many rows may come to a log before it is worth a look at how long it is."""
+    _resolved: dict[str, int] = field(default_factory=dict)
+    """Up to which instant nothing is pending in a relation's queue."""
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
@@ -188,6 +194,8 @@ class Engine:
                     self.compiled = compiled
                     self._tails.clear()
                     self._unread.clear()
+                    self._room.clear()
+                    self._resolved.clear()
                     self.forget_macros()
                 raise
 
@@ -558,6 +566,7 @@ class Engine:
             self._refuse_if_read(thing.name)
             catalog.drop_input(self.database, thing)
             del self.catalogue.inputs[key]
+            self._resolved.pop(thing.name, None)
             inspection.refresh(self.database, self.catalogue)
 
     def _missing(self, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
@@ -592,6 +601,7 @@ class Engine:
         if compiled is not None:
             self.database.forget(compiled.all_steps)
         self._tails.pop(query.name, None)
+        self._room.clear()
 
     def set_active(self, name: str, active: bool) -> None:
         """Activate or deactivate a query; an inactive one stands still."""
@@ -717,6 +727,8 @@ class Engine:
     def _waits(self, thing: Input) -> bool:
         assert thing.heartbeat is not None
         if thing.last_instant is None or thing.first_instant is None:
+            return False
+        if self._resolved.get(thing.name) == thing.heartbeat:
             return False
         return bool(
             self.database.value(
@@ -849,6 +861,7 @@ class Engine:
                 self.raise_heartbeat(thing, max(goals))
             if thing.heartbeat is not None and thing.last_instant is not None:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
+                self._resolved[thing.name] = thing.heartbeat
 
     def _run_query(self, query: Query, goal: int) -> int:
         written = 0
@@ -888,6 +901,7 @@ class Engine:
         done = tick.run(self.database, query, compiled, goal, begins or 0)
         self._tails[query.name] = self._tails.get(query.name, 0) + done.elements
         self._latest[query.name] = done.elements
+        self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
         return done.elements
 
     def _finish(self, moved: list[Query]) -> None:
@@ -960,8 +974,13 @@ class Engine:
 
     def _compact(self, query: Query) -> None:
         compiled = self.compiled[query.name.lower()]
+        wrote = self._wrote.pop(query.name, 0)
         for synopsis in compiled.synopses:
             if not synopsis.is_log or query.frontier is None:
+                continue
+            room = self._room.get(synopsis.name, 0) - wrote
+            if room > 0:
+                self._room[synopsis.name] = room
                 continue
             rows, last = self.database.rows(
                 f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
@@ -976,6 +995,8 @@ class Engine:
                     f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
                     [synopsis.name],
                 )
+                continue
+            self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
 
     def _record(
         self, since: int | None, until: int, queries: int, elements: int, seconds: float

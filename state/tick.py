@@ -18,9 +18,10 @@ NEVER = -9223372036854775808
 
 @dataclass(frozen=True)
 class Ran:
-    """What a tick of a query did: how many rows of elements it wrote."""
+    """What a tick of a query did: how many elements of its answer it wrote, and how many rows."""
 
     elements: int
+    rows: int
 
 
 def run(database: Database, query: Query, compiled: Compiled, until: int, begin: int) -> Ran:
@@ -47,7 +48,7 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
         "begin": query.begin_instant,
         "since": NEVER if query.since is None else query.since,
     }
-    elements = 0
+    elements = rows = 0
     for planned in compiled.steps:
         step = planned
         if step.single is not None and until == before + 1:
@@ -56,15 +57,16 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
             if step.each is not None:
                 for at, following in _instants(database, step.each):
                     here = {**values, "at": at, "next": following}
-                    database.run(step, here)
+                    rows += database.run(step, here)
                 continue
             written = database.run(step, values)
+            rows += written
             if step.operator == 0 and step.sql.startswith("INSERT"):
                 elements += written
             if database.profile is not None:
                 database.profile.wrote(written)
     query.frontier = until
-    return Ran(elements)
+    return Ran(elements, rows)
 
 
 def _instants(database: Database, table: str) -> list[tuple[int, int | None]]:
