@@ -136,3 +136,21 @@ def test_what_lives_for_an_instant_is_repeated_through_two_outer_joins(con):
         con.advance(instant)
 
     assert [("a", t, 1) for t in range(4)] == con.changes("answer").fetchall()
+
+
+def test_what_lives_for_an_instant_ends_above_a_join_that_is_materialized(con):
+    """Found by the long run: the join above took its tuples for ones that never end."""
+    con.execute("""
+        CREATE STREAM s (k BIGINT);
+        CREATE STREAM u (k BIGINT);
+        CREATE CONTINUOUS QUERY every AS SELECT k FROM s;
+        CREATE CONTINUOUS QUERY answer AS
+        SELECT x.k FROM (SELECT e.k FROM every e JOIN every [RANGE 0] f ON e.k < f.k) x
+        JOIN u ON true;
+    """)
+    con.append("u", [(0,)], at=0)
+    con.append("s", [(1,), (2,)], at=0)
+    con.advance(0)
+    con.advance(2)
+
+    assert [(1, 0, 1), (1, 1, -1)] == con.changes("answer").fetchall()

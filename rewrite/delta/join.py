@@ -29,6 +29,7 @@ from cqlduck.rewrite.plan import (
     TimeWindow,
     Trace,
     UnionAll,
+    is_instantaneous,
 )
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -129,8 +130,10 @@ def is_endless(node: Plan) -> bool:
     match node:
         case RelationScan():
             return node.source.is_query
-        case Recompute() | Trace():
+        case Recompute():
             return True
+        case Trace():
+            return not is_instantaneous(node)
         case Distinct():
             return only_comes(node)
         case TimeWindow():
