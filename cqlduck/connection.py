@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, ingest
+from cqlduck import dml, ingest, registration
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import parse_script
@@ -191,20 +191,20 @@ class Connection:
         engine = self._engine
         match statement:
             case CreateStream() | CreateRelation():
-                made = engine.create_input(statement)
+                made = registration.create_input(engine, statement)
                 if made and isinstance(statement, CreateRelation) and statement.query is not None:
                     self._refresh(statement.name, statement.query, statement.at)
             case RefreshRelation():
                 self._refresh(statement.name, statement.query, statement.at)
             case CreateQuery():
-                engine.create_query(statement)
+                registration.create_query(engine, statement)
             case Drop():
-                engine.drop(statement)
+                registration.drop(engine, statement)
             case AlterQuery():
                 if statement.action == "SET":
-                    engine.set_options(statement.name, statement.options)
+                    registration.set_options(engine, statement.name, statement.options)
                 else:
-                    engine.set_active(statement.name, statement.action == "ACTIVATE")
+                    registration.set_active(engine, statement.name, statement.action == "ACTIVATE")
             case Show():
                 view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
                 return self._kept(f"SELECT * FROM cql.{view[statement.kind]}")
@@ -235,7 +235,7 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         self._engine.database.execute(text, parameters)
-        self._engine.forget_macros()
+        self._engine.compiler.forget_macros()
         return None
 
     def _refuse_ours(self, text: str) -> None:
@@ -383,7 +383,7 @@ class Connection:
         with engine.lock:
             until: int | None = None
             if to is not None:
-                if engine.catalogue.clock is None:
+                if engine.catalogue.time_is_open:
                     with engine.changing():
                         ingest.raw_time(engine, to)
                 until = ingest.heartbeat_instant(engine, to)

@@ -1,5 +1,8 @@
 """The engine: joins the catalogue, the rewriter and the state, and runs ticks.
 
+What is registered it holds; how that changes is in `registration`, how queries are compiled in
+`compiler`, and what is done after a tick, so that nothing grows, in `housekeeping`.
+
 It guarantees that a tick is one transaction: what the drop zone gave, the closing of relations'
 instants, every query's statements, frontiers and bookkeeping are committed together. After a
 failure the catalogue in memory is read again from the database, so the two never differ.
@@ -18,16 +21,14 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error
-from cqlduck.rewrite import Compiled, compile_query
-from cqlduck.rewrite.aggregates import RECOMPUTED
+from cqlduck.compiler import Compiler
+from cqlduck.errors import CatalogError, DatabaseError, DataError, Error, first_line
+from cqlduck.housekeeping import Housekeeping
+from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
-from cqlduck.rewrite.macros import Macro, Macros
-from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.time import Clock, parse_duration
-from cqlduck.state import amend, answers, catalog, inspection, queues, relations, retention, tick
+from cqlduck.rewrite.time import Clock
+from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.profile import INGEST
@@ -46,13 +47,6 @@ HEAVY_INSTANTS = 20_000
 """The same for a query that is worked out again at each of them."""
 
 KEPT_TICKS = 10_000
-TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
-              "TIMESTAMP_NS")  # fmt: skip
-NOT_DETERMINISTIC = frozenset(
-    {"approx_quantile", "approx_top_k", "current_date", "current_time", "current_timestamp",
-     "gen_random_uuid", "get_current_timestamp", "localtime", "localtimestamp", "now", "rand",
-     "random", "reservoir_quantile", "today", "uuid"}
-)  # fmt: skip
 SETTINGS = {
     "granularity": "1",
     "instant": "1000000",
@@ -72,63 +66,6 @@ class TickReport:
 
 
 @dataclass
-class _View:
-    """The catalogue as the binder sees it."""
-
-    engine: Engine
-    clock: Clock
-    half_open: bool
-    aggregates: frozenset[str]
-    volatile: frozenset[str]
-    recompute: str
-    time_is_open: bool
-
-    @property
-    def macros(self) -> Macros:
-        """The scalar macros of the database and of DuckDB itself, by lower-case name."""
-        return self.engine.macros()
-
-    def lookup(self, name: str) -> Source | None:
-        """Return the stream, relation or query of a name."""
-        found = self.engine.catalogue.inputs.get(name.lower())
-        if found is not None:
-            kind = "stream" if found.kind == "stream" else "relation"
-            return Source(found.name, kind, found.columns, found.table, False, found.timestamp_by)  # type: ignore[arg-type]
-        query = self.engine.catalogue.queries.get(name.lower())
-        if query is not None:
-            return Source(query.name, query.kind, query.columns, query.changes, True)  # type: ignore[arg-type]
-        return None
-
-    def is_table(self, name: str) -> bool:
-        """Return whether a plain table or view has this name."""
-        return self.engine.database.described(f"SELECT * FROM {name}") is not None
-
-    def names(self) -> Sequence[str]:
-        """Return all names."""
-        known = self.engine.catalogue
-        inputs = [thing.name for thing in known.inputs.values()]
-        return inputs + [query.name for query in known.queries.values()]
-
-    def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
-        """Return names and types of the columns of a SELECT, or None if it does not bind."""
-        return self.engine.database.described(sql)
-
-    def describe(self, sql: str) -> Sequence[Column]:
-        """Return the columns of a SELECT.
-
-        Raises:
-            BindError: DuckDB's own word on a name or type that does not fit.
-        """
-        found = self.engine.database.described(sql)
-        if found is not None:
-            return [Column(name, kind) for name, kind in found]
-        try:
-            return [Column(r[0], r[1]) for r in self.engine.database.rows(f"DESCRIBE {sql}")]
-        except duckdb.Error as error:
-            raise BindError(_first_line(error)) from error
-
-
-@dataclass
 class Engine:
     """Runs continuous queries over one database."""
 
@@ -144,26 +81,17 @@ class Engine:
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
-    _tails: dict[str, int] = field(default_factory=dict)
-    _latest: dict[str, int] = field(default_factory=dict)
-    _macros: dict[str, list[Macro]] | None = None
     _taken: int = 0
-    _compacted: dict[str, int] = field(default_factory=dict)
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
-    _wrote: dict[str, int] = field(default_factory=dict)
-    """How many rows a query wrote since its logs were looked at, synopses and answer together."""
-    _room: dict[str, int] = field(default_factory=dict)
-    """How many rows may come to a log before it is worth a look at how long it is."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
         self.catalogue = catalog.load(self.database)
-        self._aggregates, self._volatile = _functions(self.database)
-        if self.database.is_new:
-            self._macros = _macros_of_a_new(self.database)
+        self.compiler = Compiler(self.database)
+        self.housekeeping = Housekeeping(self.database, self.catalogue, self.compiled, self.history)
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
@@ -190,20 +118,30 @@ class Engine:
                             catalog.save(self.database, self.catalogue)
             except BaseException:
                 if outermost:
-                    self.catalogue = catalog.load(self.database)
-                    self.compiled = compiled
-                    self._tails.clear()
-                    self._unread.clear()
-                    self._room.clear()
-                    self._resolved.clear()
-                    self.forget_macros()
+                    self.catalogue.restore(catalog.load(self.database))
+                    self.compiled.clear()
+                    self.compiled.update(compiled)
+                    self.recount()
+                    self.housekeeping.recount()
+                    self.compiler.forget_macros()
                 raise
 
+    def recount(self) -> None:
+        """Forget what was counted of inputs; it is counted again when it is asked for."""
+        self._unread.clear()
+        self._resolved.clear()
+
+    def compile(self, name: str, body: str) -> Compiled:
+        """Compile a query against what is registered now.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        return self.compiler.compile(self.catalogue, name, body)
+
     def _compile_all(self) -> None:
-        self.compiled = {
-            name: self._compile(query.name, query.body)
-            for name, query in self.catalogue.queries.items()
-        }
+        for name, query in self.catalogue.queries.items():
+            self.compiled[name] = self.compile(query.name, query.body)
 
     def _check_synopses(self) -> None:
         """Refuse a database whose synopses are not those of the plans that would run.
@@ -227,8 +165,8 @@ class Engine:
 
     @property
     def clock(self) -> Clock:
-        """The clock; integer time as long as nothing says otherwise."""
-        return self.catalogue.clock or self.catalogue.clock_of("integer")
+        """The clock of the database."""
+        return self.catalogue.clock
 
     def configure(self, wanted: dict[str, str]) -> None:
         """Write the settings of a new database, or compare them with those it was made with.
@@ -268,348 +206,8 @@ class Engine:
         catalog.save_setting(self.database, self.catalogue, "time", kind)
         if kind == "wall":
             for name, query in self.catalogue.queries.items():
-                self.compiled[name] = self._compile(query.name, query.body)
-                answers.view(self.database, self.clock, query, self._held(query))
-
-    # -- registration -----------------------------------------------------------------------------
-
-    def create_input(self, statement: CreateStream | CreateRelation) -> bool:
-        """Register a stream or a relation; return whether it was not there before.
-
-        Raises:
-            CatalogError: The name is taken.
-            BindError: A type that DuckDB does not know.
-        """
-        with self.changing():
-            kind = "stream" if isinstance(statement, CreateStream) else "relation"
-            if self._is_taken(statement.name, statement.if_not_exists, kind):
-                return False
-            columns = self._typed(statement.columns)
-            if isinstance(statement, CreateRelation) and not statement.columns:
-                columns = self._columns_of(statement)
-            thing = Input(self._position(), statement.name, kind, columns, source=statement.source)
-            if isinstance(statement, CreateStream):
-                thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
-                if thing.timestamp_by is not None:
-                    self._time_of(thing)
-                if statement.bound is not None:
-                    self._bound(thing, statement)
-            else:
-                thing.primary_key, thing.query = statement.primary_key, statement.query
-            catalog.create_input(self.database, thing)
-            self.catalogue.inputs[thing.name.lower()] = thing
-            inspection.refresh(self.database, self.catalogue)
-            return True
-
-    def _columns_of(self, statement: CreateRelation) -> tuple[Column, ...]:
-        """Return the columns of a relation that has those of its query.
-
-        Raises:
-            BindError: A reserved name, one that is there twice, or a key that there is not.
-        """
-        rows = self.database.rows(f"DESCRIBE {statement.query}")
-        names = [row[0].lower() for row in rows]
-        for name in names:
-            if name in RESERVED or names.count(name) > 1:
-                problem = "a reserved name" if name in RESERVED else "there twice"
-                raise BindError(
-                    f"the column {name} of the query is {problem}",
-                    hint="write SELECT … AS something else",
-                )
-        for part in statement.primary_key:
-            if part.lower() not in names:
-                raise BindError(
-                    f"PRIMARY KEY names {part}, which is no column of {statement.name}",
-                    hint=f"columns: {', '.join(row[0] for row in rows)}",
-                )
-        return tuple(Column(row[0], row[1]) for row in rows)
-
-    def _time_of(self, thing: Input) -> None:
-        kind = next(c.type for c in thing.columns if c.name == thing.timestamp_by)
-        if kind in TIME_TYPES:
-            self.set_time("wall", f"{thing.timestamp_by} {kind}")
-        elif kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
-                      "UINTEGER"):  # fmt: skip
-            self.set_time("integer", f"{thing.timestamp_by} {kind}")
-        else:
-            raise BindError(
-                f"{thing.timestamp_by} is {kind}, which is no timestamp",
-                hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type",
-            )
-
-    def _bound(self, thing: Input, statement: CreateStream) -> None:
-        bound = statement.bound
-        assert bound is not None
-        if bound.instants is not None:
-            self.set_time("integer", "a bound without a unit")
-            thing.bound = int(bound.instants)
-            thing.bound_text = str(thing.bound)
-        else:
-            assert bound.microseconds is not None
-            micros = int(bound.microseconds)
-            thing.bound_text = f"{micros / 1e6:g} seconds"
-            if self.catalogue.settings.get("time") is None:
-                self.set_time("wall", "a bound with a unit")
-            integer = self.clock.kind == "integer"
-            thing.bound = micros // self.clock.instant if integer else micros
-
-    def _typed(self, columns: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:
-        typed = []
-        for name, kind in columns:
-            try:
-                row = self.database.rows(f"DESCRIBE SELECT CAST(NULL AS {kind}) AS c")[0]
-            except duckdb.Error as error:
-                raise BindError(
-                    f"column {name}: DuckDB does not know the type {kind}: {_first_line(error)}"
-                ) from error
-            typed.append(Column(name, row[1]))
-        return tuple(typed)
-
-    def _is_taken(self, name: str, allowed: bool, kind: str) -> bool:
-        """Refuse a name that is taken; return whether it may be left as it is."""
-        known = self.catalogue.inputs.get(name.lower()) or self.catalogue.queries.get(name.lower())
-        if known is not None:
-            same = isinstance(known, Input) and known.kind == kind
-            if allowed and same:
-                return True
-            what = known.kind if isinstance(known, Input) else "continuous query"
-            raise CatalogError(
-                f"{name} is there already, as a {what}", hint="choose another name, or drop it"
-            )
-        row = self.database.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'cqlduck' "
-            "AND schema_name = 'main' AND lower(table_name) = $1 UNION ALL "
-            "SELECT view_name FROM duckdb_views() WHERE database_name = 'cqlduck' "
-            "AND schema_name = 'main' AND lower(view_name) = $1",
-            [name.lower()],
-        )
-        if row:
-            raise CatalogError(
-                f"{name} is there already, as a table or view", hint="choose another name"
-            )
-        return False
-
-    def _position(self) -> int:
-        positions = [thing.position for thing in self.catalogue.inputs.values()]
-        positions += [query.position for query in self.catalogue.queries.values()]
-        return 1 + max(positions, default=0)
-
-    def create_query(self, statement: CreateQuery) -> None:
-        """Register a continuous query; it begins after the frontier of its inputs.
-
-        Raises:
-            Error: Of the family, with its place in the query.
-        """
-        with self.changing():
-            old = self.catalogue.queries.get(statement.name.lower())
-            if old is not None and statement.or_replace:
-                self._refuse_if_read(old.name)
-                self._drop_query(old)
-            self._is_taken(statement.name, False, "query")
-            options = _known(statement.options, ("history", "keep"))
-            compiled = self._compile(statement.name, statement.body)
-            if compiled.counts_instants and self.catalogue.settings.get("time") is None:
-                self.set_time("integer", "a window without a unit")
-            inputs = tuple(source.name for source in compiled.sources.values())
-            query = Query(
-                self._position(),
-                statement.name,
-                statement.body,
-                compiled.kind,
-                compiled.columns,
-                inputs,
-                compiled.order,
-            )
-            query.since = query.frontier = self._begins_after(query, options.get("history"))
-            query.keep = self._kept_for(options.get("keep"))
-            self._create_synopses(query, compiled)
-            answers.create(self.database, self.clock, query, compiled.answer)
-            catalog.insert(self.database, query)
-            self.catalogue.queries[query.name.lower()] = query
-            self.compiled[query.name.lower()] = compiled
-            self._unread.clear()
-            inspection.refresh(self.database, self.catalogue)
-
-    def macros(self) -> Macros:
-        """Return DuckDB's scalar macros by lower-case name; kept until `forget_macros`."""
-        if self._macros is None:
-            self._macros = _macros(self.database)
-        return self._macros
-
-    def forget_macros(self) -> None:
-        """Read macros anew when a query asks for them: a statement may have changed them."""
-        self._macros = None
-
-    def _begins_after(self, query: Query, history: str | None) -> int | None:
-        """Return the instant after which a new query begins, or None for the beginning of time.
-
-        Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
-        were ever there, a duration that far from the frontier.
-
-        Raises:
-            BindError: Elements after that instant are forgotten, or it is no duration.
-        """
-        reached = self.target(query)
-        if reached is None:
-            return None
-        inputs = self._inputs_of(query)
-        inner = [q for name in query.inputs if (q := self.catalogue.queries.get(name.lower()))]
-        if history is None or history.lower() == "false":
-            forgotten = [thing.forgotten for thing in inputs if thing.forgotten is not None]
-            return max([reached, *forgotten])
-        since: int | None = None
-        if history.lower() != "true":
-            since = reached - self.clock.instants(parse_duration(history))
-        begun = [q.since for q in inner if q.since is not None]
-        since = max(begun) if since is None and begun else since
-        since = max([since, *begun]) if since is not None else None
-        read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
-        for name, lost in read + [(q.name, q.history_from) for q in inner]:
-            if lost is not None and (since is None or since < lost):
-                raise BindError(
-                    f"{name} has been forgotten up to {self.shown(lost)}",
-                    hint="ask for less, as in WITH (history = '1 hour'), or for nothing: a query "
-                    "without history begins now",
-                )
-        return since
-
-    def _kept_for(self, written: str | None) -> str | None:
-        """Return how long changes are kept as it is stored, or None for the setting `history`.
-
-        Raises:
-            ParseError: It is no duration.
-            BindError: It is one of the other kind of time.
-        """
-        if written is None or written.lower() == "default":
-            return None
-        if written.lower() != "unbounded":
-            self.clock.instants(parse_duration(written))
-        return written.lower()
-
-    def set_options(self, name: str, written: Sequence[tuple[str, str]]) -> None:
-        """Change the options of a query.
-
-        Raises:
-            BindError: There is no such option, or it cannot be changed any more.
-        """
-        with self.changing():
-            query = self.query(name)
-            options = _known(written, ("history", "keep"))
-            if "history" in options:
-                raise BindError(
-                    "history says where a query begins, and this one has begun",
-                    hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
-                )
-            query.keep = self._kept_for(options.get("keep"))
-
-    def _compile(self, name: str, body: str) -> Compiled:
-        view = _View(
-            self,
-            self.clock,
-            self.catalogue.half_open,
-            self._aggregates,
-            self._volatile,
-            self.catalogue.settings["recompute"],
-            self.catalogue.clock is None,
-        )
-        return compile_query(name, body, view)
-
-    def _create_synopses(self, query: Query, compiled: Compiled) -> None:
-        for synopsis in compiled.synopses:
-            columns = catalog.typed(synopsis.columns)
-            name = f"cql_state.{quoted(synopsis.name)}"
-            self.database.execute(f"CREATE TABLE {name} ({columns})")
-            self.database.execute(
-                f"COMMENT ON TABLE {name} IS 'Synopsis ({synopsis.kind}) of operator "
-                f"{synopsis.operator} of a continuous query.'"
-            )
-            self.database.execute(
-                "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
-                [query.name, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
-                 synopsis.is_log],
-            )  # fmt: skip
-        rows = [
-            (query.name, row.number, row.parent, row.kind, row.description, row.sql)
-            for row in compiled.operators
-        ]
-        marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(rows))
-        self.database.execute(
-            f"INSERT INTO cql_state.operators VALUES {marks}",
-            [value for row in rows for value in row],
-        )
-
-    def drop(self, statement: Drop) -> None:
-        """Drop a stream, relation or query.
-
-        Raises:
-            CatalogError: It is not there, or a query reads it.
-        """
-        with self.changing():
-            key = statement.name.lower()
-            if statement.kind == "QUERY":
-                query = self.catalogue.queries.get(key)
-                if query is None:
-                    self._missing(
-                        statement, "continuous query", list(self.catalogue.queries.values())
-                    )
-                    return
-                self._refuse_if_read(query.name)
-                self._drop_query(query)
-                inspection.refresh(self.database, self.catalogue)
-                return
-            thing = self.catalogue.inputs.get(key)
-            kind = statement.kind.lower()
-            if thing is None or thing.kind != kind:
-                same = [i for i in self.catalogue.inputs.values() if i.kind == kind]
-                self._missing(statement, kind, same)
-                return
-            self._refuse_if_read(thing.name)
-            catalog.drop_input(self.database, thing)
-            del self.catalogue.inputs[key]
-            self._resolved.pop(thing.name, None)
-            inspection.refresh(self.database, self.catalogue)
-
-    def _missing(self, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
-        if not statement.if_exists:
-            raise CatalogError(
-                f"there is no {kind} {statement.name}",
-                hint=suggestion(statement.name, [t.name for t in there], "there are"),
-            )
-
-    def _refuse_if_read(self, name: str) -> None:
-        readers = [q.name for q in self.catalogue.queries.values() if name in q.inputs]
-        if readers:
-            raise CatalogError(
-                f"{name} is read by {', '.join(readers)}", hint="drop these queries first"
-            )
-
-    def _drop_query(self, query: Query) -> None:
-        answers.drop(self.database, query)
-        for (table,) in self.database.rows(
-            "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
-        ):
-            self.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
-        for table, column in (
-            ("queries", "name"),
-            ("synopses", "query"),
-            ("operators", "query"),
-            ("corrections", "query"),
-        ):
-            self.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
-        del self.catalogue.queries[query.name.lower()]
-        compiled = self.compiled.pop(query.name.lower(), None)
-        if compiled is not None:
-            self.database.forget(compiled.all_steps)
-        self._tails.pop(query.name, None)
-        self._room.clear()
-
-    def set_active(self, name: str, active: bool) -> None:
-        """Activate or deactivate a query; an inactive one stands still."""
-        with self.changing():
-            query = self.query(name)
-            query.state = "active" if active else "inactive"
-            self._unread.clear()
-            query.error = None if active else query.error
+                self.compiled[name] = self.compile(query.name, query.body)
+                answers.view(self.database, self.clock, query, self.held(query))
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -653,13 +251,13 @@ class Engine:
         found = self.compiled.get(name.lower())
         return () if found is None else found.operators
 
-    def _held(self, query: Query) -> str | None:
+    def held(self, query: Query) -> str | None:
         """Return how a query's answer is read from its synopses, or None."""
         return self.compiled[query.name.lower()].answer
 
     def answer_sql(self, query: Query, until: int | None = None) -> str:
         """Return the SELECT of a query's answer at an instant, or at its frontier."""
-        return answers.answer_sql(self.clock, query, self._held(query), until)
+        return answers.answer_sql(self.clock, query, self.held(query), until)
 
     # -- heartbeats -------------------------------------------------------------------------------
 
@@ -668,21 +266,9 @@ class Engine:
         if thing.heartbeat is None or instant > thing.heartbeat:
             thing.heartbeat = instant
 
-    def _inputs_of(self, query: Query) -> list[Input]:
-        """Return the streams and relations that a query reads, itself or through others."""
-        found: dict[str, Input] = {}
-        names = list(query.inputs)
-        while names:
-            name = names.pop()
-            if name.lower() in self.catalogue.inputs:
-                found[name] = self.catalogue.inputs[name.lower()]
-            else:
-                names += self.catalogue.queries[name.lower()].inputs
-        return list(found.values())
-
     def target(self, query: Query) -> int | None:
         """Return how far a query could go: the least heartbeat of its inputs, or None."""
-        inputs = self._inputs_of(query)
+        inputs = self.catalogue.inputs_of(query)
         holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
         beats = [i.heartbeat for i in holding]
         for name in query.inputs:
@@ -695,7 +281,9 @@ class Engine:
 
     def _time_begins(self, query: Query) -> int | None:
         """Return the instant at which time begins for a query's inputs, or None."""
-        known = [i.first_instant for i in self._inputs_of(query) if i.first_instant is not None]
+        known = [
+            i.first_instant for i in self.catalogue.inputs_of(query) if i.first_instant is not None
+        ]
         if self.clock.kind == "integer":
             return min([0, *known])
         return min(known) if known else None
@@ -795,7 +383,7 @@ class Engine:
             elements += self._run_query(query, goal)
             current.pop()
             moved.append(query)
-        self._finish(moved)
+        self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
@@ -817,7 +405,7 @@ class Engine:
         for thing in self.catalogue.inputs.values():
             if thing.kind != "stream":
                 continue
-            readers = [q for q in active if thing in self._inputs_of(q)]
+            readers = [q for q in active if thing in self.catalogue.inputs_of(q)]
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
             if not readers or any(self.target(q) is None for q in readers):
                 continue
@@ -854,7 +442,7 @@ class Engine:
             goals = [
                 goal
                 for query in active
-                if thing in self._inputs_of(query)
+                if thing in self.catalogue.inputs_of(query)
                 and (goal := self._goal(query, until)) is not None
             ]
             if goals:
@@ -870,24 +458,22 @@ class Engine:
             written = amend.amend(
                 self.database, query, compiled, lambda until: self._replay(query, until)
             )
-            self._tails[query.name] = self._tails.get(query.name, 0) + written
+            self.housekeeping.tails[query.name] = (
+                self.housekeeping.tails.get(query.name, 0) + written
+            )
         return written + self._go(query, goal)
 
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
-        tails, latest = dict(self._tails), dict(self._latest)
+        kept = self.housekeeping
+        tails, latest = dict(kept.tails), dict(kept.latest)
         self._unread.clear()
         while query.frontier is None or query.frontier < until:
             bound = _least(self._bounded([query]), until)
             assert bound is not None
             self._go(query, bound)
         self._unread.clear()
-        self._tails, self._latest = tails, latest
-
-    def _amends(self, query: Query) -> bool:
-        """Return whether a query may be worked out again, and needs all of its inputs."""
-        known = [self.catalogue.inputs.get(name.lower()) for name in query.inputs]
-        return any(thing is not None and thing.late == "AMEND" for thing in known)
+        kept.tails, kept.latest = tails, latest
 
     def _go(self, query: Query, goal: int) -> int:
         begins = self._time_begins(query)
@@ -899,104 +485,8 @@ class Engine:
                 begins = max(begins, query.since + 1)
         compiled = self.compiled[query.name.lower()]
         done = tick.run(self.database, query, compiled, goal, begins or 0)
-        self._tails[query.name] = self._tails.get(query.name, 0) + done.elements
-        self._latest[query.name] = done.elements
-        self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
+        self.housekeeping.ran(query, done)
         return done.elements
-
-    def _finish(self, moved: list[Query]) -> None:
-        """Keep answers, stores and logs small."""
-        for query in moved:
-            with self.database.part("answers"):
-                if self._held(query) is None and answers.settle(
-                    self.database,
-                    self.clock,
-                    query,
-                    self._tails.get(query.name, 0),
-                    self._latest.get(query.name, 0),
-                ):
-                    self._tails[query.name] = 0
-            with self.database.part("retention"):
-                self._forget_history(query)
-                self._compact(query)
-        with self.database.part("retention"):
-            self._forget(moved)
-
-    def _forget(self, moved: list[Query]) -> None:
-        """Keep the stores of inputs small."""
-        beats = [i.heartbeat for i in self.catalogue.inputs.values()]
-        if not moved or any(beat is None for beat in beats):
-            return
-        earliest = min(beat for beat in beats if beat is not None)
-        self._compact_relations(earliest)
-        for thing in self.catalogue.inputs.values():
-            if thing.kind == "stream":
-                readers = [
-                    (q, self.compiled[q.name.lower()])
-                    for q in self.catalogue.queries.values()
-                    if thing.name in q.inputs
-                ]
-                if any(self._amends(q) for q, _ in readers):
-                    continue
-                retention.forget(self.database, thing, readers, earliest)
-
-    def _compact_relations(self, earliest: int) -> None:
-        """Forget the tuples of relations that no query will see leave any more."""
-        for thing in self.catalogue.inputs.values():
-            if thing.kind != "relation":
-                continue
-            rows = self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
-            if rows <= max(retention.LOG, 2 * self._compacted.get(thing.name, 0)):
-                continue
-            readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
-            frontiers = [q.frontier for q in readers]
-            if any(f is None for f in frontiers) or any(self._amends(q) for q in readers):
-                continue
-            until = min([earliest, *[f for f in frontiers if f is not None]])
-            retention.forget_ended(self.database, thing, until)
-            self._compacted[thing.name] = int(
-                self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
-            )
-
-    def _forget_history(self, query: Query) -> None:
-        kept = query.keep if query.keep is not None else self.history
-        if kept is None or kept == "unbounded" or query.frontier is None:
-            return
-        span = self.clock.instants(parse_duration(kept))
-        readers = [q for q in self.catalogue.queries.values() if query.name in q.inputs]
-        frontiers = [q.frontier for q in readers]
-        if any(f is None for f in frontiers) or any(self._amends(q) for q in readers):
-            return
-        until = min([query.frontier, *[f for f in frontiers if f is not None]]) - span
-        start = query.history_from if query.history_from is not None else query.begin_instant
-        if start is not None and until > start + max(span // 4, 1):
-            answers.forget_history(self.database, self.clock, query, self._held(query), until)
-
-    def _compact(self, query: Query) -> None:
-        compiled = self.compiled[query.name.lower()]
-        wrote = self._wrote.pop(query.name, 0)
-        for synopsis in compiled.synopses:
-            if not synopsis.is_log or query.frontier is None:
-                continue
-            room = self._room.get(synopsis.name, 0) - wrote
-            if room > 0:
-                self._room[synopsis.name] = room
-                continue
-            rows, last = self.database.rows(
-                f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
-                "FROM cql_state.synopses WHERE table_name = ?",
-                [synopsis.name],
-            )[0]
-            if rows > max(retention.LOG, 2 * last):
-                names = [c.name for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-                retention.compact(self.database, synopsis.name, names, query.frontier)
-                self.database.execute(
-                    "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
-                    f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
-                    [synopsis.name],
-                )
-                continue
-            self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
 
     def _record(
         self, since: int | None, until: int, queries: int, elements: int, seconds: float
@@ -1040,7 +530,7 @@ class Engine:
                 high, error = middle, failure
         with self.changing():
             query = self.query(name)
-            query.state, query.error = "failed", f"at {self.shown(high)}: {_first_line(error)}"
+            query.state, query.error = "failed", f"at {self.shown(high)}: {first_line(error)}"
             if query.frontier is None or query.frontier < high - 1:
                 query.frontier = high - 1
 
@@ -1048,7 +538,7 @@ class Engine:
         try:
             with self.changing():
                 query = self.query(name)
-                for thing in self._inputs_of(query):
+                for thing in self.catalogue.inputs_of(query):
                     if thing.kind == "relation":
                         self.raise_heartbeat(thing, until)
                         relations.close(self.database, thing, until, strict=self.strict)
@@ -1103,65 +593,9 @@ class Engine:
             self.changed.notify_all()
 
 
-def _known(written: Sequence[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Return options as a mapping.
-
-    Raises:
-        BindError: One that there is not.
-    """
-    for key, _ in written:
-        if key not in names:
-            raise BindError(f"there is no option {key}", hint=f"the options are {', '.join(names)}")
-    return dict(written)
-
-
 def _least(left: int | None, right: int | None) -> int | None:
     known = [x for x in (left, right) if x is not None]
     return min(known, default=None)
-
-
-_FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []
-
-
-def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
-    """Return DuckDB's aggregates and its functions that are not deterministic, read once."""
-    if not _FUNCTIONS:
-        rows = database.rows(
-            "SELECT lower(function_name), function_type = 'aggregate', "
-            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
-            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
-        )
-        aggregates = frozenset(row[0] for row in rows if row[1]) | RECOMPUTED
-        volatile = frozenset(row[0] for row in rows if row[2]) | NOT_DETERMINISTIC
-        _FUNCTIONS.append((aggregates, volatile))
-    return _FUNCTIONS[0]
-
-
-def _macros(database: Database) -> dict[str, list[Macro]]:
-    """Return the scalar macros that a database has by now."""
-    macros: dict[str, list[Macro]] = {}
-    for name, parameters, definition in database.rows(
-        "SELECT lower(function_name), parameters, macro_definition "
-        "FROM duckdb_functions() WHERE function_type = 'macro' "
-        "AND schema_name <> 'pg_catalog' ORDER BY function_oid"
-    ):
-        macros.setdefault(name, []).append(Macro(tuple(parameters), definition))
-    return macros
-
-
-_MACROS: list[dict[str, list[Macro]]] = []
-
-
-def _macros_of_a_new(database: Database) -> dict[str, list[Macro]]:
-    """Return the macros that every new database has, read once: a listing takes 15 ms."""
-    if not _MACROS:
-        _MACROS.append(_macros(database))
-    return _MACROS[0]
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
 
 
 def _is_the_querys(error: duckdb.Error) -> bool:
@@ -1183,4 +617,4 @@ def _outside(error: duckdb.Error) -> Error:
     hint = None
     if isinstance(error, duckdb.OutOfMemoryException):
         hint = "give it more with memory_limit, or take smaller ticks with max_tick"
-    return DatabaseError(f"the tick was undone: {_first_line(error)}", hint=hint)
+    return DatabaseError(f"the tick was undone: {first_line(error)}", hint=hint)

@@ -147,3 +147,9 @@ class DatabaseError(Error):
 
 class QueryError(Error):
     """A continuous query that failed while it ran."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its kind where it says nothing."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

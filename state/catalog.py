@@ -97,14 +97,39 @@ class Catalogue:
     queries: dict[str, Query] = field(default_factory=dict)
 
     @property
-    def clock(self) -> Clock | None:
-        """The clock, or None while the kind of time is not known."""
-        kind = self.settings.get("time")
-        return None if kind is None else self.clock_of(kind)
+    def time_is_open(self) -> bool:
+        """Whether nothing has said yet what kind of time the database has."""
+        return "time" not in self.settings
 
-    def clock_of(self, kind: str) -> Clock:
-        """Return what the clock is if time is of this kind."""
-        return Clock(kind, int(self.settings["granularity"]), int(self.settings["instant"]))
+    @property
+    def clock(self) -> Clock:
+        """The clock; integer time as long as nothing says otherwise."""
+        return Clock(
+            self.settings.get("time", "integer"),
+            int(self.settings["granularity"]),
+            int(self.settings["instant"]),
+        )
+
+    def restore(self, saved: Catalogue) -> None:
+        """Become what another catalogue is."""
+        self.settings, self.inputs, self.queries = saved.settings, saved.inputs, saved.queries
+
+    def inputs_of(self, query: Query) -> list[Input]:
+        """Return the streams and relations that a query reads, itself or through others."""
+        found: dict[str, Input] = {}
+        names = list(query.inputs)
+        while names:
+            name = names.pop()
+            if name.lower() in self.inputs:
+                found[name] = self.inputs[name.lower()]
+            else:
+                names += self.queries[name.lower()].inputs
+        return list(found.values())
+
+    def amends(self, query: Query) -> bool:
+        """Return whether a query may be worked out again, and needs all of its inputs."""
+        known = [self.inputs.get(name.lower()) for name in query.inputs]
+        return any(thing is not None and thing.late == "AMEND" for thing in known)
 
     @property
     def half_open(self) -> bool:

@@ -471,11 +471,14 @@ MUTANTS: tuple[Mutant, ...] = (
          AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
     ),
     *_of(
-        "cqlduck/engine.py",
+        "state/catalog.py",
         ("what an amendment needs is forgotten",
          "return any(thing is not None and thing.late == \"AMEND\" for thing in known)",
          "return False",
          AMEND + "what_an_amendment_needs_is_not_forgotten"),
+    ),
+    *_of(
+        "cqlduck/engine.py",
         ("queries that have not passed a late element are amended too",
          "if q.frontier is not None and q.frontier >= instant", "if q.frontier is not None",
          AMEND + "what_no_query_has_passed_is_no_amendment"),

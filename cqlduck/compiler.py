@@ -1,0 +1,162 @@
+"""Compiling queries: what the rewriter asks of the catalogue, and of DuckDB.
+
+The rewriter is pure. What types an expression has, which functions are aggregates or not
+deterministic, and what a macro stands for, it asks of a `rewrite.bind.Catalog`, which is
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from cqlduck.errors import BindError, first_line
+from cqlduck.rewrite import Compiled, compile_query
+from cqlduck.rewrite.aggregates import RECOMPUTED
+from cqlduck.rewrite.macros import Macro, Macros
+from cqlduck.rewrite.plan import Column, Source
+from cqlduck.rewrite.time import Clock
+from cqlduck.state.catalog import Catalogue
+from cqlduck.state.connection import Database
+
+NOT_DETERMINISTIC = frozenset(
+    {"approx_quantile", "approx_top_k", "current_date", "current_time", "current_timestamp",
+     "gen_random_uuid", "get_current_timestamp", "localtime", "localtimestamp", "now", "rand",
+     "random", "reservoir_quantile", "today", "uuid"}
+)  # fmt: skip
+
+
+@dataclass
+class Compiler:
+    """Compiles queries over a database."""
+
+    database: Database
+    aggregates: frozenset[str] = field(init=False)
+    volatile: frozenset[str] = field(init=False)
+    _macros: Macros | None = None
+
+    def __post_init__(self) -> None:
+        """Ask DuckDB for its functions."""
+        self.aggregates, self.volatile = _functions(self.database)
+        if self.database.is_new:
+            self._macros = _macros_of_a_new(self.database)
+
+    def compile(self, catalogue: Catalogue, name: str, body: str) -> Compiled:
+        """Compile a query against what is registered.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        if self._macros is None:
+            self._macros = _macros(self.database)
+        view = _View(
+            self.database,
+            catalogue,
+            catalogue.clock,
+            catalogue.half_open,
+            self.aggregates,
+            self.volatile,
+            self._macros,
+            catalogue.settings["recompute"],
+            catalogue.time_is_open,
+        )
+        return compile_query(name, body, view)
+
+    def forget_macros(self) -> None:
+        """Read macros anew for the next query: a statement may have changed them."""
+        self._macros = None
+
+
+@dataclass
+class _View:
+    """The catalogue as the binder sees it."""
+
+    database: Database
+    catalogue: Catalogue
+    clock: Clock
+    half_open: bool
+    aggregates: frozenset[str]
+    volatile: frozenset[str]
+    macros: Macros
+    recompute: str
+    time_is_open: bool
+
+    def lookup(self, name: str) -> Source | None:
+        """Return the stream, relation or query of a name."""
+        found = self.catalogue.inputs.get(name.lower())
+        if found is not None:
+            kind = "stream" if found.kind == "stream" else "relation"
+            return Source(found.name, kind, found.columns, found.table, False, found.timestamp_by)  # type: ignore[arg-type]
+        query = self.catalogue.queries.get(name.lower())
+        if query is not None:
+            return Source(query.name, query.kind, query.columns, query.changes, True)  # type: ignore[arg-type]
+        return None
+
+    def is_table(self, name: str) -> bool:
+        """Return whether a plain table or view has this name."""
+        return self.database.described(f"SELECT * FROM {name}") is not None
+
+    def names(self) -> Sequence[str]:
+        """Return all names."""
+        known = self.catalogue
+        inputs = [thing.name for thing in known.inputs.values()]
+        return inputs + [query.name for query in known.queries.values()]
+
+    def described(self, sql: str) -> Sequence[tuple[str, str]] | None:
+        """Return names and types of the columns of a SELECT, or None if it does not bind."""
+        return self.database.described(sql)
+
+    def describe(self, sql: str) -> Sequence[Column]:
+        """Return the columns of a SELECT.
+
+        Raises:
+            BindError: DuckDB's own word on a name or type that does not fit.
+        """
+        found = self.database.described(sql)
+        if found is not None:
+            return [Column(name, kind) for name, kind in found]
+        try:
+            return [Column(r[0], r[1]) for r in self.database.rows(f"DESCRIBE {sql}")]
+        except duckdb.Error as error:
+            raise BindError(first_line(error)) from error
+
+
+_FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []
+
+
+def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
+    """Return DuckDB's aggregates and its functions that are not deterministic, read once."""
+    if not _FUNCTIONS:
+        rows = database.rows(
+            "SELECT lower(function_name), function_type = 'aggregate', "
+            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
+            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
+        )
+        aggregates = frozenset(row[0] for row in rows if row[1]) | RECOMPUTED
+        volatile = frozenset(row[0] for row in rows if row[2]) | NOT_DETERMINISTIC
+        _FUNCTIONS.append((aggregates, volatile))
+    return _FUNCTIONS[0]
+
+
+def _macros(database: Database) -> dict[str, list[Macro]]:
+    """Return the scalar macros that a database has by now."""
+    macros: dict[str, list[Macro]] = {}
+    for name, parameters, definition in database.rows(
+        "SELECT lower(function_name), parameters, macro_definition "
+        "FROM duckdb_functions() WHERE function_type = 'macro' "
+        "AND schema_name <> 'pg_catalog' ORDER BY function_oid"
+    ):
+        macros.setdefault(name, []).append(Macro(tuple(parameters), definition))
+    return macros
+
+
+_MACROS: list[dict[str, list[Macro]]] = []
+
+
+def _macros_of_a_new(database: Database) -> dict[str, list[Macro]]:
+    """Return the macros that every new database has, read once: a listing takes 15 ms."""
+    if not _MACROS:
+        _MACROS.append(_macros(database))
+    return _MACROS[0]

@@ -1,0 +1,158 @@
+"""Housekeeping: what is done after a tick, so that stores, logs and answers stay small.
+
+Nothing of it shows in an answer. What is counted here may be lost at any time: it only says when
+it is worth a look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.time import parse_duration
+from cqlduck.state import answers, retention
+from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.connection import Database, quoted
+from cqlduck.state.tick import Ran
+
+
+@dataclass
+class Housekeeping:
+    """Keeps answers, stores and logs small.
+
+    Attributes:
+        database: The database, inside the tick's transaction.
+        catalogue: What is registered.
+        compiled: The queries' statements, by lower-case name.
+        history: How long changes of answers are kept, where a query does not say.
+        tails: How many elements of a query's answer are not in what is kept of it yet.
+        latest: How many of them its last tick wrote.
+    """
+
+    database: Database
+    catalogue: Catalogue
+    compiled: dict[str, Compiled]
+    history: str | None = None
+    tails: dict[str, int] = field(default_factory=dict)
+    latest: dict[str, int] = field(default_factory=dict)
+    _compacted: dict[str, int] = field(default_factory=dict)
+    _wrote: dict[str, int] = field(default_factory=dict)
+    """How many rows a query wrote since its logs were looked at, synopses and answer together."""
+    _room: dict[str, int] = field(default_factory=dict)
+    """How many rows may come to a log before it is worth a look at how long it is."""
+
+    def ran(self, query: Query, done: Ran) -> None:
+        """Take note of what a query wrote."""
+        self.tails[query.name] = self.tails.get(query.name, 0) + done.elements
+        self.latest[query.name] = done.elements
+        self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
+
+    def recount(self) -> None:
+        """Forget what was counted, because a change has been undone."""
+        self.tails.clear()
+        self._room.clear()
+
+    def dropped(self, query: Query) -> None:
+        """Forget a query."""
+        self.tails.pop(query.name, None)
+        self._room.clear()
+
+    def finish(self, moved: list[Query]) -> None:
+        """Keep answers, stores and logs small."""
+        for query in moved:
+            with self.database.part("answers"):
+                if self.compiled[query.name.lower()].answer is None and answers.settle(
+                    self.database,
+                    self.catalogue.clock,
+                    query,
+                    self.tails.get(query.name, 0),
+                    self.latest.get(query.name, 0),
+                ):
+                    self.tails[query.name] = 0
+            with self.database.part("retention"):
+                self._forget_history(query)
+                self._compact(query)
+        with self.database.part("retention"):
+            self._forget(moved)
+
+    def _forget(self, moved: list[Query]) -> None:
+        """Keep the stores of inputs small."""
+        beats = [i.heartbeat for i in self.catalogue.inputs.values()]
+        if not moved or any(beat is None for beat in beats):
+            return
+        earliest = min(beat for beat in beats if beat is not None)
+        self._compact_relations(earliest)
+        for thing in self.catalogue.inputs.values():
+            if thing.kind == "stream":
+                readers = [
+                    (q, self.compiled[q.name.lower()])
+                    for q in self.catalogue.queries.values()
+                    if thing.name in q.inputs
+                ]
+                if any(self.catalogue.amends(q) for q, _ in readers):
+                    continue
+                retention.forget(self.database, thing, readers, earliest)
+
+    def _compact_relations(self, earliest: int) -> None:
+        """Forget the tuples of relations that no query will see leave any more."""
+        for thing in self.catalogue.inputs.values():
+            if thing.kind != "relation":
+                continue
+            rows = self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
+            if rows <= max(retention.LOG, 2 * self._compacted.get(thing.name, 0)):
+                continue
+            readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+            frontiers = [q.frontier for q in readers]
+            if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
+                continue
+            until = min([earliest, *[f for f in frontiers if f is not None]])
+            retention.forget_ended(self.database, thing, until)
+            self._compacted[thing.name] = int(
+                self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
+            )
+
+    def _forget_history(self, query: Query) -> None:
+        kept = query.keep if query.keep is not None else self.history
+        if kept is None or kept == "unbounded" or query.frontier is None:
+            return
+        span = self.catalogue.clock.instants(parse_duration(kept))
+        readers = [q for q in self.catalogue.queries.values() if query.name in q.inputs]
+        frontiers = [q.frontier for q in readers]
+        if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
+            return
+        until = min([query.frontier, *[f for f in frontiers if f is not None]]) - span
+        start = query.history_from if query.history_from is not None else query.begin_instant
+        if start is not None and until > start + max(span // 4, 1):
+            answers.forget_history(
+                self.database,
+                self.catalogue.clock,
+                query,
+                self.compiled[query.name.lower()].answer,
+                until,
+            )
+
+    def _compact(self, query: Query) -> None:
+        compiled = self.compiled[query.name.lower()]
+        wrote = self._wrote.pop(query.name, 0)
+        for synopsis in compiled.synopses:
+            if not synopsis.is_log or query.frontier is None:
+                continue
+            room = self._room.get(synopsis.name, 0) - wrote
+            if room > 0:
+                self._room[synopsis.name] = room
+                continue
+            rows, last = self.database.rows(
+                f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
+                "FROM cql_state.synopses WHERE table_name = ?",
+                [synopsis.name],
+            )[0]
+            if rows > max(retention.LOG, 2 * last):
+                names = [c.name for c in synopsis.columns if c.name not in ("_ts", "_weight")]
+                retention.compact(self.database, synopsis.name, names, query.frontier)
+                self.database.execute(
+                    "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
+                    f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
+                    [synopsis.name],
+                )
+                continue
+            self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows

@@ -1,0 +1,369 @@
+"""Registration: what CREATE, DROP and ALTER do to the catalogue.
+
+Each function is one change: it checks first, and what fails leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import duckdb
+
+from cqlduck.engine import Engine
+from cqlduck.errors import BindError, CatalogError, first_line
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
+from cqlduck.rewrite.time import parse_duration
+from cqlduck.state import answers, catalog, inspection
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import quoted
+
+TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
+              "TIMESTAMP_NS")  # fmt: skip
+INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
+                 "UINTEGER")  # fmt: skip
+
+
+def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bool:
+    """Register a stream or a relation; return whether it was not there before.
+
+    Raises:
+        CatalogError: The name is taken.
+        BindError: A type that DuckDB does not know.
+    """
+    with engine.changing():
+        kind = "stream" if isinstance(statement, CreateStream) else "relation"
+        if _is_taken(engine, statement.name, statement.if_not_exists, kind):
+            return False
+        columns = _typed(engine, statement.columns)
+        if isinstance(statement, CreateRelation) and not statement.columns:
+            columns = _columns_of(engine, statement)
+        thing = Input(_position(engine), statement.name, kind, columns, source=statement.source)
+        if isinstance(statement, CreateStream):
+            thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
+            if thing.timestamp_by is not None:
+                _time_of(engine, thing)
+            if statement.bound is not None:
+                _bound(engine, thing, statement)
+        else:
+            thing.primary_key, thing.query = statement.primary_key, statement.query
+        catalog.create_input(engine.database, thing)
+        engine.catalogue.inputs[thing.name.lower()] = thing
+        inspection.refresh(engine.database, engine.catalogue)
+        return True
+
+
+def _columns_of(engine: Engine, statement: CreateRelation) -> tuple[Column, ...]:
+    """Return the columns of a relation that has those of its query.
+
+    Raises:
+        BindError: A reserved name, one that is there twice, or a key that there is not.
+    """
+    rows = engine.database.rows(f"DESCRIBE {statement.query}")
+    names = [row[0].lower() for row in rows]
+    for name in names:
+        if name in RESERVED or names.count(name) > 1:
+            problem = "a reserved name" if name in RESERVED else "there twice"
+            raise BindError(
+                f"the column {name} of the query is {problem}",
+                hint="write SELECT … AS something else",
+            )
+    for part in statement.primary_key:
+        if part.lower() not in names:
+            raise BindError(
+                f"PRIMARY KEY names {part}, which is no column of {statement.name}",
+                hint=f"columns: {', '.join(row[0] for row in rows)}",
+            )
+    return tuple(Column(row[0], row[1]) for row in rows)
+
+
+def _time_of(engine: Engine, thing: Input) -> None:
+    kind = next(c.type for c in thing.columns if c.name == thing.timestamp_by)
+    if kind in TIME_TYPES:
+        engine.set_time("wall", f"{thing.timestamp_by} {kind}")
+    elif kind in INTEGER_TYPES:
+        engine.set_time("integer", f"{thing.timestamp_by} {kind}")
+    else:
+        raise BindError(
+            f"{thing.timestamp_by} is {kind}, which is no timestamp",
+            hint="use TIMESTAMP, DATE, TIMESTAMPTZ or an integer type",
+        )
+
+
+def _bound(engine: Engine, thing: Input, statement: CreateStream) -> None:
+    bound = statement.bound
+    assert bound is not None
+    if bound.instants is not None:
+        engine.set_time("integer", "a bound without a unit")
+        thing.bound = int(bound.instants)
+        thing.bound_text = str(thing.bound)
+    else:
+        assert bound.microseconds is not None
+        micros = int(bound.microseconds)
+        thing.bound_text = f"{micros / 1e6:g} seconds"
+        if engine.catalogue.settings.get("time") is None:
+            engine.set_time("wall", "a bound with a unit")
+        integer = engine.clock.kind == "integer"
+        thing.bound = micros // engine.clock.instant if integer else micros
+
+
+def _typed(engine: Engine, columns: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:
+    typed = []
+    for name, kind in columns:
+        try:
+            row = engine.database.rows(f"DESCRIBE SELECT CAST(NULL AS {kind}) AS c")[0]
+        except duckdb.Error as error:
+            raise BindError(
+                f"column {name}: DuckDB does not know the type {kind}: {first_line(error)}"
+            ) from error
+        typed.append(Column(name, row[1]))
+    return tuple(typed)
+
+
+def _is_taken(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
+    """Refuse a name that is taken; return whether it may be left as it is."""
+    known = engine.catalogue.inputs.get(name.lower()) or engine.catalogue.queries.get(name.lower())
+    if known is not None:
+        same = isinstance(known, Input) and known.kind == kind
+        if allowed and same:
+            return True
+        what = known.kind if isinstance(known, Input) else "continuous query"
+        raise CatalogError(
+            f"{name} is there already, as a {what}", hint="choose another name, or drop it"
+        )
+    row = engine.database.rows(
+        "SELECT table_name FROM duckdb_tables() WHERE database_name = 'cqlduck' "
+        "AND schema_name = 'main' AND lower(table_name) = $1 UNION ALL "
+        "SELECT view_name FROM duckdb_views() WHERE database_name = 'cqlduck' "
+        "AND schema_name = 'main' AND lower(view_name) = $1",
+        [name.lower()],
+    )
+    if row:
+        raise CatalogError(
+            f"{name} is there already, as a table or view", hint="choose another name"
+        )
+    return False
+
+
+def _position(engine: Engine) -> int:
+    positions = [thing.position for thing in engine.catalogue.inputs.values()]
+    positions += [query.position for query in engine.catalogue.queries.values()]
+    return 1 + max(positions, default=0)
+
+
+def create_query(engine: Engine, statement: CreateQuery) -> None:
+    """Register a continuous query; it begins after the frontier of its inputs.
+
+    Raises:
+        Error: Of the family, with its place in the query.
+    """
+    with engine.changing():
+        old = engine.catalogue.queries.get(statement.name.lower())
+        if old is not None and statement.or_replace:
+            _refuse_if_read(engine, old.name)
+            _drop_query(engine, old)
+        _is_taken(engine, statement.name, False, "query")
+        options = _known(statement.options, ("history", "keep"))
+        compiled = engine.compile(statement.name, statement.body)
+        if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
+            engine.set_time("integer", "a window without a unit")
+        inputs = tuple(source.name for source in compiled.sources.values())
+        query = Query(
+            _position(engine),
+            statement.name,
+            statement.body,
+            compiled.kind,
+            compiled.columns,
+            inputs,
+            compiled.order,
+        )
+        query.since = query.frontier = _begins_after(engine, query, options.get("history"))
+        query.keep = _kept_for(engine, options.get("keep"))
+        _create_synopses(engine, query, compiled)
+        answers.create(engine.database, engine.clock, query, compiled.answer)
+        catalog.insert(engine.database, query)
+        engine.catalogue.queries[query.name.lower()] = query
+        engine.compiled[query.name.lower()] = compiled
+        engine.recount()
+        inspection.refresh(engine.database, engine.catalogue)
+
+
+def _begins_after(engine: Engine, query: Query, history: str | None) -> int | None:
+    """Return the instant after which a new query begins, or None for the beginning of time.
+
+    Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
+    were ever there, a duration that far from the frontier.
+
+    Raises:
+        BindError: Elements after that instant are forgotten, or it is no duration.
+    """
+    reached = engine.target(query)
+    if reached is None:
+        return None
+    inputs = engine.catalogue.inputs_of(query)
+    inner = [q for name in query.inputs if (q := engine.catalogue.queries.get(name.lower()))]
+    if history is None or history.lower() == "false":
+        forgotten = [thing.forgotten for thing in inputs if thing.forgotten is not None]
+        return max([reached, *forgotten])
+    since: int | None = None
+    if history.lower() != "true":
+        since = reached - engine.clock.instants(parse_duration(history))
+    begun = [q.since for q in inner if q.since is not None]
+    since = max(begun) if since is None and begun else since
+    since = max([since, *begun]) if since is not None else None
+    read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
+    for name, lost in read + [(q.name, q.history_from) for q in inner]:
+        if lost is not None and (since is None or since < lost):
+            raise BindError(
+                f"{name} has been forgotten up to {engine.shown(lost)}",
+                hint="ask for less, as in WITH (history = '1 hour'), or for nothing: a query "
+                "without history begins now",
+            )
+    return since
+
+
+def _kept_for(engine: Engine, written: str | None) -> str | None:
+    """Return how long changes are kept as it is stored, or None for the setting `history`.
+
+    Raises:
+        ParseError: It is no duration.
+        BindError: It is one of the other kind of time.
+    """
+    if written is None or written.lower() == "default":
+        return None
+    if written.lower() != "unbounded":
+        engine.clock.instants(parse_duration(written))
+    return written.lower()
+
+
+def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -> None:
+    """Change the options of a query.
+
+    Raises:
+        BindError: There is no such option, or it cannot be changed any more.
+    """
+    with engine.changing():
+        query = engine.query(name)
+        options = _known(written, ("history", "keep"))
+        if "history" in options:
+            raise BindError(
+                "history says where a query begins, and this one has begun",
+                hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
+            )
+        query.keep = _kept_for(engine, options.get("keep"))
+
+
+def _create_synopses(engine: Engine, query: Query, compiled: Compiled) -> None:
+    for synopsis in compiled.synopses:
+        columns = catalog.typed(synopsis.columns)
+        name = f"cql_state.{quoted(synopsis.name)}"
+        engine.database.execute(f"CREATE TABLE {name} ({columns})")
+        engine.database.execute(
+            f"COMMENT ON TABLE {name} IS 'Synopsis ({synopsis.kind}) of operator "
+            f"{synopsis.operator} of a continuous query.'"
+        )
+        engine.database.execute(
+            "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
+            [query.name, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
+             synopsis.is_log],
+        )  # fmt: skip
+    rows = [
+        (query.name, row.number, row.parent, row.kind, row.description, row.sql)
+        for row in compiled.operators
+    ]
+    marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(rows))
+    engine.database.execute(
+        f"INSERT INTO cql_state.operators VALUES {marks}",
+        [value for row in rows for value in row],
+    )
+
+
+def drop(engine: Engine, statement: Drop) -> None:
+    """Drop a stream, relation or query.
+
+    Raises:
+        CatalogError: It is not there, or a query reads it.
+    """
+    with engine.changing():
+        key = statement.name.lower()
+        if statement.kind == "QUERY":
+            query = engine.catalogue.queries.get(key)
+            if query is None:
+                _missing(
+                    engine, statement, "continuous query", list(engine.catalogue.queries.values())
+                )
+                return
+            _refuse_if_read(engine, query.name)
+            _drop_query(engine, query)
+            inspection.refresh(engine.database, engine.catalogue)
+            return
+        thing = engine.catalogue.inputs.get(key)
+        kind = statement.kind.lower()
+        if thing is None or thing.kind != kind:
+            same = [i for i in engine.catalogue.inputs.values() if i.kind == kind]
+            _missing(engine, statement, kind, same)
+            return
+        _refuse_if_read(engine, thing.name)
+        catalog.drop_input(engine.database, thing)
+        del engine.catalogue.inputs[key]
+        engine._resolved.pop(thing.name, None)
+        inspection.refresh(engine.database, engine.catalogue)
+
+
+def _missing(engine: Engine, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
+    if not statement.if_exists:
+        raise CatalogError(
+            f"there is no {kind} {statement.name}",
+            hint=suggestion(statement.name, [t.name for t in there], "there are"),
+        )
+
+
+def _refuse_if_read(engine: Engine, name: str) -> None:
+    readers = [q.name for q in engine.catalogue.queries.values() if name in q.inputs]
+    if readers:
+        raise CatalogError(
+            f"{name} is read by {', '.join(readers)}", hint="drop these queries first"
+        )
+
+
+def _drop_query(engine: Engine, query: Query) -> None:
+    answers.drop(engine.database, query)
+    for (table,) in engine.database.rows(
+        "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
+    ):
+        engine.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
+    for table, column in (
+        ("queries", "name"),
+        ("synopses", "query"),
+        ("operators", "query"),
+        ("corrections", "query"),
+    ):
+        engine.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
+    del engine.catalogue.queries[query.name.lower()]
+    compiled = engine.compiled.pop(query.name.lower(), None)
+    if compiled is not None:
+        engine.database.forget(compiled.all_steps)
+    engine.housekeeping.dropped(query)
+
+
+def set_active(engine: Engine, name: str, active: bool) -> None:
+    """Activate or deactivate a query; an inactive one stands still."""
+    with engine.changing():
+        query = engine.query(name)
+        query.state = "active" if active else "inactive"
+        engine.recount()
+        query.error = None if active else query.error
+
+
+def _known(written: Sequence[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
+    """Return options as a mapping.
+
+    Raises:
+        BindError: One that there is not.
+    """
+    for key, _ in written:
+        if key not in names:
+            raise BindError(f"there is no option {key}", hint=f"the options are {', '.join(names)}")
+    return dict(written)
