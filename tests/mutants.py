@@ -33,6 +33,7 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 SEMANTICS = "test_semantics.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
+FLATTEN = "test_flatten.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
 KILLERS = (
@@ -560,6 +561,28 @@ MUTANTS: tuple[Mutant, ...] = (
          "CAST(sum(_weight) AS BIGINT) AS _weight FROM {name}",
          "CAST(sign(sum(_weight)) AS BIGINT) AS _weight FROM {name}",
          RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
+    ),
+    # ------------------------------------------------------------------------------ one SELECT
+    *_of(
+        "rewrite/flatten.py",
+        ("the condition of an inner SELECT is lost",
+         "        _restrict(select, condition.this)", "        pass", FLATTEN),
+        ("what is merged is not put in parentheses",
+         "value = exp.Paren(this=value)", "pass", FLATTEN),
+        ("an inner DISTINCT is merged away",
+         '_PLAIN = {"expressions", "from_", "where"}',
+         '_PLAIN = {"expressions", "from_", "where", "distinct"}', FLATTEN),
+        ("a side of an outer join is filtered after it",
+         '_clauses(join) <= {"this", "on", "kind"}',
+         '_clauses(join) <= {"this", "on", "kind", "side"}', FLATTEN),
+        ("the arms of a UNION ALL take columns by the wrong place",
+         "names.index(c.name)", "len(names) - 1 - names.index(c.name)", FLATTEN),
+    ),
+    *_of(
+        "rewrite/delta/join.py",
+        ("what is materialized never ends",
+         "            return not is_instantaneous(node)", "            return True",
+         "test_differential.py::test_what_lives_for_an_instant_ends_above_a_join_that_is_materialized"),
     ),
     # ------------------------------------------------------------------------------------ engine
     *_of(
