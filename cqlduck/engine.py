@@ -174,19 +174,17 @@ class Engine:
         Raises:
             DatabaseError: A setting that a database keeps for life is another one.
         """
+        known = self.catalogue.settings
+        for name, want in wanted.items():
+            if name in known and want != known[name]:
+                raise DatabaseError(
+                    f"the database has {name} = {known[name]}, not {want}",
+                    hint=f"leave {name} out, or make a new database",
+                )
+        chosen = SETTINGS | wanted
         with self.changing():
-            for name, default in SETTINGS.items():
-                have = self.catalogue.settings.get(name)
-                want = wanted.get(name)
-                if have is None:
-                    catalog.save_setting(
-                        self.database, self.catalogue, name, default if want is None else want
-                    )
-                elif want is not None and want != have:
-                    raise DatabaseError(
-                        f"the database has {name} = {have}, not {want}",
-                        hint=f"leave {name} out, or make a new database",
-                    )
+            missing = {name: value for name, value in chosen.items() if name not in known}
+            catalog.choose(self.database, self.catalogue, missing)
 
     def set_time(self, kind: str, why: str) -> None:
         """Settle the kind of time, or refuse another one.
@@ -203,7 +201,7 @@ class Engine:
                 f"the database's time is {words[known]}, and {why} is {words[kind]}",
                 hint="a database has one kind of time; use another database for the other",
             )
-        catalog.save_setting(self.database, self.catalogue, "time", kind)
+        catalog.choose(self.database, self.catalogue, {"time": kind})
         if kind == "wall":
             for name, query in self.catalogue.queries.items():
                 self.compiled[name] = self.compile(query.name, query.body)

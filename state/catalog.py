@@ -7,7 +7,7 @@ at its end; after a rollback the engine loads all again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from cqlduck.rewrite.plan import FOREVER, Column
@@ -160,11 +160,13 @@ def load(database: Database) -> Catalogue:
     return catalogue
 
 
-def save_setting(database: Database, catalogue: Catalogue, name: str, value: str) -> None:
-    """Write a setting."""
-    database.execute("DELETE FROM cql_state.settings WHERE name = ?", [name])
-    database.execute("INSERT INTO cql_state.settings VALUES (?, ?)", [name, value])
-    catalogue.settings[name] = value
+def choose(database: Database, catalogue: Catalogue, settings: Mapping[str, str]) -> None:
+    """Write settings that were not chosen before; a database keeps them for life."""
+    if settings:
+        marks = ", ".join(["(?, ?)"] * len(settings))
+        values = [value for pair in settings.items() for value in pair]
+        database.execute(f"INSERT INTO cql_state.settings VALUES {marks}", values)
+        catalogue.settings.update(settings)
 
 
 def insert(database: Database, thing: Input | Query) -> None:
