@@ -92,7 +92,10 @@ def _merge_leg(select: exp.Select, leg: exp.Expr, is_joined: bool) -> bool:
         return False
     if is_joined:
         parts = [*meant.values(), *([] if condition is None else [condition])]
-        for known in {id(c): c for part in parts for c in part.find_all(exp.Column)}.values():
+        inside = {id(c): c for part in parts for c in part.find_all(exp.Column)}.values()
+        if any(c.args.get("db") or c.table not in ("", base.alias_or_name) for c in inside):
+            return False
+        for known in inside:
             known.set("table", exp.to_identifier(alias))
         base.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     _replace(read, meant)
