@@ -184,7 +184,7 @@ def test_sql_says_amend_where_it_lists_the_policies(con) -> None:
 
 
 @given(data=st.data())
-@settings(suppress_health_check=QUIET, deadline=None)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 4)
 def test_as_if_nothing_had_been_late(data) -> None:
     """Some elements up to an instant are held back until it is closed.
 
