@@ -76,7 +76,7 @@ class Database:
             self._claim()
         try:
             self.connection = duckdb.connect(":memory:")
-            self._steps = Steps(self.connection)
+            self._steps = Steps(self._traced)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if threads is not None:
@@ -149,20 +149,24 @@ class Database:
     def execute(
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> duckdb.DuckDBPyConnection:
+        """Run a statement."""
+        result = self._traced(sql, parameters)
+        self._ran()
+        return result
+
+    def _traced(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         """Run a statement; the one place where SQL runs."""
         if self.trace is not None:
             self.trace(sql, parameters)
-        result = self.connection.execute(sql, parameters)
-        self._ran()
-        return result
+        return self.connection.execute(sql, parameters)
 
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""
         given = {name: instants[name] for name in step.parameters}
         if self.profile is not None and self.profile.looks_inside:
             return sum(int(row[0]) for row in self.execute(step.sql, given).fetchall())
-        if self.trace is not None:
-            self.trace(step.sql, given)
         written = self._steps.run(step, given)
         self._ran()
         return written

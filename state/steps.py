@@ -9,7 +9,7 @@ emptied leaves traces behind, so now and then it is made anew after all.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import duckdb
@@ -34,9 +34,9 @@ class _Made:
 
 @dataclass
 class Steps:
-    """What of the steps is prepared on a connection."""
+    """What of the steps is prepared on a connection, whose SQL `execute` runs."""
 
-    connection: duckdb.DuckDBPyConnection
+    execute: Callable[..., duckdb.DuckDBPyConnection]
     _names: dict[str, str] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
     _columns: dict[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Steps:
             if step.sql in self._seen:
                 return self._execute(step.sql, instants)
             self._seen.add(step.sql)
-            return _written(self.connection.execute(step.sql, instants))
+            return _written(self.execute(step.sql, instants))
         made = self._made.get(step.makes)
         if (
             made is not None
@@ -57,13 +57,13 @@ class Steps:
             and made.rows <= SMALL
             and made.columns == self._columns.get(step.sql)
         ):
-            self.connection.execute(f'TRUNCATE temp."{step.makes}"')
+            self.execute(f'TRUNCATE temp."{step.makes}"')
             made.rows = self._execute(_filling(step), instants)
             made.fills += 1
             return made.rows
-        rows = _written(self.connection.execute(step.sql, instants))
+        rows = _written(self.execute(step.sql, instants))
         if step.sql not in self._columns:
-            found = self.connection.execute(f'DESCRIBE temp."{step.makes}"').fetchall()
+            found = self.execute(f'DESCRIBE temp."{step.makes}"').fetchall()
             self._columns[step.sql] = tuple((row[0], row[1]) for row in found)
         self._made[step.makes] = _Made(self._columns[step.sql], rows)
         return rows
@@ -72,15 +72,13 @@ class Steps:
         name = self._names.get(sql)
         if name is None:
             name = f"cql_step_{next(self._numbers)}"
-            self.connection.execute(f"PREPARE {name} AS {sql}")
+            self.execute(f"PREPARE {name} AS {sql}")
             self._names[sql] = name
         given = ", ".join(
             f"{key} := CAST({'NULL' if value is None else value} AS BIGINT)"
             for key, value in instants.items()
         )
-        return _written(
-            self.connection.execute(f"EXECUTE {name}({given})" if given else f"EXECUTE {name}")
-        )
+        return _written(self.execute(f"EXECUTE {name}({given})" if given else f"EXECUTE {name}"))
 
     def rolled_back(self) -> None:
         """Take no table for granted any more."""
@@ -94,7 +92,7 @@ class Steps:
             for sql in (step.sql, _filling(step)):
                 name = self._names.pop(sql, None)
                 if name is not None:
-                    self.connection.execute(f"DEALLOCATE {name}")
+                    self.execute(f"DEALLOCATE {name}")
 
 
 def _filling(step: Step) -> str:

@@ -176,6 +176,6 @@ def test_the_rows_are_the_same(drawn):
     assert seen[0] == seen[1]
 
 
-def test_it_merges_something_of_what_is_drawn():
+def test_a_chain_becomes_one_select():
     nested = "CREATE TABLE o AS SELECT a FROM (SELECT a FROM (SELECT a FROM t) AS i) AS j"
     assert 1 == flat(nested).count("SELECT")
