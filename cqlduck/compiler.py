@@ -141,14 +141,14 @@ def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _macros(database: Database) -> dict[str, list[Macro]]:
-    """Return the scalar macros that a database has by now."""
+    """Return the macros that a database has by now."""
     macros: dict[str, list[Macro]] = {}
-    for name, parameters, definition in database.rows(
-        "SELECT lower(function_name), parameters, macro_definition "
-        "FROM duckdb_functions() WHERE function_type = 'macro' "
+    for name, parameters, definition, is_table in database.rows(
+        "SELECT lower(function_name), parameters, macro_definition, function_type = 'table_macro' "
+        "FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro') "
         "AND schema_name <> 'pg_catalog' ORDER BY function_oid"
     ):
-        macros.setdefault(name, []).append(Macro(tuple(parameters), definition))
+        macros.setdefault(name, []).append(Macro(tuple(parameters), definition, is_table))
     return macros
 
 

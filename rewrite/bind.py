@@ -87,7 +87,7 @@ class Catalog(Protocol):
 
     @property
     def macros(self) -> Macros:
-        """The scalar macros of DuckDB, by lower-case name."""
+        """The macros of DuckDB, by lower-case name."""
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
@@ -689,11 +689,6 @@ class Binder:
             self.no_aggregate(window.where, "WHERE")
             current.refuse(window.where, "a window")
             inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))
-        if window.slide_rows is not None and window.range is not None:
-            raise NotSupportedError(
-                "SLIDE on a window with both ROWS and RANGE is not supported",
-                hint="leave SLIDE or RANGE out: arrivals move the one, and time the other",
-            )
         width = None if window.range is None else clock.instants(window.range)
         slide = None if window.slide is None else clock.instants(window.slide)
         if slide is not None and slide < 1:
@@ -701,7 +696,7 @@ class Binder:
         if window.rows is not None:
             keys = tuple(self._partition(name, place, only) for name, place in window.partition_by)
             edge = half_open and width is not None
-            return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows)
+            return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows, slide)
         if window.now:
             return TimeWindow(inner, 0)
         if window.unbounded:

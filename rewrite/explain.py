@@ -78,6 +78,8 @@ def describe(plan: Plan) -> str:
                 words.append(f"RANGE {plan.width}")
             if plan.slide is not None:
                 words.append(f"SLIDE {plan.slide}")
+            if plan.every is not None:
+                words.append(f"SLIDE {plan.every}")
             return f"[{' '.join(words)}]"
         case Sample():
             return f"{plan.percent} %"

@@ -36,7 +36,9 @@ from cqlduck.rewrite.weighted import TS, parameter, qualified
 if TYPE_CHECKING:
     from cqlduck.rewrite.bind import Binder, Ctes
 
-CONSTANT_FUNCTIONS = ("range", "generate_series", "unnest")
+CONSTANT_FUNCTIONS = (
+    "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"
+)  # fmt: skip
 """Table functions that read nothing but their arguments."""
 
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)

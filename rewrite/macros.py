@@ -3,6 +3,7 @@
 DuckDB puts the definition of a macro in the place of its call only when a statement runs. A macro
 that is more than an expression over its arguments is put there before the query is bound, so that
 its aggregates take the rules of aggregates, and what it reads is refused as it would be by itself.
+A table macro in FROM becomes the subquery that it stands for.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ DEEPEST = 20
 
 @dataclass(frozen=True)
 class Macro:
-    """One form of a macro: the names of its parameters, and its definition as text."""
+    """One form of a macro: the names of its parameters, and its definition as text.
+
+    A table macro's definition is a query.
+    """
 
     parameters: tuple[str, ...]
     definition: str
+    is_table: bool = False
 
 
 Macros = Mapping[str, Sequence[Macro]]
@@ -43,11 +48,7 @@ def expand_macros(
     """
     known = _Known(macros, aggregates, volatile)
     for _ in range(DEEPEST):
-        calls = [
-            node
-            for node in tree.find_all(exp.Func)
-            if function_name(node) in macros and known.says_more(function_name(node))
-        ]
+        calls = [node for node in tree.find_all(exp.Func) if known.hides_something(node)]
         if not calls:
             return
         inner = {id(call) for call in calls}
@@ -68,10 +69,21 @@ class _Known:
     aggregates: frozenset[str]
     volatile: frozenset[str]
 
+    def forms(self, name: str, is_table: bool = False) -> list[Macro]:
+        """Return the forms of a macro of one kind, in the order in which they were written."""
+        return [macro for macro in self.macros.get(name, ()) if macro.is_table == is_table]
+
+    def hides_something(self, call: exp.Func) -> bool:
+        """Return whether a call is one of a macro whose definition has to be seen."""
+        name = function_name(call)
+        if (table := _item(call)) is not None:
+            return bool(self.forms(name, True)) and not table.args.get("ordinality")
+        return self.says_more(name)
+
     def says_more(self, name: str, inside: frozenset[str] = frozenset()) -> bool:
-        """Return whether a macro is more than an expression over its arguments."""
+        """Return whether a scalar macro is more than an expression over its arguments."""
         inside |= {name}
-        for macro in self.macros[name]:
+        for macro in self.forms(name):
             for node in _definition(macro).walk():
                 if isinstance(node, (exp.Query, exp.Window)):
                     return True
@@ -89,6 +101,12 @@ class _Known:
     def expand(self, call: exp.Func) -> None:
         """Put the definition in the place of a call; FILTER and OVER go to its aggregates."""
         name = function_name(call)
+        if (table := _item(call)) is not None:
+            item = exp.Subquery(**{**table.args, "this": self._filled(name, call, True)})
+            if not table.alias:
+                item.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+            table.replace(item)
+            return
         place: exp.Expr = call
         if isinstance(place.parent, exp.Dot):
             place = place.parent
@@ -108,7 +126,7 @@ class _Known:
             aggregate.replace(wrapped)
         place.replace(body)
 
-    def _filled(self, name: str, call: exp.Func) -> exp.Expr:
+    def _filled(self, name: str, call: exp.Func, is_table: bool = False) -> exp.Expr:
         values: dict[str, exp.Expr] = {}
         given = []
         for value in _arguments(call):
@@ -116,7 +134,7 @@ class _Known:
                 values[value.this.name.lower()] = value.expression
             else:
                 given.append(value)
-        for macro in self.macros[name]:
+        for macro in self.forms(name, is_table):
             rest = [p.lower() for p in macro.parameters if p.lower() not in values]
             if len(rest) == len(given):
                 values |= dict(zip(rest, given, strict=True))
@@ -132,8 +150,18 @@ class _Known:
         )
 
 
+def _item(call: exp.Func) -> exp.Table | None:
+    """Return the item of FROM that a call is, if it is one."""
+    above = call.parent
+    return above if isinstance(above, exp.Table) and call.arg_key == "this" else None
+
+
 def _definition(macro: Macro) -> exp.Expr:
-    return sqlglot.parse_one(macro.definition, read="duckdb")
+    tree = sqlglot.parse_one(macro.definition, read="duckdb")
+    for node in tree.walk():
+        # a place in the definition is none in the query
+        node.meta.clear()
+    return tree
 
 
 def _arguments(call: exp.Func) -> list[exp.Expr]:

@@ -157,7 +157,8 @@ class RowWindow:
     """The last `rows` tuples by timestamp (ties by arrival), of each partition if there are keys.
 
     With `width`, those of them whose timestamp is in [τ−width, τ] too. With `slide`, what the
-    window held of each partition after its last arrival whose number is a multiple of it.
+    window held of each partition after its last arrival whose number is a multiple of it. With
+    `every`, what it held at ⌊τ/every⌋·every.
     """
 
     input: Stream
@@ -166,6 +167,7 @@ class RowWindow:
     width: int | None = None
     half_open: bool = False
     slide: int | None = None
+    every: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no window."""
@@ -173,6 +175,8 @@ class RowWindow:
             raise ValueError("a window has at least one row")
         if self.slide is not None and (self.slide < 1 or self.width is not None):
             raise ValueError("a ROWS window slides by at least one row, and without a range")
+        if self.every is not None and (self.every < 1 or self.width is None):
+            raise ValueError("a ROWS window moves by at least one instant, and with a range")
         missing = set(self.partition_by) - {c.name for c in self.input.columns}
         if missing:
             raise ValueError(f"PARTITION BY names {missing}, which the stream lacks")

@@ -491,7 +491,7 @@ def _window(reader: Reader, offset: int) -> WindowSyntax:
     if reader.accept("SLIDE"):
         if not slides:
             reader.fail("SLIDE needs a range or a number of rows before it")
-        if "rows" in parts:
+        if "rows" in parts and "range" not in parts:
             parts["slide_rows"] = _count(reader, "SLIDE")
         else:
             parts["slide"] = reader.duration(_STOPS)

@@ -102,7 +102,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class PartitionRows:
-    """`[PARTITION BY a, … ROWS n]`, with a range `[… ROWS n RANGE w]` or a slide `[… SLIDE m]`."""
+    """`[PARTITION BY a, … ROWS n]`, with a range `[… ROWS n RANGE w]` or a slide `[… SLIDE m]`.
+
+    With both, the slide is in instants, and moves the window as in `[RANGE w SLIDE s]`.
+    """
 
     by: tuple[str, ...]
     n: int
@@ -183,6 +186,8 @@ def window(
         case Rows(n, slide):
             arrived = len(seen) if slide is None else len(seen) // slide * slide
             return [row for ts, row in seen[:arrived][-n:]]
+        case PartitionRows(by, n, int() as w, _, int() as slide):
+            return window(elements, columns, PartitionRows(by, n, w), tau // slide * slide)
         case PartitionRows(by, n, w, _, slide):
             names = [name.lower() for name, _ in columns]
             keys = [names.index(column.lower()) for column in by]

@@ -468,6 +468,7 @@ class _Builder:
         if self.flags.wide:
             kinds += ["range slide", "hop", "tumble"]
             kinds += ["rows slide", "partition range", "partition slide"] if known.exact else []
+            kinds += ["partition range slide"] if known.exact else []
         kind = self.one(kinds)
         if not kind:
             return None, ""
@@ -496,8 +497,8 @@ class _Builder:
             case _:
                 names = [column.name for column in known.columns]
                 by = tuple(names[: self.between(1, min(2, len(names)))])
-                within = self.between(0, 4) if kind == "partition range" else None
-                slide = self.between(1, 3) if kind == "partition slide" else None
+                within = self.between(0, 4) if "range" in kind else None
+                slide = self.between(1, 3) if "slide" in kind else None
                 spec = PartitionRows(by, self.between(1, 3), within, where, slide)
         casing = self.one([str.upper, str.upper, str.title, str.lower])
         text = render_window(spec, casing)

@@ -277,7 +277,6 @@ REFUSED = (
     ("SELECT a FROM read_csv('x.csv') x", "table function"),
     ("SELECT k FROM plain", "plain table"),
     ("SELECT k FROM s WHERE k IN (SELECT Istream(k) FROM t)", "Istream"),
-    ("SELECT k FROM s [PARTITION BY k ROWS 10 RANGE 5 SLIDE 5]", "SLIDE"),
     ("SELECT k FROM s WHERE k = $1", "parameters"),
     ("SELECT k, random() AS x FROM s", "random"),
     ("SELECT k, uuid() AS x FROM s", "uuid"),

@@ -23,7 +23,7 @@ import cqlduck.rewrite
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
 from cqlduck.rewrite.bind import Binder
-from cqlduck.rewrite.macros import Macro, Macros
+from cqlduck.rewrite.macros import Macro, Macros, expand_macros
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -423,6 +423,8 @@ def test_parts_of_a_window() -> None:
     slides, steps = only("RANGE 10 SLIDE 5"), only("ROWS 10 SLIDE 5")
     assert (10, 5) == (slides.range.instants, slides.slide.instants)
     assert (10, 5) == (steps.rows, steps.slide_rows)
+    both = only("PARTITION BY a ROWS 3 RANGE 10 SLIDE 5")
+    assert (5, None) == (both.slide.instants, both.slide_rows)
     hop, tumble = only("HOP 10 EVERY 5"), only("TUMBLE 10")
     assert (True, 10, 5) == (hop.hop, hop.range.instants, hop.slide.instants)
     assert (True, 10, 10) == (tumble.hop, tumble.range.instants, tumble.slide.instants)
@@ -1017,7 +1019,53 @@ def test_aggregates_in_macros_are_seen() -> None:
         assert ["sum"] * sums == [known.function for known in found.calls], call
 
 
-def test_what_a_macro_hides_is_refused_as_without_it() -> None:
+TABLE_MACROS: Macros = {
+    "above": [Macro(("x",), "SELECT k, name FROM r WHERE k > x", True)],
+    "both": [Macro((), "FROM above(1) UNION ALL FROM above(2)", True)],
+    "plain": [Macro((), "SELECT max(k) AS k FROM plain", True)],
+    "total": [Macro((), "SELECT sum(k) AS n FROM s", True), Macro(("x",), "(sum(x) + 1)")],
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "same"),
+    [
+        ("above(3)", '(SELECT k, name FROM r WHERE k > (3)) AS "above"'),
+        ("above(x := 3) t", "(SELECT k, name FROM r WHERE k > (3)) AS t"),
+        ("above(1 + 2) t(a)", "(SELECT k, name FROM r WHERE k > (1 + 2)) AS t(a)"),
+        (
+            "s JOIN above(3) USING (k)",
+            's JOIN (SELECT k, name FROM r WHERE k > (3)) AS "above" USING (k)',
+        ),
+        ("total()", '(SELECT SUM(k) AS n FROM s) AS "total"'),
+        (
+            "both() t",
+            '(SELECT * FROM (SELECT k, name FROM r WHERE k > (1)) AS "above" '
+            'UNION ALL SELECT * FROM (SELECT k, name FROM r WHERE k > (2)) AS "above") AS t',
+        ),
+    ],
+)
+def test_a_table_macro_is_the_subquery_that_it_stands_for(call: str, same: str) -> None:
+    tree = parse_query(f"SELECT * FROM {call}").tree
+    expand_macros(tree, TABLE_MACROS, frozenset(), frozenset())
+    assert f"SELECT * FROM {same}".replace('"', "") == tree.sql("duckdb").replace('"', "")
+
+
+def test_a_window_stays_with_what_it_was_written_after() -> None:
+    # in the macro `s` stands where `t` does in the query
+    text = "SELECT sum(w) AS n, m() AS x FROM t [ROWS 5]"
+    definition = f"(SELECT max(s.k){' ' * (text.index('t [') - 21)}FROM s)"
+    assert text.index("t [") == definition.index("s)")
+    plan = compiled(text, macros={"m": [Macro((), definition)]}).plan
+    (window,) = [node for node in walk(plan) if isinstance(node, RowWindow)]
+    (scan,) = [node for node in walk(window) if isinstance(node, StreamScan)]
+    assert "t" == scan.source.name
+
+
+def test_what_a_table_macro_hides_is_refused_as_without_it() -> None:
+    for call in ("plain()", "above()", "above(1) WITH ORDINALITY"):
+        with pytest.raises(NotSupportedError):
+            compiled(f"SELECT * FROM {call}", macros=TABLE_MACROS)
     for call in ("reads()", "dice()", "total(v, v)", "loop(v)"):
         with pytest.raises(NotSupportedError):
             compiled(f"SELECT {call} AS n FROM s", macros=MACROS)
@@ -1064,7 +1112,6 @@ BIND_ERRORS = (
     ("SELECT 1 AS x FROM s [NOW], ^s [NOW]", BindError, "an alias"),
     ("SELECT k, ^random() AS x FROM r", NotSupportedError, "the data alone"),
     ("SELECT k FROM ^plain", NotSupportedError, "CREATE RELATION"),
-    ("SELECT k FROM s ^[PARTITION BY k ROWS 9 RANGE 7 SLIDE 5]", NotSupportedError, "leave SLIDE"),
     ("SELECT k FROM r ORDER BY ^name", NotSupportedError, "select the column too"),
 )
 

@@ -386,6 +386,22 @@ def test_a_sliding_partition_changes_after_every_mth_arrival_in_it() -> None:
     )
 
 
+def test_a_partition_with_a_range_slides_in_time() -> None:
+    """PARTITION BY b ROWS 1 RANGE 2 SLIDE 3 at τ: the same without SLIDE, at ⌊τ/3⌋·3."""
+    query = "SELECT a FROM s [PARTITION BY b ROWS 1 RANGE 2 SLIDE 3]"
+    assert ["", "", "", "23", "23", "23", "45", "45", "45", ""] == contents(
+        S, query, {"s": INTO_S}, 9
+    )
+    half = contents(S, query, {"s": INTO_S}, 9, window_edge="half_open")
+    assert ["", "", "", "23", "23", "23", "5", "5", "5", ""] == half
+    # what joins with it between its boundaries sees what stands
+    both = f"{S}; CREATE STREAM t (c INTEGER)"
+    inputs = {"s": INTO_S, "t": [(2, (0,)), (5, (0,)), (8, (0,))]}
+    assert ["", "", "", "", "", "23", "", "", "45", ""] == contents(
+        both, f"{query} x, t [NOW]", inputs, 9
+    )
+
+
 def test_a_hop_is_half_open() -> None:
     """HOP 3 EVERY 2 at τ: with B = ⌊τ/2⌋·2 the tuples of [B−3, B)."""
     assert ["", "", "1", "1", "123", "123", "4", "4", "5", "5", "", ""] == contents(

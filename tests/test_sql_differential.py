@@ -1126,6 +1126,26 @@ def test_instants_are_no_part_of_a_star(con):
         assert sorted(map(str, expected)) == sorted(map(str, con.changes(mine).fetchall()))
 
 
+def test_table_functions_and_table_macros_stand_in_from(con):
+    con.execute("""
+        CREATE STREAM e (k BIGINT, a JSON);
+        CREATE RELATION r (k BIGINT, n VARCHAR);
+        CREATE MACRO names(x) AS TABLE SELECT k, n FROM r WHERE k >= x;
+        CREATE CONTINUOUS QUERY parts AS
+        SELECT k, value::BIGINT AS v FROM e [RANGE 1], json_each(a);
+        CREATE CONTINUOUS QUERY named AS SELECT e.k, n FROM e [NOW] JOIN names(2) USING (k);
+    """)
+    con.append("r", [(1, "one"), (2, "two")], at=0)
+    con.append("e", [(1, "[7, 7]"), (2, "[]")], at=1)
+    con.append("e", [(2, '{"x": 8}')], at=2)
+    con.advance(4)
+
+    assert [(1, 7, 1, 2), (1, 7, 3, -2), (2, 8, 2, 1), (2, 8, 4, -1)] == sorted(
+        con.changes("parts").fetchall()
+    )
+    assert [(2, "two", 1, 1), (2, "two", 3, -1)] == sorted(con.changes("named").fetchall())
+
+
 def test_an_aggregate_in_a_macro_is_one(con):
     con.execute("""
         CREATE STREAM e (k BIGINT, a BIGINT);

@@ -13,7 +13,8 @@ timestamp at position p+n. Its synopsis holds the tuples that are in the window;
 partitions that get new ones are read from it, and the n-th successor is a LEAD. With SLIDE m the
 tuple at position p, counted from 1 in its partition, enters with the first position ≥ p, and leaves
 with the first one ≥ p+n, that is a multiple of m. What is kept of a partition is never empty and
-has no gaps, so its positions go on from the first one.
+has no gaps, so its positions go on from the first one. With RANGE w and SLIDE s the lifetime is
+[⌈t/s⌉·s, ⌈min(u, t+w+1)/s⌉·s): only what is in the window at a multiple of s is seen.
 """
 
 from __future__ import annotations
@@ -261,10 +262,16 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
         leave = _successor(node, keys, rest)
     if node.width is not None:
         expiry = add(column(TS), node.width if node.half_open else node.width + 1)
-        leave = exp.Least(this=leave, expressions=[expiry])
+        # by name: sqlglot guards its own node against NULL, which neither is
+        leave = exp.Anonymous(this="least", expressions=[leave, expiry])
     at = len(node.columns) + 1
     listed[at:at] = [named(enter, ENTER), named(leave, LEAVE)]
     query = exp.select(*listed).from_(both.subquery("rows", copy=False), copy=False)
+    if node.every is not None:
+        listed[at : at + 2] = [
+            named(ceil_to(column(edge), node.every), edge) for edge in (ENTER, LEAVE)
+        ]
+        query = exp.select(*[x.copy() for x in listed]).from_(query.subquery("moved", copy=False))
     return query.with_("arrivals", as_=fresh, copy=False)
 
 
@@ -310,7 +317,7 @@ def _to_multiple(position: exp.Expr, step: int) -> exp.Expr:
 
 def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
     """Return the lifetimes that begin or end in the tick."""
-    return (
+    query = (
         exp.select(
             *references(node.columns),
             column(ENTER),
@@ -324,11 +331,17 @@ def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
             copy=False,
         )
     )
+    return query if node.every is None else query.where(_has_begun(), copy=False)
+
+
+def _has_begun() -> exp.Expr:
+    """Return whether a lifetime begins by the end of the tick."""
+    return until(column(ENTER), parameter("t1"))
 
 
 def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
     """Return the content of the window but for what the tick pushes out."""
-    if node.slide is not None:
+    if node.slide is not None or node.every is not None:
         return (
             exp.select(
                 *references(node.columns),
