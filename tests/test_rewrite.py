@@ -639,6 +639,7 @@ WRONG: tuple[tuple[str, Callable[[], object], str], ...] = (
     ("no rows", lambda: RowWindow(s, 0), "at least one row"),
     ("slide of no rows", lambda: RowWindow(s, 5, slide=0), "slides by at least one row"),
     ("slide of a range", lambda: RowWindow(s, 5, ("k",), 9, slide=1), "without a range"),
+    ("moves by no instant", lambda: RowWindow(s, 5, ("k",), 9, every=0), "at least one instant"),
     ("partition by nobody", lambda: RowWindow(s, 1, ("x",)), "the stream lacks"),
     ("sample of nothing", lambda: Sample(s, Decimal(0), "s"), "more than 0"),
     ("no restriction", lambda: During(r, (), ()), "a beginning or an end"),

@@ -122,23 +122,13 @@ SELECT
   "s.v",
   "_ts",
   "_ts" AS "_cql_enter",
-  CASE
-    WHEN COALESCE(
+  LEAST(
+    COALESCE(
       LEAD("_ts", 2) OVER (PARTITION BY "s.k" ORDER BY "_ts", "_cql_seq"),
       9223372036854775807
-    ) IS NULL
-    OR (
-      "_ts" + 11
-    ) IS NULL
-    THEN NULL
-    ELSE LEAST(
-      COALESCE(
-        LEAD("_ts", 2) OVER (PARTITION BY "s.k" ORDER BY "_ts", "_cql_seq"),
-        9223372036854775807
-      ),
-      "_ts" + 11
-    )
-  END AS "_cql_leave",
+    ),
+    "_ts" + 11
+  ) AS "_cql_leave",
   "_cql_seq"
 FROM (
   SELECT
