@@ -698,13 +698,9 @@ def has_no_twins(plan: Plan) -> bool:
         case Filter(input=inner):
             return not is_stream(plan) and has_no_twins(inner)
         case Project(input=inner):
-            below = inner
-            while isinstance(below, Filter):
-                below = below.input
-            if isinstance(below, Aggregate):
-                shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
-                return {c.name for c in below.columns} <= shown
-            return not isinstance(below, (Distinct, Recompute)) and has_no_twins(inner)
+            shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
+            shows_all = {column.name for column in inner.columns} <= shown
+            return has_no_twins(inner) and (shows_all or not _has_groups(inner))
         case Join(inputs=inputs) | UnionAll(inputs=inputs):
             return all(is_positive(i) and not _has_groups(i) for i in inputs)
         case _:
@@ -712,7 +708,7 @@ def has_no_twins(plan: Plan) -> bool:
 
 
 def _has_groups(plan: Plan) -> bool:
-    return any(isinstance(node, (Aggregate, Distinct)) for node in walk(plan))
+    return any(isinstance(node, (Aggregate, Distinct, Recompute)) for node in walk(plan))
 
 
 def _unique(columns: tuple[Column, ...]) -> None:

@@ -259,6 +259,15 @@ def test_elements_are_columns_instant_and_a_weight_that_is_never_0() -> None:
         con.advance(9)
         assert ["a", "_ts", "_weight"] == con.changes("q").columns
         assert [(1, 1, 1), (1, 3, -1), (2, 3, 1)] == elements(con)
+        # nor is it stored
+        con.execute(
+            "CREATE CONTINUOUS QUERY z AS SELECT 0 * n AS z FROM "
+            "(SELECT count(*) AS n FROM s [ROWS 5])"
+        )
+        con.append("s", [(3, "x"), (3, "y")], at=[10, 11])
+        con.advance(12)
+        assert [(0, 10, 1)] == elements(con, "z")
+        assert [(1,)] == con.sql("SELECT count(*) FROM cql_state.changes_z").fetchall()
 
 
 # ----------------------------------------------------------------------------------------- windows
@@ -363,6 +372,11 @@ def test_a_sliding_range_changes_only_at_multiples() -> None:
     )
     half = contents(S, query, {"s": INTO_S}, 9, window_edge="half_open")
     assert ["", "", "", "23", "23", "23", "5", "5", "5", ""] == half
+    # with another that ends at the same boundary
+    both = f"{S}; CREATE STREAM t (c INTEGER)"
+    assert ["", "", "", "", "", "", "", "45", "45", ""] == contents(
+        both, f"{query} x, t [RANGE 1]", {"s": INTO_S, "t": [(7, (0,))]}, 9
+    )
     assert [(1, -3, 1), (2, 0, 1), (1, 0, -1), (2, 3, -1)] == sorted(
         play(S, query, {"s": [(-4, (1, "x")), (-2, (2, "y"))]}, 4), key=lambda e: (e[1], -e[2])
     )
@@ -572,6 +586,7 @@ def test_a_value_that_becomes_null_or_ceases_to_be_is_a_change() -> None:
         # Of group 1 come 9 at 1, 5 at 2, 2 and 1 at 4; of group 2 come 3 at 2, 8 at 3.
         ("RANGE 1", {1: [9], 2: [9, 5], 3: [5], 4: [2, 1], 5: [2, 1], 6: []}),
         ("RANGE 2 SLIDE 2", {1: [], 2: [9, 5], 4: [5, 2, 1], 6: [2, 1], 8: []}),
+        ("HOP 4 EVERY 2", {2: [9], 4: [9, 5], 6: [5, 2, 1], 8: [2, 1]}),
         ("PARTITION BY k ROWS 2", {1: [9], 2: [9, 5], 4: [2, 1]}),
         ("PARTITION BY v ROWS 2", {1: [9], 2: [9, 5], 4: [9, 5, 2, 1]}),
         ("ROWS 3", {1: [9], 2: [9, 5], 3: [5], 4: [2, 1]}),
@@ -892,6 +907,10 @@ def test_a_query_begins_after_the_frontier_with_relations_as_they_are(
     assert [("late", "z", 6, 1)] == elements(con)
     assert [(1, 5, 1)] == elements(con, "kept")
     assert [(0, 5, 1), (0, 6, -1), (1, 6, 1)] == elements(con, "counted")
+    # a query is a relation like any other
+    con.execute("CREATE CONTINUOUS QUERY above AS SELECT a FROM kept")
+    con.advance(10)
+    assert [(1, 9, 1)] == elements(con, "above")
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "x.n" AS "n",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "s.k" AS "x.k",
@@ -119,7 +119,12 @@ FROM (
     "_cql_is" AND "_cql_changed"
 ) AS input
 WHERE
-  "x.k" = 1;
+  "x.k" = 1
+GROUP BY
+  "x.n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- operator 4: forget the old state of the groups that changed
 DELETE FROM cql_state."q_4_groups" AS kept
