@@ -45,7 +45,8 @@ class Step:
 
     `single` does the same in a tick of one instant, if there is a simpler statement for that. With
     `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`. `makes` is the temporary table that it makes anew, if it does.
+    these, as `$at` and `$next`. `makes` is the temporary table that it makes anew, if it does. With
+    `many` it is left out in a tick of one instant.
     """
 
     operator: int
@@ -55,6 +56,7 @@ class Step:
     single: Step | None = None
     each: str | None = None
     makes: str | None = None
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ class Compiled:
         spans: For each stream, how many instants before the frontier its elements are still
             needed; None is all of them.
         order: ORDER BY of the outermost SELECT as text, or None: how `table()` shows the answer.
-        answer: The answer at the frontier, (columns, `_weight`), read from synopses; or None where
-            they do not hold it.
+        answer: The answer at the frontier, (columns, `_weight`), each of weight 1, read from
+            synopses; or None where they do not hold it.
         operators: The plan for people to look at.
         repeats: Whether it may have elements at every instant: an Rstream of what stands, or the
             current time in the answer.
@@ -207,7 +209,14 @@ def _step(statement: Statement) -> Step:
         sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
         makes = tree.this.name if isinstance(tree, exp.Create) else None
         return Step(
-            statement.operator, statement.purpose, sql, names, single, statement.each, makes
+            statement.operator,
+            statement.purpose,
+            sql,
+            names,
+            single,
+            statement.each,
+            makes,
+            statement.many,
         )
 
     simple = None if statement.single is None else text(statement.single, None)

@@ -1,11 +1,12 @@
 """Answers: the log of a query's elements, its answer at the frontier, and how both are kept small.
 
 Every query has the log `changes_<name>` of its elements. The view under the query's own name shows
-the answer as people expect it. Of an aggregate that is read from its synopsis (`held`: a SELECT of
-tuples and `_weight`, see `Compiled.answer`). Any other query that yields a relation has
-`answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier is that and
-the elements since. It is written anew when the elements since outweigh it, so its upkeep costs a
-constant factor; not in the tick that brought most of them, which may be the last for a long time.
+the answer as people expect it. Of an aggregate or a window in rows that is read from its synopsis
+(`held`: a SELECT of tuples, each of weight 1, see `Compiled.answer`). Any other query that yields a
+relation has `answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier
+is that and the elements since. It is written anew when the elements since outweigh it, so its
+upkeep costs a constant factor; not in the tick that brought most of them, which may be the last for
+a long time.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None =
         )
     order = f" {query.order_by}" if query.order_by else ""
     if held is not None and (until is None or until == query.frontier):
-        source = held
-    elif query.answer_instant is None or (until is not None and until < query.answer_instant):
+        return f"SELECT {listed} FROM ({held}) AS kept{order}"
+    if query.answer_instant is None or (until is not None and until < query.answer_instant):
         source = f"SELECT {listed}, _weight FROM {changes} WHERE true{bound}"
     else:
         source = (

@@ -51,8 +51,10 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
     elements = rows = 0
     for planned in compiled.steps:
         step = planned
-        if step.single is not None and until == before + 1:
-            step = step.single
+        if until == before + 1:
+            if step.many:
+                continue
+            step = step.single or step
         with database.part(query.name, step):
             if step.each is not None:
                 for at, following in _instants(database, step.each):

@@ -269,6 +269,9 @@ MUTANTS: tuple[Mutant, ...] = (
     # -------------------------------------------------------- rewrite: leaves and linear operators
     *_of(
         "rewrite/delta/rules.py",
+        ("the answer of a sliding window is what it keeps",
+         "case RowWindow(slide=None, every=None):", "case RowWindow():",
+         SEMANTICS + "a_sliding_row_window_changes_after_every_mth_arrival"),
         ("synopses are brought up to date before they are read",
          "self.updates.append(Statement(self.number(node), purpose, tree))",
          "self.statements.append(Statement(self.number(node), purpose, tree))",

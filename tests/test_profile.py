@@ -71,7 +71,8 @@ def test_statements_are_those_of_the_plan(con: cqlduck.Connection) -> None:
     for name in ("counts", "named"):
         steps = con.engine.compiled[name].steps
         lines = [x for x in of(profile.lines(), "statement") if x.query == name]
-        assert sorted((s.operator, s.purpose) for s in steps) == sorted(
+        # the ticks have one instant each
+        assert sorted((s.operator, s.purpose) for s in steps if not s.many) == sorted(
             (x.operator, x.what) for x in lines
         )
         assert {4} == {x.runs for x in lines}

@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,19 @@ def at(text: str) -> dt.datetime:
 def elements(con: cqlduck.Connection, query: str = "q") -> Elements:
     """The net elements: by instant, deletions first, and then always in the same order."""
     return sorted(con.changes(query).fetchall(), key=lambda row: (row[-2], row[-1], repr(row)))
+
+
+def bag(changes: Elements) -> Counter[str]:
+    """What is there after all these elements."""
+    held: Counter[str] = Counter()
+    for *values, _, weight in changes:
+        held[alike(values)] += weight
+    return +held
+
+
+def alike(values: Sequence[Any]) -> str:
+    """A tuple as text, equal for equal tuples: -0.0 is 0.0."""
+    return repr([value + 0.0 if isinstance(value, float) else value for value in values])
 
 
 def put(con: cqlduck.Connection, inputs: Inputs, since: Any, until: Any) -> None:
@@ -74,6 +88,8 @@ def play(
                 since = until
             assert [] == con.sql("SELECT error FROM cql.queries WHERE error IS NOT NULL").fetchall()
             found.append(elements(con))
+            if con.engine.query("q").kind == "relation":
+                assert bag(found[-1]) == Counter(map(alike, con.table("q").fetchall()))
     assert all(repr(found[0]) == repr(other) for other in found), "ticks show"
     return found[0]
 

@@ -20,6 +20,9 @@ before in the group. Where the two results differ, the old one goes and the new 
 * Everything else is worked out again from the group's tuples, for the groups and instants that
   changed: as a frame of the log where it is one (`frames`), else over the input's lifetimes.
 
+The sums are a table of their own: DuckDB (release 2.0) cuts a partitioned window into as many parts
+as it expects rows for, and of the elements of a join with a large state it expects far too many.
+
 In a tick of one instant nothing has to be put in order: the state before is the group's row, and
 the state after is that and the change. So there is a second statement for such ticks, without a
 window function, which small groups cannot pay for.
@@ -320,8 +323,11 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         query = frames.states(rules, grouped, [(rule.call.name, rule.call.call) for rule in made])
         rules.delta(node, _changed(query, grouped), purpose)
     else:
-        query = _Query(rules, grouped, made, table, outliers, fresh).build()
-        single = _Query(rules, grouped, made, table, outliers, fresh, single=True).build()
+        sums = f"_cql_sums_{rules.query}_{rules.number(node)}"
+        many = _Query(rules, grouped, made, table, outliers, fresh, sums)
+        rules.keep(node, sums, many.changes(), "the elements, summed up", many=True)
+        query = many.build()
+        single = _Query(rules, grouped, made, table, outliers, fresh).build()
         rules.delta(node, _changed(query, grouped), purpose, single=_changed(single, grouped))
     delta = temp_table(rules.deltas[id(node)])
     touched = (
@@ -391,8 +397,13 @@ class _Query:
     table: str
     outliers: str | None
     fresh: str | None
-    single: bool = False
-    """Whether the tick has one instant."""
+    sums: str | None = None
+    """The temporary table of the changes; None in a tick of one instant."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the tick has one instant."""
+        return self.sums is None
 
     @property
     def keys(self) -> list[exp.Expr]:
@@ -422,8 +433,8 @@ class _Query:
     def build(self) -> exp.Select:
         """Return the query: with state before, state after and results of both."""
         query = self._results()
-        query = query.with_("changes", as_=self._changes(), copy=False)
         if self.single:
+            query = query.with_("changes", as_=self.changes(), copy=False)
             query = query.with_("running", as_=self._stepped(), copy=False)
         else:
             query = query.with_("before", as_=self._before(), copy=False)
@@ -436,7 +447,11 @@ class _Query:
             query = query.with_("valued", as_=self._valued(), copy=False)
         return query
 
-    def _changes(self) -> exp.Query:
+    @property
+    def _source(self) -> exp.Expr:
+        return temp_table(self.sums).as_("changes") if self.sums else exp.to_table("changes")
+
+    def changes(self) -> exp.Query:
         """The elements, summed by group and instant; a global aggregate begins with nothing."""
         query = exp.select(
             *self.keys,
@@ -492,7 +507,7 @@ class _Query:
     def _is_touched(self, table: str) -> exp.Expr:
         touched = (
             exp.select("1")
-            .from_("changes", copy=False)
+            .from_(self._source, copy=False)
             .where(same(self._keys_of("changes"), self._keys_of(table)), copy=False)
         )
         return exp.Exists(this=touched)
@@ -529,7 +544,7 @@ class _Query:
             *[column(p.name) for p in (*inner, *self.framed)],
             *[x.copy() for x in nothing],
             named(exp.false(), OLD),
-        ).from_("changes", copy=False)
+        ).from_(self._source, copy=False)
         if not self.framed:
             return union_all([before, changes])
         standing = self.rules.alive(self.node.input).subquery("l", copy=False)

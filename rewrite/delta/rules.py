@@ -79,7 +79,7 @@ class Statement:
     """One statement of a tick: the tree, what it is for, and its form for a tick of one instant.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`.
+    these, as `$at` and `$next`. With `many` it is left out in a tick of one instant.
     """
 
     operator: int
@@ -87,6 +87,7 @@ class Statement:
     tree: exp.Expr
     single: exp.Expr | None = None
     each: str | None = None
+    many: bool = False
 
 
 @dataclass
@@ -171,6 +172,8 @@ class Rules:
         query: exp.Query,
         purpose: str,
         single: exp.Query | None = None,
+        *,
+        many: bool = False,
     ) -> str:
         """Keep the result of a query in a temporary table; return its name."""
         self.statements.append(
@@ -179,6 +182,7 @@ class Rules:
                 purpose,
                 _create(name, query),
                 None if single is None else _create(name, single),
+                many=many,
             )
         )
         return name
@@ -325,8 +329,13 @@ class Rules:
                 raise AssertionError(f"{type(node).__name__} keeps no elements")
 
     def answer(self, node: Plan) -> exp.Query | None:
-        """Return (columns, `_weight`): the relation after the tick, if synopses hold it."""
+        """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it.
+
+        Each row is one tuple, so its weight is 1.
+        """
         match node:
+            case RowWindow(slide=None, every=None):
+                return windows.row_content(self, node)
             case Aggregate() | Distinct() if not counting.only_comes(node):
                 return aggregate.kept(self, node)
             case Filter(input=inner) | Project(input=inner) if self.answer(inner) is not None:

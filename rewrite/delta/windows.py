@@ -339,6 +339,14 @@ def _has_begun() -> exp.Expr:
     return until(column(ENTER), parameter("t1"))
 
 
+def row_content(rules: Rules, node: RowWindow) -> exp.Query:
+    """Return what a window that does not slide holds after the tick."""
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
+    return exp.select(*references(node.columns), one).from_(
+        state_table(f"{rules.query}_{rules.number(node)}_rows"), copy=False
+    )
+
+
 def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
     """Return the content of the window but for what the tick pushes out."""
     if node.slide is not None or node.every is not None:

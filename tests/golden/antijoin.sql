@@ -1,6 +1,50 @@
 -- title: what has no partner is what is left without the semijoin
 SELECT k, v FROM s [RANGE 10] x ANTI JOIN r y ON x.k = y.k
 ----
+-- operator 6: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+SELECT
+  "match0",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "y.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "y.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "y.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0",
+  "_ts";
+
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -9,49 +53,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match0",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "y.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        "y.k" AS "match0",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "y.k" AS "match0",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "match0",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match0",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -61,7 +63,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_6" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -86,7 +88,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_6" AS changes
     ) AS history
   )
   SELECT
@@ -325,6 +327,50 @@ WHERE
 -- title: NOT IN asks for NULLs too
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
 ----
+-- operator 7: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_7" AS
+SELECT
+  "match0",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0",
+  "_ts";
+
 -- operator 7: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
 SELECT
@@ -333,49 +379,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match0",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        "r.k" AS "match0",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "r.k" AS "match0",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "match0",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match0",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -385,7 +389,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_7" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -410,7 +414,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_7" AS changes
     ) AS history
   )
   SELECT
@@ -425,6 +429,58 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
+-- operator 10: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_10" AS
+SELECT
+  "match1",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    1 AS "match1",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  WHERE
+    "r.k" IS NULL
+) AS elements
+GROUP BY
+  "match1",
+  "_ts";
+
 -- operator 10: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
 SELECT
@@ -433,57 +489,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match1",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        1 AS "match1",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          "r.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "r.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS input
-      WHERE
-        "r.k" IS NULL
-    ) AS elements
-    GROUP BY
-      "match1",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match1",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -493,7 +499,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_10" AS changes
         WHERE
           changes."match1" IS NOT DISTINCT FROM kept."match1"
       )
@@ -518,7 +524,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_10" AS changes
     ) AS history
   )
   SELECT
@@ -533,6 +539,56 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
+-- operator 20: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_20" AS
+SELECT
+  "match2",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    1 AS "match2",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+) AS elements
+GROUP BY
+  "match2",
+  "_ts";
+
 -- operator 20: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
 SELECT
@@ -541,55 +597,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match2",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        1 AS "match2",
-        "_ts",
-        "_weight"
-      FROM (
-        WITH lives AS (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        )
-        SELECT
-          "r.k",
-          "_cql_enter" AS "_ts",
-          "_weight"
-        FROM lives
-        WHERE
-          "_cql_enter" > $t0
-        UNION ALL
-        SELECT
-          "r.k",
-          "_cql_leave" AS "_ts",
-          -"_weight" AS "_weight"
-        FROM lives
-        WHERE
-          "_cql_leave" <= $t1
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "match2",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match2",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -599,7 +607,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_20" AS changes
         WHERE
           changes."match2" IS NOT DISTINCT FROM kept."match2"
       )
@@ -624,7 +632,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_20" AS changes
     ) AS history
   )
   SELECT

@@ -1,6 +1,48 @@
 -- title: a subquery under a window gets an Istream, kept in a trace
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
+-- operator 6: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "s.k",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+  ) AS input
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -10,47 +52,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "k" AS "s.k",
-          "_ts" + 11 AS "_ts",
-          -CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t1 - 10
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
-      ) AS input
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n"
@@ -59,7 +61,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_6" AS changes
         WHERE
           TRUE
       )
@@ -81,7 +83,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_6" AS changes
     ) AS history
   )
   SELECT

@@ -1,6 +1,43 @@
 -- title: distinct values are a part of their own, beside a count that is kept as a sum
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
+-- operator 8: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_8" AS
+SELECT
+  "s.k",
+  "distinct s.v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "v" AS "distinct s.v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "distinct s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS input
+WHERE
+  NOT "distinct s.v" IS NULL
+GROUP BY
+  "s.k",
+  "distinct s.v",
+  "_ts";
+
 -- operator 8: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_8" AS
 SELECT
@@ -9,42 +46,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "distinct s.v",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "distinct s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "v" AS "distinct s.v",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS input
-    WHERE
-      NOT "distinct s.v" IS NULL
-    GROUP BY
-      "s.k",
-      "distinct s.v",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       "distinct s.v",
@@ -55,7 +57,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_8" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
           AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -84,7 +86,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_8" AS changes
     ) AS history
   )
   SELECT
@@ -100,6 +102,75 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  CAST(SUM(CASE WHEN "row" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+  CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+FROM (
+  SELECT
+    "s.k",
+    CAST(1 AS INT) AS "row",
+    CAST(NULL AS BIGINT) AS "distinct s.v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "s.k",
+    CAST(NULL AS INT) AS "row",
+    "distinct s.v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_8"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_8"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -110,74 +181,7 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      CAST(SUM(CASE WHEN "row" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-      CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
-    FROM (
-      SELECT
-        "s.k",
-        CAST(1 AS INT) AS "row",
-        CAST(NULL AS BIGINT) AS "distinct s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts" + 11 AS "_ts",
-          -CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t1 - 10
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
-      ) AS input
-      UNION ALL
-      SELECT
-        "s.k",
-        CAST(NULL AS INT) AS "row",
-        "distinct s.v",
-        "_ts",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "distinct s.v",
-          "_ts",
-          CAST(-1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_8"
-        WHERE
-          "_cql_was" AND "_cql_changed"
-        UNION ALL
-        SELECT
-          "s.k",
-          "distinct s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM temp."_cql_delta_q_8"
-        WHERE
-          "_cql_is" AND "_cql_changed"
-      ) AS input
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -189,7 +193,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -222,7 +226,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT
@@ -387,6 +391,51 @@ WHERE
       first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
   );
 
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+  CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
+  CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COALESCE(SUM(CAST("distinct s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
+    CAST(SUM(CASE WHEN "distinct argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+  FROM (
+    SELECT
+      "distinct s.v",
+      CAST(NULL AS INT) AS "distinct argument1",
+      "_ts",
+      "_weight"
+    FROM temp."_cql_delta_q_4"
+    UNION ALL
+    SELECT
+      CAST(NULL AS BIGINT) AS "distinct s.v",
+      "distinct argument1",
+      "_ts",
+      "_weight"
+    FROM temp."_cql_delta_q_11"
+  ) AS elements
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n",
+    CAST(0 AS BIGINT) AS "_cql_count0",
+    CAST(0 AS INT128) AS "_cql_sum0",
+    CAST(0 AS BIGINT) AS "_cql_count1"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -397,50 +446,7 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
-      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
-      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-        CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-        CAST(COALESCE(SUM(CAST("distinct s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
-        CAST(SUM(CASE WHEN "distinct argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
-      FROM (
-        SELECT
-          "distinct s.v",
-          CAST(NULL AS INT) AS "distinct argument1",
-          "_ts",
-          "_weight"
-        FROM temp."_cql_delta_q_4"
-        UNION ALL
-        SELECT
-          CAST(NULL AS BIGINT) AS "distinct s.v",
-          "distinct argument1",
-          "_ts",
-          "_weight"
-        FROM temp."_cql_delta_q_11"
-      ) AS elements
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n",
-        CAST(0 AS BIGINT) AS "_cql_count0",
-        CAST(0 AS INT128) AS "_cql_sum0",
-        CAST(0 AS BIGINT) AS "_cql_count1"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n",
@@ -452,7 +458,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           TRUE
       )
@@ -486,7 +492,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT

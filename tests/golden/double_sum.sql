@@ -38,6 +38,50 @@ WHERE
     OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
   );
 
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+  CAST(COALESCE(
+    SUM(
+      CASE
+        WHEN "s.d" = 0
+        OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+        THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+      END * "_weight"
+    ),
+    0
+  ) AS INT128) AS "_cql_sum0"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "d" AS "s.d",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "d" AS "s.d",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -46,49 +90,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was" OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-      CAST(COALESCE(
-        SUM(
-          CASE
-            WHEN "s.d" = 0
-            OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-            THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-          END * "_weight"
-        ),
-        0
-      ) AS INT128) AS "_cql_sum0"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "d" AS "s.d",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "d" AS "s.d",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -101,7 +103,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -137,7 +139,7 @@ FROM (
         "_cql_sum0",
         CAST(NULL AS DOUBLE) AS "sum0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -351,6 +353,86 @@ WHERE
     )) BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
   );
 
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+  CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
+  CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
+  CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COALESCE(
+      SUM(
+        CASE
+          WHEN "s.d" = 0
+          OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+          THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+        END * "_weight"
+      ),
+      0
+    ) AS INT128) AS "_cql_sum0",
+    CAST(SUM(CASE WHEN (
+      "s.d" * 2
+    ) IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+    CAST(COALESCE(
+      SUM(
+        CASE
+          WHEN (
+            "s.d" * 2
+          ) = 0
+          OR ABS((
+            "s.d" * 2
+          )) BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+          THEN CAST(CAST((
+            "s.d" * 2
+          ) AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+        END * "_weight"
+      ),
+      0
+    ) AS INT128) AS "_cql_sum1"
+  FROM (
+    SELECT
+      "d" AS "s.d",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "d" AS "s.d",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+  ) AS input
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n",
+    CAST(0 AS BIGINT) AS "_cql_count0",
+    CAST(0 AS INT128) AS "_cql_sum0",
+    CAST(0 AS BIGINT) AS "_cql_count1",
+    CAST(0 AS INT128) AS "_cql_sum1"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -361,85 +443,7 @@ SELECT
     OR "avg1" IS DISTINCT FROM "_cql_old_avg1"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
-      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0",
-      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
-      CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-        CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-        CAST(COALESCE(
-          SUM(
-            CASE
-              WHEN "s.d" = 0
-              OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-              THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-            END * "_weight"
-          ),
-          0
-        ) AS INT128) AS "_cql_sum0",
-        CAST(SUM(CASE WHEN (
-          "s.d" * 2
-        ) IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
-        CAST(COALESCE(
-          SUM(
-            CASE
-              WHEN (
-                "s.d" * 2
-              ) = 0
-              OR ABS((
-                "s.d" * 2
-              )) BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
-              THEN CAST(CAST((
-                "s.d" * 2
-              ) AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
-            END * "_weight"
-          ),
-          0
-        ) AS INT128) AS "_cql_sum1"
-      FROM (
-        SELECT
-          "d" AS "s.d",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "d" AS "s.d",
-          "_ts" + 11 AS "_ts",
-          -CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t1 - 10
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
-      ) AS input
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n",
-        CAST(0 AS BIGINT) AS "_cql_count0",
-        CAST(0 AS INT128) AS "_cql_sum0",
-        CAST(0 AS BIGINT) AS "_cql_count1",
-        CAST(0 AS INT128) AS "_cql_sum1"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n",
@@ -454,7 +458,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           TRUE
       )
@@ -498,7 +502,7 @@ FROM (
         CAST(NULL AS DOUBLE) AS "sum0",
         CAST(NULL AS DOUBLE) AS "avg1",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   ), outlying AS (
     SELECT

@@ -1,6 +1,21 @@
 -- title: of what only grows, min and max are running extremes
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "_ts",
+  CAST(SUM(CAST(1 AS BIGINT)) AS BIGINT) AS "_cql_n",
+  MIN("v") AS "_cql_extreme0",
+  MAX("v") AS "_cql_extreme1"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+GROUP BY
+  "k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -11,20 +26,7 @@ SELECT
     OR "max1" IS DISTINCT FROM "_cql_old_max1"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "k" AS "s.k",
-      "_ts",
-      CAST(SUM(CAST(1 AS BIGINT)) AS BIGINT) AS "_cql_n",
-      MIN("v") AS "_cql_extreme0",
-      MAX("v") AS "_cql_extreme1"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-    GROUP BY
-      "k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -36,7 +38,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -69,7 +71,7 @@ FROM (
         "_cql_extreme0",
         "_cql_extreme1",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT
@@ -137,6 +139,41 @@ WHERE
 -- title: of what shrinks, they are worked out again where something changed
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  MAX("s.v") FILTER(WHERE
+    "_weight" > 0) AS "_cql_extreme0"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -145,40 +182,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-      MAX("s.v") FILTER(WHERE
-        "_weight" > 0) AS "_cql_extreme0"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -189,7 +193,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -220,7 +224,7 @@ FROM (
         "_cql_extreme0",
         CAST(NULL AS BIGINT) AS "max0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
       UNION ALL
       SELECT
         "s.k",
@@ -245,7 +249,7 @@ FROM (
         AND EXISTS(
           SELECT
             1
-          FROM changes
+          FROM temp."_cql_sums_q_1" AS changes
           WHERE
             changes."s.k" IS NOT DISTINCT FROM l."s.k"
         )

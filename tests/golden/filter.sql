@@ -86,6 +86,50 @@ WHERE
 -- title: HAVING is a filter above the aggregate
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
+-- operator 2: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_2" AS
+SELECT
+  "r.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "r.k",
+  "_ts";
+
 -- operator 2: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
@@ -95,49 +139,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "r.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        "r.k",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "r.k",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "r.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "r.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -147,7 +149,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_2" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -172,7 +174,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_2" AS changes
     ) AS history
   )
   SELECT

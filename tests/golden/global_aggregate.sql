@@ -1,6 +1,54 @@
 -- title: without keys there is a row over nothing from the first instant on
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
+  CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
+    CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
+  FROM (
+    SELECT
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "v" AS "s.v",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 10
+      AND "_ts" > $t0 - 11
+      AND "_ts" + 11 > $t0
+      AND "_ts" + 11 <= $t1
+  ) AS elements
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n",
+    CAST(0 AS BIGINT) AS "_cql_count1",
+    CAST(0 AS INT128) AS "_cql_sum1"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -11,53 +59,7 @@ SELECT
     OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-      CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1",
-      CAST(SUM("_cql_sum1") AS INT128) AS "_cql_sum1"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-        CAST(SUM(CASE WHEN "s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1",
-        CAST(COALESCE(SUM(CAST("s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum1"
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "v" AS "s.v",
-          "_ts" + 11 AS "_ts",
-          -CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t1 - 10
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
-      ) AS elements
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n",
-        CAST(0 AS BIGINT) AS "_cql_count1",
-        CAST(0 AS INT128) AS "_cql_sum1"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n",
@@ -68,7 +70,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           TRUE
       )
@@ -98,7 +100,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT

@@ -116,6 +116,37 @@ WHERE
 -- title: around the whole SELECT, DISTINCT included
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -124,36 +155,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -163,7 +165,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -188,7 +190,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT

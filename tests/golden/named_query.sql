@@ -3,6 +3,36 @@ CREATE CONTINUOUS QUERY totals AS
     SELECT k, sum(v) AS total FROM s [RANGE 10] GROUP BY k;
 SELECT max(total) AS most FROM totals
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+  FROM (
+    SELECT
+      "total" AS "totals.total",
+      CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+      "_weight"
+    FROM cql_state."changes_totals"
+    WHERE
+      "_ts" > $low AND "_ts" <= $t1
+  ) AS elements
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -11,35 +41,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-      FROM (
-        SELECT
-          "total" AS "totals.total",
-          CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
-          "_weight"
-        FROM cql_state."changes_totals"
-        WHERE
-          "_ts" > $low AND "_ts" <= $t1
-      ) AS elements
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n",
@@ -49,7 +51,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           TRUE
       )
@@ -74,7 +76,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS INT128) AS "max0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -187,6 +189,37 @@ WHERE
 CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "fresh.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "fresh.k",
+    "_ts",
+    "_weight"
+  FROM cql_state."changes_fresh"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "fresh.k",
+    "_ts" + 4 AS "_ts",
+    -"_weight" AS "_weight"
+  FROM cql_state."changes_fresh"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 3
+    AND "_ts" > $t0 - 4
+    AND "_ts" + 4 > $t0
+    AND "_ts" + 4 <= $t1
+) AS elements
+GROUP BY
+  "fresh.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -196,36 +229,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "fresh.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "fresh.k",
-        "_ts",
-        "_weight"
-      FROM cql_state."changes_fresh"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "fresh.k",
-        "_ts" + 4 AS "_ts",
-        -"_weight" AS "_weight"
-      FROM cql_state."changes_fresh"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 3
-        AND "_ts" > $t0 - 4
-        AND "_ts" + 4 > $t0
-        AND "_ts" + 4 <= $t1
-    ) AS elements
-    GROUP BY
-      "fresh.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "fresh.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -235,7 +239,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
       )
@@ -260,7 +264,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT

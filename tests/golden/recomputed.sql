@@ -1,6 +1,39 @@
 -- title: a median is worked out again from the group's tuples
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -10,38 +43,7 @@ SELECT
     OR "median0" IS DISTINCT FROM "_cql_old_median0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -52,7 +54,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -80,7 +82,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "median0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -208,6 +210,53 @@ WHERE
 -- title: of a relation, copies of a tuple are spread first
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "r.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "r.k",
+  "_ts";
+
 -- operator 1: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -217,52 +266,7 @@ SELECT
     OR "stddev0" IS DISTINCT FROM "_cql_old_stddev0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "r.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          "name" AS "r.name",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        "r.k",
-        "r.name",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "r.k",
-        "r.name",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "r.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "r.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -273,7 +277,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -301,7 +305,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "stddev0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -1053,6 +1057,37 @@ WHERE
 SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
+-- operator 3: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_3" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 3: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
@@ -1062,36 +1097,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -1101,7 +1107,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_3" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1126,7 +1132,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_3" AS changes
     ) AS history
   )
   SELECT

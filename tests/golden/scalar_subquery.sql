@@ -1,6 +1,54 @@
 -- title: an aggregate over everything has one tuple, so a join with it keeps the weights
 SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
 ----
+-- operator 6: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+SELECT
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+  CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0"
+FROM (
+  SELECT
+    "_ts",
+    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+    CAST(SUM(CASE WHEN "t.w" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COALESCE(SUM(CAST("t.w" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0"
+  FROM (
+    SELECT
+      "w" AS "t.w",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "w" AS "t.w",
+      "_ts" + 6 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      "_ts" > $since
+      AND "_ts" <= $t1 - 5
+      AND "_ts" > $t0 - 6
+      AND "_ts" + 6 > $t0
+      AND "_ts" + 6 <= $t1
+  ) AS elements
+  GROUP BY
+    "_ts"
+  UNION ALL
+  SELECT
+    CAST($begin AS BIGINT) AS "_ts",
+    CAST(0 AS BIGINT) AS "_cql_n",
+    CAST(0 AS BIGINT) AS "_cql_count0",
+    CAST(0 AS INT128) AS "_cql_sum0"
+  WHERE
+    $begin > $t0
+) AS "both"
+GROUP BY
+  "_ts";
+
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -9,53 +57,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "_ts",
-      CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
-      CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
-      CAST(SUM("_cql_sum0") AS INT128) AS "_cql_sum0"
-    FROM (
-      SELECT
-        "_ts",
-        CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-        CAST(SUM(CASE WHEN "t.w" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-        CAST(COALESCE(SUM(CAST("t.w" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0"
-      FROM (
-        SELECT
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "w" AS "t.w",
-          "_ts" + 6 AS "_ts",
-          -CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t1 - 5
-          AND "_ts" > $t0 - 6
-          AND "_ts" + 6 > $t0
-          AND "_ts" + 6 <= $t1
-      ) AS elements
-      GROUP BY
-        "_ts"
-      UNION ALL
-      SELECT
-        CAST($begin AS BIGINT) AS "_ts",
-        CAST(0 AS BIGINT) AS "_cql_n",
-        CAST(0 AS BIGINT) AS "_cql_count0",
-        CAST(0 AS INT128) AS "_cql_sum0"
-      WHERE
-        $begin > $t0
-    ) AS "both"
-    GROUP BY
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n",
@@ -66,7 +68,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_6" AS changes
         WHERE
           TRUE
       )
@@ -96,7 +98,7 @@ FROM (
         "_cql_count0",
         "_cql_sum0",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_6" AS changes
     ) AS history
   )
   SELECT
@@ -329,6 +331,37 @@ WHERE
 -- title: one that is correlated is an outer join with the groups
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
+-- operator 6: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+SELECT
+  "y.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "y.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_t"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "y.k",
+    "_ts" + 6 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_t"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 5
+    AND "_ts" > $t0 - 6
+    AND "_ts" + 6 > $t0
+    AND "_ts" + 6 <= $t1
+) AS elements
+GROUP BY
+  "y.k",
+  "_ts";
+
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -338,36 +371,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "y.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "y.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "y.k",
-        "_ts" + 6 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 5
-        AND "_ts" > $t0 - 6
-        AND "_ts" + 6 > $t0
-        AND "_ts" + 6 <= $t1
-    ) AS elements
-    GROUP BY
-      "y.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "y.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -377,7 +381,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_6" AS changes
         WHERE
           changes."y.k" IS NOT DISTINCT FROM kept."y.k"
       )
@@ -402,7 +406,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_6" AS changes
     ) AS history
   )
   SELECT
@@ -421,6 +425,33 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
+-- operator 14: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
+SELECT
+  "match3",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS elements
+GROUP BY
+  "match3",
+  "_ts";
+
 -- operator 14: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
 SELECT
@@ -429,32 +460,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match3",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "y.k" AS "match3",
-        "_ts",
-        CAST(-1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_6"
-      WHERE
-        "_cql_was" AND "_cql_changed"
-      UNION ALL
-      SELECT
-        "y.k" AS "match3",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_6"
-      WHERE
-        "_cql_is" AND "_cql_changed"
-    ) AS elements
-    GROUP BY
-      "match3",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match3",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -464,7 +470,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_14" AS changes
         WHERE
           changes."match3" IS NOT DISTINCT FROM kept."match3"
       )
@@ -489,7 +495,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_14" AS changes
     ) AS history
   )
   SELECT

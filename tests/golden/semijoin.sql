@@ -1,6 +1,50 @@
 -- title: IN meets each key once
 SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
+-- operator 4: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+SELECT
+  "match0",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0",
+  "_ts";
+
 -- operator 4: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
@@ -9,49 +53,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match0",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
-      SELECT
-        "r.k" AS "match0",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "r.k" AS "match0",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "match0",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match0",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -61,7 +63,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_4" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -86,7 +88,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_4" AS changes
     ) AS history
   )
   SELECT
@@ -296,6 +298,105 @@ WHERE
 -- title: of any other condition the columns that it names are counted
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
+-- operator 4: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+SELECT
+  "match0",
+  "match1",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      i0."x.k",
+      i0."x.v",
+      i1."k" AS "y.k",
+      i1."w" AS "y.w",
+      GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+      LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
+      i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM (
+      SELECT
+        "k" AS "x.k",
+        "v" AS "x.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 11 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "x.k",
+        "v" AS "x.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 11 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since
+        AND "_ts" <= $t0
+        AND "_ts" > $t0 - 11
+        AND "_ts" + 11 > $t0
+        AND "_ts" + 11 <= $t1
+    ) AS i0
+    CROSS JOIN cql_state."stream_t" AS i1
+    WHERE
+      i1."_ts" > $since
+      AND i1."_ts" <= $t1
+      AND i1."k" = i0."x.k"
+      AND i1."w" > i0."x.v"
+      AND i1."_ts" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "x.k",
+      i0."v" AS "x.v",
+      i1."k" AS "y.k",
+      i1."w" AS "y.w",
+      GREATEST(i0."_ts", i1."_ts") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), 9223372036854775807) AS "_cql_leave",
+      CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN cql_state."stream_t" AS i1
+    WHERE
+      i1."_ts" > $since
+      AND i1."_ts" <= $t1
+      AND i1."_ts" > $t0
+      AND i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i0."_ts" + 11 > $t1
+      AND i1."k" = i0."k"
+      AND i1."w" > i0."v"
+      AND i1."_ts" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "x.k" AS "match0",
+    "x.v" AS "match1",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "x.k" AS "match0",
+    "x.v" AS "match1",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0",
+  "match1",
+  "_ts";
+
 -- operator 4: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
@@ -304,104 +405,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "match0",
-      "match1",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."x.k",
-          i0."x.v",
-          i1."k" AS "y.k",
-          i1."w" AS "y.w",
-          GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-          LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
-          i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-          UNION ALL
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since
-            AND "_ts" <= $t0
-            AND "_ts" > $t0 - 11
-            AND "_ts" + 11 > $t0
-            AND "_ts" + 11 <= $t1
-        ) AS i0
-        CROSS JOIN cql_state."stream_t" AS i1
-        WHERE
-          i1."_ts" > $since
-          AND i1."_ts" <= $t1
-          AND i1."k" = i0."x.k"
-          AND i1."w" > i0."x.v"
-          AND i1."_ts" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."k" AS "x.k",
-          i0."v" AS "x.v",
-          i1."k" AS "y.k",
-          i1."w" AS "y.w",
-          GREATEST(i0."_ts", i1."_ts") AS "_cql_enter",
-          LEAST((
-            i0."_ts" + 11
-          ), 9223372036854775807) AS "_cql_leave",
-          CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN cql_state."stream_t" AS i1
-        WHERE
-          i1."_ts" > $since
-          AND i1."_ts" <= $t1
-          AND i1."_ts" > $t0
-          AND i0."_ts" > $since
-          AND i0."_ts" <= $t0
-          AND i0."_ts" > $t1 - 11
-          AND i0."_ts" + 11 > $t1
-          AND i1."k" = i0."k"
-          AND i1."w" > i0."v"
-          AND i1."_ts" < (
-            i0."_ts" + 11
-          )
-      )
-      SELECT
-        "x.k" AS "match0",
-        "x.v" AS "match1",
-        "_cql_enter" AS "_ts",
-        "_weight"
-      FROM lives
-      WHERE
-        "_cql_enter" > $t0
-      UNION ALL
-      SELECT
-        "x.k" AS "match0",
-        "x.v" AS "match1",
-        "_cql_leave" AS "_ts",
-        -"_weight" AS "_weight"
-      FROM lives
-      WHERE
-        "_cql_leave" <= $t1
-    ) AS elements
-    GROUP BY
-      "match0",
-      "match1",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "match0",
       "match1",
@@ -412,7 +416,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_4" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -441,7 +445,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_4" AS changes
     ) AS history
   )
   SELECT

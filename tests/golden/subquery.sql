@@ -1,6 +1,37 @@
 -- title: a subquery that yields a relation is a plan under the plan
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
+-- operator 4: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 4: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
@@ -10,36 +41,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -49,7 +51,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_4" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -74,7 +76,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_4" AS changes
     ) AS history
   )
   SELECT
@@ -150,6 +152,37 @@ WHERE
 SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
+-- operator 6: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
 -- operator 6: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -159,36 +192,7 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "s.k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k" AS "s.k",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "s.k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "s.k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -198,7 +202,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_6" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -223,7 +227,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_6" AS changes
     ) AS history
   )
   SELECT
@@ -445,6 +449,37 @@ WHERE
 -- title: a common table expression is a subquery with a name
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
+-- operator 3: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_3" AS
+SELECT
+  "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since
+    AND "_ts" <= $t1 - 10
+    AND "_ts" > $t0 - 11
+    AND "_ts" + 11 > $t0
+    AND "_ts" + 11 <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "_ts";
+
 -- operator 3: the groups and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
@@ -453,36 +488,7 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH changes AS (
-    SELECT
-      "k",
-      "_ts",
-      CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-    FROM (
-      SELECT
-        "k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "k",
-        "_ts" + 11 AS "_ts",
-        -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
-    ) AS elements
-    GROUP BY
-      "k",
-      "_ts"
-  ), before AS (
+  WITH before AS (
     SELECT
       "k",
       CAST($t0 AS BIGINT) AS "_ts",
@@ -492,7 +498,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM changes
+        FROM temp."_cql_sums_q_3" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -517,7 +523,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM changes
+      FROM temp."_cql_sums_q_3" AS changes
     ) AS history
   )
   SELECT
