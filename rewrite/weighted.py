@@ -88,9 +88,12 @@ def until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
 
 def floor_to(expression: exp.Expr, step: int) -> exp.Expr:
     """Return the last multiple of `step` at or before an instant, negative ones included."""
-    once = exp.Mod(this=exp.paren(expression.copy()), expression=number(step))
-    twice = exp.Mod(this=exp.paren(add(exp.paren(once), step)), expression=number(step))
-    return exp.paren(exp.Sub(this=exp.paren(expression.copy()), expression=exp.paren(twice)))
+    if step == 1:
+        return expression
+    rest = exp.Mod(this=exp.paren(expression), expression=number(step))
+    missing = exp.Case().when(exp.LT(this=rest, expression=number(0)), number(step))
+    down = exp.Sub(this=exp.paren(expression.copy()), expression=rest.copy())
+    return exp.paren(exp.Sub(this=down, expression=missing.else_(number(0))))
 
 
 def ceil_to(expression: exp.Expr, step: int) -> exp.Expr:

@@ -313,6 +313,8 @@ def test_a_half_open_range_leaves_its_far_end_out() -> None:
         assert expected == contents(
             S, f"SELECT a FROM s {window}", {"s": INTO_S}, 9, window_edge="half_open"
         )
+    counted = "SELECT count(*) AS n FROM s [RANGE 2]"
+    assert [*"0132111100"] == contents(S, counted, {"s": INTO_S}, 9, window_edge="half_open")
 
 
 @pytest.mark.parametrize("window", ["[NOW]", "[HOP 3 EVERY 2]", "[TUMBLE 3]", "[ROWS 2]"])

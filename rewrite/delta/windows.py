@@ -57,92 +57,90 @@ POSITION = "_cql_position"
 
 def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
     """Return when a tuple enters and when it leaves, as expressions over `_ts`."""
-    instant, width, slide = column(TS), node.width, node.slide
-    enter: exp.Expr = instant
-    if slide is not None:
-        enter = add(floor_to(instant, slide), slide) if node.hop else ceil_to(instant, slide)
+    instant: exp.Expr = column(TS)
+    width, slide = node.width, node.slide
+    if slide is None:
+        end = forever() if width is None else add(instant, width + (not node.half_open))
+        return instant, end
+    enter = add(floor_to(instant, slide), slide) if node.hop else ceil_to(instant, slide)
     if width is None:
         return enter, forever()
-    if slide is None:
-        return enter, add(instant, width if node.half_open else width + 1)
+    if width % slide:
+        instant, width = add(instant, width), 0
     if node.half_open:
-        return enter, ceil_to(add(instant, width), slide)
-    return enter, add(floor_to(add(instant, width), slide), slide)
+        return enter, add(ceil_to(instant, slide), width)
+    return enter, add(floor_to(instant, slide), slide + width)
+
+
+def _entered(node: TimeWindow, bound: str) -> exp.Expr:
+    """Return the last timestamp whose tuples have entered by $t0 or $t1.
+
+    The same as asking each tuple for its lifetime, but it is worked out once.
+    """
+    if node.slide is None:
+        return parameter(bound)
+    return add(floor_to(parameter(bound), node.slide), -1 if node.hop else 0)
+
+
+def _left(node: TimeWindow, bound: str) -> exp.Expr:
+    """Return the last timestamp whose tuples have left by $t0 or $t1, of a window with a width."""
+    assert node.width is not None
+    last = parameter(bound) if node.slide is None else floor_to(parameter(bound), node.slide)
+    return add(last, -node.width - (not node.half_open))
+
+
+def _entering(rules: Rules, node: TimeWindow) -> exp.Select:
+    """Return the elements that enter in the tick."""
+    low, high = _entered(node, "t0"), _entered(node, "t1")
+    return rules.rows(node.input, low, high, span=node.slide or 0)
+
+
+def _leaving(rules: Rules, node: TimeWindow) -> exp.Select:
+    """Return the elements that leave in the tick."""
+    return rules.rows(node.input, _left(node, "t0"), _left(node, "t1"), span=node.reach)
 
 
 def time_elements(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return what enters and what leaves in the tick."""
     enter, leave = lifetime(node)
-    slide = node.slide or 0
-    low: exp.Expr = add(parameter("t0"), -slide)
-    high: exp.Expr = parameter("t1")
-    entering = rules.rows(node.input, low, high, span=slide)
-    parts = [_stamped(node, entering, enter, column(WEIGHT), enter, leave)]
+    parts = [_stamped(node, _entering(rules, node), enter, column(WEIGHT))]
     if node.width is not None:
-        assert node.reach is not None
-        low = add(parameter("t0"), -node.reach)
-        high = add(parameter("t1"), -node.width)
-        leaving = rules.rows(node.input, low, high, span=node.reach)
-        parts.append(_stamped(node, leaving, leave, exp.Neg(this=column(WEIGHT)), enter, leave))
+        gone = exp.Neg(this=column(WEIGHT))
+        parts.append(_stamped(node, _leaving(rules, node), leave, gone))
     return union_all(parts)
 
 
-def _stamped(
-    node: TimeWindow,
-    rows: exp.Select,
-    instant: exp.Expr,
-    weight: exp.Expr,
-    enter: exp.Expr,
-    leave: exp.Expr,
-) -> exp.Select:
-    query = (
-        exp.select(*references(node.columns), named(instant.copy(), TS), named(weight, WEIGHT))
-        .from_(rows.subquery("stream", copy=False), copy=False)
-        .where(after(instant.copy(), parameter("t0")), copy=False)
-        .where(until(instant.copy(), parameter("t1")), copy=False)
+def _stamped(node: TimeWindow, rows: exp.Select, instant: exp.Expr, weight: exp.Expr) -> exp.Select:
+    query = exp.select(*references(node.columns), named(instant, TS), named(weight, WEIGHT)).from_(
+        rows.subquery("stream", copy=False), copy=False
     )
-    return query.where(_lives(enter, leave), copy=False) if _may_be_empty(node) else query
+    return _that_live(node, query)
 
 
 def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return the lifetimes that begin in the tick, and the older ones that end in it."""
-    enter, leave = lifetime(node)
-    slide = node.slide or 0
-    fresh = rules.rows(node.input, add(parameter("t0"), -slide), parameter("t1"), span=slide)
-    parts = [
-        _living(node, fresh)
-        .where(after(enter.copy(), parameter("t0")), copy=False)
-        .where(until(enter.copy(), parameter("t1")), copy=False)
-    ]
+    parts = [_living(node, _entering(rules, node))]
     if node.width is not None:
-        assert node.reach is not None
-        low, high = add(parameter("t0"), -node.reach), parameter("t0")
-        old = rules.rows(node.input, low, high, span=node.reach)
-        parts.append(
-            _living(node, old)
-            .where(until(enter.copy(), parameter("t0")), copy=False)
-            .where(after(leave.copy(), parameter("t0")), copy=False)
-            .where(until(leave.copy(), parameter("t1")), copy=False)
-        )
+        older = until(column(TS), _entered(node, "t0"))
+        rows = exp.select("*").from_(_leaving(rules, node).subquery("leaving", copy=False))
+        parts.append(_living(node, rows.where(older, copy=False)))
     return union_all(parts)
 
 
 def time_standing(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return the lifetimes that cover the whole tick."""
-    enter, leave = lifetime(node)
-    low = None if node.reach is None else add(parameter("t1"), -node.reach)
-    rows = rules.rows(node.input, low, parameter("t0"), span=node.reach)
-    query = _living(node, rows).where(until(enter, parameter("t0")), copy=False)
-    return query if node.width is None else query.where(after(leave, parameter("t1")), copy=False)
+    return _living(node, _rows_between(rules, node, "t1", "t0"))
 
 
 def time_alive(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return the lifetimes that touch the tick."""
-    enter, leave = lifetime(node)
-    low = None if node.reach is None else add(parameter("t0"), -node.reach)
-    rows = rules.rows(node.input, low, parameter("t1"), span=node.reach)
-    query = _living(node, rows).where(until(enter, parameter("t1")), copy=False)
-    return query if node.width is None else query.where(after(leave, parameter("t0")), copy=False)
+    return _living(node, _rows_between(rules, node, "t0", "t1"))
+
+
+def _rows_between(rules: Rules, node: TimeWindow, left: str, entered: str) -> exp.Select:
+    """Return the elements that have entered by one end of the tick, and not left by the other."""
+    low = None if node.width is None else _left(node, left)
+    return rules.rows(node.input, low, _entered(node, entered), span=node.reach)
 
 
 def _living(node: TimeWindow, rows: exp.Select) -> exp.Select:
@@ -150,16 +148,18 @@ def _living(node: TimeWindow, rows: exp.Select) -> exp.Select:
     query = exp.select(
         *references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)
     ).from_(rows.subquery("stream", copy=False), copy=False)
-    return query.where(_lives(enter, leave), copy=False) if _may_be_empty(node) else query
+    return _that_live(node, query)
 
 
-def _may_be_empty(node: TimeWindow) -> bool:
-    """Whether a tuple can fall between two positions of the window."""
-    return node.slide is not None or (node.half_open and node.width == 0)
-
-
-def _lives(enter: exp.Expr, leave: exp.Expr) -> exp.Expr:
-    return exp.LT(this=enter.copy(), expression=leave.copy())
+def _that_live(node: TimeWindow, query: exp.Select) -> exp.Select:
+    """Leave out the tuples that fall between two positions of the window, if there can be any."""
+    if node.width is None:
+        return query
+    shortest = node.width - (node.half_open or node.hop)
+    if shortest >= (0 if node.slide is None else node.slide - 1):
+        return query
+    enter, leave = lifetime(node)
+    return query.where(exp.LT(this=enter, expression=leave), copy=False)
 
 
 # -- row windows ------------------------------------------------------------------------------

@@ -26,11 +26,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -194,11 +190,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -378,11 +370,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 10
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
 ) AS elements
 GROUP BY

@@ -127,11 +127,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k" AS "k",
@@ -159,18 +155,29 @@ FROM (
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
-          "k" AS "x.k",
-          "v" AS "x.v",
+          "x.k",
+          "x.v",
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t0
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
+          "_weight"
+        FROM (
+          SELECT
+            *
+          FROM (
+            SELECT
+              "k" AS "x.k",
+              "v" AS "x.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 11
+              ) AND "_ts" > $t0 - 11
+          ) AS leaving
+          WHERE
+            "_ts" <= $t0
+        ) AS stream
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -271,7 +278,6 @@ FROM (
         i0."_ts" > $since
         AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
-        AND i0."_ts" + 11 > $t1
         AND i0."k" = i1."match0"
         AND i0."_ts" < i1."_cql_leave"
         AND i1."_cql_enter" < (
@@ -668,11 +674,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -698,17 +700,27 @@ FROM (
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
-          "k" AS "s.k",
+          "s.k",
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t0
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
+          "_weight"
+        FROM (
+          SELECT
+            *
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 11
+              ) AND "_ts" > $t0 - 11
+          ) AS leaving
+          WHERE
+            "_ts" <= $t0
+        ) AS stream
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -918,7 +930,6 @@ FROM (
         i0."_ts" > $since
         AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
-        AND i0."_ts" + 11 > $t1
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
         AND i0."_ts" < i1."_cql_leave"
@@ -995,7 +1006,6 @@ FROM (
         i0."_ts" > $since
         AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
-        AND i0."_ts" + 11 > $t1
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
         AND i0."_ts" < i1."_cql_leave"
@@ -1058,17 +1068,27 @@ FROM (
             "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "k" AS "s.k",
+            "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since
-            AND "_ts" <= $t0
-            AND "_ts" > $t0 - 11
-            AND "_ts" + 11 > $t0
-            AND "_ts" + 11 <= $t1
+            "_weight"
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1 - 11
+                ) AND "_ts" > $t0 - 11
+            ) AS leaving
+            WHERE
+              "_ts" <= $t0
+          ) AS stream
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1168,7 +1188,6 @@ FROM (
           i0."_ts" > $since
           AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
-          AND i0."_ts" + 11 > $t1
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (
@@ -1217,17 +1236,27 @@ FROM (
             "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "k" AS "s.k",
+            "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since
-            AND "_ts" <= $t0
-            AND "_ts" > $t0 - 11
-            AND "_ts" + 11 > $t0
-            AND "_ts" + 11 <= $t1
+            "_weight"
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1 - 11
+                ) AND "_ts" > $t0 - 11
+            ) AS leaving
+            WHERE
+              "_ts" <= $t0
+          ) AS stream
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1327,7 +1356,6 @@ FROM (
           i0."_ts" > $since
           AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
-          AND i0."_ts" + 11 > $t1
           AND NOT i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (
@@ -1376,17 +1404,27 @@ FROM (
             "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "k" AS "s.k",
+            "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since
-            AND "_ts" <= $t0
-            AND "_ts" > $t0 - 11
-            AND "_ts" + 11 > $t0
-            AND "_ts" + 11 <= $t1
+            "_weight"
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1 - 11
+                ) AND "_ts" > $t0 - 11
+            ) AS leaving
+            WHERE
+              "_ts" <= $t0
+          ) AS stream
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1486,7 +1524,6 @@ FROM (
           i0."_ts" > $since
           AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
-          AND i0."_ts" + 11 > $t1
           AND i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (

@@ -34,7 +34,7 @@ WITH lives AS (
         END + 1 AS "_cql_to0"
       FROM cql_state."stream_u"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS limited
     WHERE
       limited._cql_enter < limited._cql_to0
@@ -96,7 +96,7 @@ WITH lives AS (
         END + 5 AS "_cql_to0"
       FROM cql_state."stream_u"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7 AND "_ts" + 7 > $t0
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7
     ) AS limited
     WHERE
       limited._cql_enter < limited._cql_to0
@@ -150,8 +150,6 @@ WITH _cql_alive0 AS (
         "_ts" > $since AND "_ts" <= $t1
       ) AND "_ts" > $t0 - 11
   ) AS stream
-  WHERE
-    "_ts" <= $t1 AND "_ts" + 11 > $t0
 ), _cql_instants AS (
   SELECT
     "_ts",

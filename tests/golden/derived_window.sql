@@ -25,11 +25,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 10
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   GROUP BY
     "_ts"
@@ -187,7 +183,7 @@ FROM (
     FROM temp."_cql_delta_q_2"
   ) AS trace
   WHERE
-    "_ts" <= $t1 - 3 AND "_ts" > $t0 - 4 AND "_ts" + 4 > $t0 AND "_ts" + 4 <= $t1
+    "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
 ) AS elements
 GROUP BY
   "n",
@@ -251,11 +247,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 10
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "x.k",

@@ -26,11 +26,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 WHERE
   NOT (
@@ -72,11 +68,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -303,11 +295,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT (
@@ -337,11 +325,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT (
@@ -411,11 +395,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 10
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   GROUP BY
     "_ts"

@@ -9,145 +9,67 @@ SELECT
     (
       "_ts"
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts"
+    ) % 5 - CASE WHEN (
+      "_ts"
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5 AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1
-  AND "_ts" > $t0 - 5
-  AND (
+  AND "_ts" <= (
     (
-      "_ts"
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 > $t0
-  AND (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 1
+  AND "_ts" > (
     (
-      "_ts"
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 <= $t1
-  AND (
-    (
-      "_ts"
-    ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 1
 UNION ALL
 SELECT
   "k",
   (
     (
-      "_ts" + 10
+      "_ts"
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 AS "_ts",
+      "_ts"
+    ) % 5 - CASE WHEN (
+      "_ts"
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) + 15 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1 - 10
-  AND "_ts" > $t0 - 16
-  AND (
+  AND "_ts" <= (
     (
-      "_ts" + 10
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 > $t0
-  AND (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 11
+  AND "_ts" > (
     (
-      "_ts" + 10
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 <= $t1
-  AND (
-    (
-      "_ts"
-    ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5;
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 11;
 
 -- title: TUMBLE w is HOP w EVERY w
 SELECT k FROM s [TUMBLE 10]
@@ -160,142 +82,64 @@ SELECT
     (
       "_ts"
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 10
-        ) + 10
-      ) % 10
-    )
+      "_ts"
+    ) % 10 - CASE WHEN (
+      "_ts"
+    ) % 10 < 0 THEN 10 ELSE 0 END
   ) + 10 AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1
-  AND "_ts" > $t0 - 10
-  AND (
+  AND "_ts" <= (
     (
-      "_ts"
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 > $t0
-  AND (
+      $t1
+    ) % 10 - CASE WHEN (
+      $t1
+    ) % 10 < 0 THEN 10 ELSE 0 END
+  ) - 1
+  AND "_ts" > (
     (
-      "_ts"
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 <= $t1
-  AND (
-    (
-      "_ts"
-    ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10
+      $t0
+    ) % 10 - CASE WHEN (
+      $t0
+    ) % 10 < 0 THEN 10 ELSE 0 END
+  ) - 1
 UNION ALL
 SELECT
   "k",
   (
     (
-      "_ts" + 10
+      "_ts"
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 AS "_ts",
+      "_ts"
+    ) % 10 - CASE WHEN (
+      "_ts"
+    ) % 10 < 0 THEN 10 ELSE 0 END
+  ) + 20 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1 - 10
-  AND "_ts" > $t0 - 21
-  AND (
+  AND "_ts" <= (
     (
-      "_ts" + 10
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 > $t0
-  AND (
+      $t1
+    ) % 10 - CASE WHEN (
+      $t1
+    ) % 10 < 0 THEN 10 ELSE 0 END
+  ) - 11
+  AND "_ts" > (
     (
-      "_ts" + 10
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 <= $t1
-  AND (
-    (
-      "_ts"
-    ) - (
-      (
-        (
-          (
-            "_ts"
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10 < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 10
-        ) + 10
-      ) % 10
-    )
-  ) + 10;
+      $t0
+    ) % 10 - CASE WHEN (
+      $t0
+    ) % 10 < 0 THEN 10 ELSE 0 END
+  ) - 11;

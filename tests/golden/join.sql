@@ -26,25 +26,35 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
+      "s.k",
+      "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 11
+          ) AND "_ts" > $t0 - 11
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" > $since
     AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
-    AND i1."_ts" + 6 > $t0
     AND i0."s.k" = i1."k"
     AND i0."_cql_enter" < (
       i1."_ts" + 6
@@ -74,24 +84,34 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
+      "t.k",
+      "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 6
-      AND "_ts" + 6 > $t0
-      AND "_ts" + 6 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "t.k",
+          "w" AS "t.w",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 6
+          ) AND "_ts" > $t0 - 6
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
-    AND i0."_ts" + 11 > $t1
     AND i0."k" = i1."t.k"
     AND i0."_ts" < i1."_cql_leave"
     AND i1."_cql_enter" < (
@@ -173,7 +193,6 @@ WITH lives AS (
     i1."_ts" > $since
     AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
-    AND i1."_ts" + 6 > $t0
     AND i0."_cql_enter" < i0."_cql_leave"
     AND (
       i0."_cql_enter" > $t0 OR i0."_cql_leave" <= $t1
@@ -221,18 +240,29 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
+      "t.k",
+      "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 6
-      AND "_ts" + 6 > $t0
-      AND "_ts" + 6 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "t.k",
+          "w" AS "t.w",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 6
+          ) AND "_ts" > $t0 - 6
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i1
   WHERE
     i0."s.k" = i1."t.k"
@@ -344,25 +374,35 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
+      "s.k",
+      "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 1
-      AND "_ts" + 1 > $t0
-      AND "_ts" + 1 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 1
+          ) AND "_ts" > $t0 - 1
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" > $since
     AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
-    AND i1."_ts" + 6 > $t0
     AND i0."s.k" = i1."k"
     AND i1."w" > 0
     AND i0."_cql_enter" < (
@@ -393,24 +433,34 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
+      "t.k",
+      "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 6
-      AND "_ts" + 6 > $t0
-      AND "_ts" + 6 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "t.k",
+          "w" AS "t.w",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 6
+          ) AND "_ts" > $t0 - 6
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 1
-    AND i0."_ts" + 1 > $t1
     AND i0."k" = i1."t.k"
     AND i1."t.w" > 0
     AND i0."_ts" < i1."_cql_leave"

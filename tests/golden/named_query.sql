@@ -210,11 +210,7 @@ FROM (
     -"_weight" AS "_weight"
   FROM cql_state."changes_fresh"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 3
-    AND "_ts" > $t0 - 4
-    AND "_ts" + 4 > $t0
-    AND "_ts" + 4 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
 ) AS elements
 GROUP BY
   "fresh.k",

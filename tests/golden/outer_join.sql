@@ -140,18 +140,29 @@ FROM (
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
-          "k" AS "x.k",
-          "v" AS "x.v",
+          "x.k",
+          "x.v",
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" > $since
-          AND "_ts" <= $t0
-          AND "_ts" > $t0 - 11
-          AND "_ts" + 11 > $t0
-          AND "_ts" + 11 <= $t1
+          "_weight"
+        FROM (
+          SELECT
+            *
+          FROM (
+            SELECT
+              "k" AS "x.k",
+              "v" AS "x.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              (
+                "_ts" > $since AND "_ts" <= $t1 - 11
+              ) AND "_ts" > $t0 - 11
+          ) AS leaving
+          WHERE
+            "_ts" <= $t0
+        ) AS stream
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -204,7 +215,6 @@ FROM (
         i0."_ts" > $since
         AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
-        AND i0."_ts" + 11 > $t1
         AND i0."k" = i1."y.k"
         AND i0."_ts" < i1."_cql_leave"
         AND i1."_cql_enter" < (
@@ -257,11 +267,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 10
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     UNION ALL
     SELECT
       "x.k",
@@ -289,18 +295,29 @@ FROM (
             "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
+            "x.k",
+            "x.v",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" > $since
-            AND "_ts" <= $t0
-            AND "_ts" > $t0 - 11
-            AND "_ts" + 11 > $t0
-            AND "_ts" + 11 <= $t1
+            "_weight"
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                "k" AS "x.k",
+                "v" AS "x.v",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                (
+                  "_ts" > $since AND "_ts" <= $t1 - 11
+                ) AND "_ts" > $t0 - 11
+            ) AS leaving
+            WHERE
+              "_ts" <= $t0
+          ) AS stream
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -401,7 +418,6 @@ FROM (
           i0."_ts" > $since
           AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
-          AND i0."_ts" + 11 > $t1
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (

@@ -24,11 +24,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -111,7 +107,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
         ) AS l
         WHERE
           EXISTS(
@@ -454,8 +450,6 @@ WITH _cql_alive0 AS (
         "_ts" > $since AND "_ts" <= $t1
       ) AND "_ts" > $t0 - 11
   ) AS stream
-  WHERE
-    "_ts" <= $t1 AND "_ts" + 11 > $t0
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -654,8 +648,6 @@ WITH _cql_alive0 AS (
         "_ts" > $since AND "_ts" <= $t1
       ) AND "_ts" > $t0 - 11
   ) AS stream
-  WHERE
-    "_ts" <= $t1 AND "_ts" + 11 > $t0
 ), _cql_alive1 AS (
   SELECT
     "k" AS "r.k",
@@ -1078,11 +1070,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -1397,8 +1385,6 @@ WITH _cql_alive0 AS (
           "_ts" > $since AND "_ts" <= $t1
         ) AND "_ts" > $t0 - 11
     ) AS stream
-    WHERE
-      "_ts" <= $t1 AND "_ts" + 11 > $t0
   ) AS input
 ), _cql_alive1 AS (
   SELECT

@@ -24,18 +24,29 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
+      "s.k",
+      "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 11
+          ) AND "_ts" > $t0 - 11
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i0
   CROSS JOIN (
     SELECT
@@ -88,7 +99,6 @@ WITH lives AS (
     i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
-    AND i0."_ts" + 11 > $t1
     AND i0."k" = i1."r.k"
     AND i0."_ts" < i1."_cql_leave"
     AND i1."_cql_enter" < (
@@ -163,18 +173,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
+        "s.k",
+        "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 1 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 1
-        AND "_ts" + 1 > $t0
-        AND "_ts" + 1 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 1
+            ) AND "_ts" > $t0 - 1
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -225,7 +246,6 @@ FROM (
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 1
-      AND i0."_ts" + 1 > $t1
       AND i0."k" = i1."r.k"
       AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (

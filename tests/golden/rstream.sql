@@ -22,11 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -255,17 +251,27 @@ FROM (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "v",
+      "s.v" AS "v",
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 1
-      AND "_ts" + 1 > $t0
-      AND "_ts" + 1 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 1
+          ) AND "_ts" > $t0 - 1
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS lives
 ) AS elements
 GROUP BY
@@ -311,7 +317,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11 AND "_ts" + 11 > $t0
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
   ) AS lives
 ) AS elements
 GROUP BY

@@ -54,8 +54,6 @@ FROM (
 ) AS stream
 WHERE
   MD5_NUMBER_LOWER('evens:' || CAST("_ts" AS TEXT) || ':' || CAST("_cql_seq" AS TEXT)) < 9223372036854775808
-  AND "_ts" > $t0
-  AND "_ts" <= $t1
 UNION ALL
 SELECT
   "evens.k" AS "k",
@@ -83,12 +81,10 @@ FROM (
       FROM cql_state."changes_evens"
       WHERE
         (
-          "_ts" > $since AND "_ts" <= $t1 - 10
+          "_ts" > $since AND "_ts" <= $t1 - 11
         ) AND "_ts" > $t0 - 11
     ) AS stream
   ) AS copies
 ) AS stream
 WHERE
-  MD5_NUMBER_LOWER('evens:' || CAST("_ts" AS TEXT) || ':' || CAST("_cql_seq" AS TEXT)) < 9223372036854775808
-  AND "_ts" + 11 > $t0
-  AND "_ts" + 11 <= $t1;
+  MD5_NUMBER_LOWER('evens:' || CAST("_ts" AS TEXT) || ':' || CAST("_cql_seq" AS TEXT)) < 9223372036854775808;

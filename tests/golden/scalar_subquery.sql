@@ -29,11 +29,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since
-      AND "_ts" <= $t1 - 5
-      AND "_ts" > $t0 - 6
-      AND "_ts" + 6 > $t0
-      AND "_ts" + 6 <= $t1
+      "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS elements
   GROUP BY
     "_ts"
@@ -156,18 +152,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
+        "s.k",
+        "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 11
+            ) AND "_ts" > $t0 - 11
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -273,7 +280,6 @@ FROM (
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
-      AND i0."_ts" + 11 > $t1
       AND i0."v" > (
         i1."match0"
       )
@@ -352,11 +358,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_t"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 5
-    AND "_ts" > $t0 - 6
-    AND "_ts" + 6 > $t0
-    AND "_ts" + 6 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
 ) AS elements
 GROUP BY
   "y.k",

@@ -131,18 +131,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
+        "s.k",
+        "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "s.k",
+            "v" AS "s.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 11
+            ) AND "_ts" > $t0 - 11
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -243,7 +254,6 @@ FROM (
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
-      AND i0."_ts" + 11 > $t1
       AND i0."k" = i1."match0"
       AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
@@ -327,18 +337,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "x.k",
-        "v" AS "x.v",
+        "x.k",
+        "x.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 11
+            ) AND "_ts" > $t0 - 11
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
@@ -367,7 +388,6 @@ FROM (
       AND i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
-      AND i0."_ts" + 11 > $t1
       AND i1."k" = i0."k"
       AND i1."w" > i0."v"
       AND i1."_ts" < (
@@ -489,18 +509,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "x.k",
-        "v" AS "x.v",
+        "x.k",
+        "x.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "x.k",
+            "v" AS "x.v",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 11
+            ) AND "_ts" > $t0 - 11
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -613,7 +644,6 @@ FROM (
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
-      AND i0."_ts" + 11 > $t1
       AND i0."k" IS NOT DISTINCT FROM i1."match0"
       AND i0."v" IS NOT DISTINCT FROM i1."match1"
       AND i0."_ts" < i1."_cql_leave"

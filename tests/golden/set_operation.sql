@@ -30,11 +30,7 @@ WITH changes AS (
         -CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT
@@ -212,11 +208,7 @@ WITH changes AS (
         -CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since
-        AND "_ts" <= $t1 - 10
-        AND "_ts" > $t0 - 11
-        AND "_ts" + 11 > $t0
-        AND "_ts" + 11 <= $t1
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT

@@ -9,145 +9,67 @@ SELECT
     (
       "_ts" + 4
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 4
+    ) % 5 - CASE WHEN (
+      "_ts" + 4
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1
-  AND "_ts" > $t0 - 5
-  AND (
+  AND "_ts" <= (
     (
-      "_ts" + 4
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) > $t0
-  AND (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  )
+  AND "_ts" > (
     (
-      "_ts" + 4
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) <= $t1
-  AND (
-    (
-      "_ts" + 4
-    ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  )
 UNION ALL
 SELECT
   "k",
   (
     (
-      "_ts" + 10
+      "_ts"
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 AS "_ts",
+      "_ts"
+    ) % 5 - CASE WHEN (
+      "_ts"
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) + 15 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1 - 10
-  AND "_ts" > $t0 - 16
-  AND (
+  AND "_ts" <= (
     (
-      "_ts" + 10
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 > $t0
-  AND (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 11
+  AND "_ts" > (
     (
-      "_ts" + 10
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 <= $t1
-  AND (
-    (
-      "_ts" + 4
-    ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) < (
-    (
-      "_ts" + 10
-    ) - (
-      (
-        (
-          (
-            "_ts" + 10
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5;
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 11;
 
 -- title: with a slide longer than the range a tuple may fall between two positions
 SELECT k FROM s [RANGE 2 SLIDE 5]
@@ -160,71 +82,49 @@ SELECT
     (
       "_ts" + 4
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 4
+    ) % 5 - CASE WHEN (
+      "_ts" + 4
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1
-  AND "_ts" > $t0 - 5
+  AND "_ts" <= (
+    (
+      $t1
+    ) - (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  )
+  AND "_ts" > (
+    (
+      $t0
+    ) - (
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  )
   AND (
     (
       "_ts" + 4
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) > $t0
-  AND (
-    (
       "_ts" + 4
-    ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) <= $t1
-  AND (
-    (
+    ) % 5 - CASE WHEN (
       "_ts" + 4
-    ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) < (
     (
       "_ts" + 2
     ) - (
-      (
-        (
-          (
-            "_ts" + 2
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 2
+    ) % 5 - CASE WHEN (
+      "_ts" + 2
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5
 UNION ALL
 SELECT
@@ -233,71 +133,49 @@ SELECT
     (
       "_ts" + 2
     ) - (
-      (
-        (
-          (
-            "_ts" + 2
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 2
+    ) % 5 - CASE WHEN (
+      "_ts" + 2
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
   "_ts" > $since
-  AND "_ts" <= $t1 - 2
-  AND "_ts" > $t0 - 8
-  AND (
+  AND "_ts" <= (
     (
-      "_ts" + 2
+      $t1
     ) - (
-      (
-        (
-          (
-            "_ts" + 2
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 > $t0
-  AND (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 3
+  AND "_ts" > (
     (
-      "_ts" + 2
+      $t0
     ) - (
-      (
-        (
-          (
-            "_ts" + 2
-          ) % 5
-        ) + 5
-      ) % 5
-    )
-  ) + 5 <= $t1
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) - 3
   AND (
     (
       "_ts" + 4
     ) - (
-      (
-        (
-          (
-            "_ts" + 4
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 4
+    ) % 5 - CASE WHEN (
+      "_ts" + 4
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) < (
     (
       "_ts" + 2
     ) - (
-      (
-        (
-          (
-            "_ts" + 2
-          ) % 5
-        ) + 5
-      ) % 5
-    )
+      "_ts" + 2
+    ) % 5 - CASE WHEN (
+      "_ts" + 2
+    ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5;
 
 -- title: unbounded: tuples wait for the next boundary and stay
@@ -316,60 +194,33 @@ FROM (
       (
         "_ts" + 4
       ) - (
-        (
-          (
-            (
-              "_ts" + 4
-            ) % 5
-          ) + 5
-        ) % 5
-      )
+        "_ts" + 4
+      ) % 5 - CASE WHEN (
+        "_ts" + 4
+      ) % 5 < 0 THEN 5 ELSE 0 END
     ) AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
     "_ts" > $since
-    AND "_ts" <= $t1
-    AND "_ts" > $t0 - 5
-    AND (
+    AND "_ts" <= (
       (
-        "_ts" + 4
+        $t1
       ) - (
-        (
-          (
-            (
-              "_ts" + 4
-            ) % 5
-          ) + 5
-        ) % 5
-      )
-    ) > $t0
-    AND (
+        $t1
+      ) % 5 - CASE WHEN (
+        $t1
+      ) % 5 < 0 THEN 5 ELSE 0 END
+    )
+    AND "_ts" > (
       (
-        "_ts" + 4
+        $t0
       ) - (
-        (
-          (
-            (
-              "_ts" + 4
-            ) % 5
-          ) + 5
-        ) % 5
-      )
-    ) <= $t1
-    AND (
-      (
-        "_ts" + 4
-      ) - (
-        (
-          (
-            (
-              "_ts" + 4
-            ) % 5
-          ) + 5
-        ) % 5
-      )
-    ) < 9223372036854775807
+        $t0
+      ) % 5 - CASE WHEN (
+        $t0
+      ) % 5 < 0 THEN 5 ELSE 0 END
+    )
 ) AS input;
 
 -- title: ROWS slides by arrivals: the content changes after every second one

@@ -22,11 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -173,11 +169,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -275,18 +267,29 @@ FROM (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "k" AS "t.k",
-        "w" AS "t.w",
+        "t.k",
+        "t.w",
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" > $since
-        AND "_ts" <= $t0
-        AND "_ts" > $t0 - 6
-        AND "_ts" + 6 > $t0
-        AND "_ts" + 6 <= $t1
+        "_weight"
+      FROM (
+        SELECT
+          *
+        FROM (
+          SELECT
+            "k" AS "t.k",
+            "w" AS "t.w",
+            "_ts",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_t"
+          WHERE
+            (
+              "_ts" > $since AND "_ts" <= $t1 - 6
+            ) AND "_ts" > $t0 - 6
+        ) AS leaving
+        WHERE
+          "_ts" <= $t0
+      ) AS stream
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -394,7 +397,6 @@ FROM (
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
-      AND i0."_ts" + 6 > $t1
       AND i0."k" = i1."x.k"
       AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
@@ -470,11 +472,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",

@@ -28,18 +28,29 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
+      "s.k",
+      "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 11
-      AND "_ts" + 11 > $t0
-      AND "_ts" + 11 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 11
+          ) AND "_ts" > $t0 - 11
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   CROSS JOIN (
@@ -59,7 +70,6 @@ WITH lives AS (
     i1."_ts" > $since
     AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
-    AND i1."_ts" + 6 > $t0
     AND i0."s.k" = i1."k"
     AND i1."k" = i2."r.k"
     AND i0."_cql_enter" < (
@@ -98,18 +108,29 @@ WITH lives AS (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
+      "t.k",
+      "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" > $since
-      AND "_ts" <= $t0
-      AND "_ts" > $t0 - 6
-      AND "_ts" + 6 > $t0
-      AND "_ts" + 6 <= $t1
+      "_weight"
+    FROM (
+      SELECT
+        *
+      FROM (
+        SELECT
+          "k" AS "t.k",
+          "w" AS "t.w",
+          "_ts",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_t"
+        WHERE
+          (
+            "_ts" > $since AND "_ts" <= $t1 - 6
+          ) AND "_ts" > $t0 - 6
+      ) AS leaving
+      WHERE
+        "_ts" <= $t0
+    ) AS stream
   ) AS i1
   CROSS JOIN (
     SELECT
@@ -128,7 +149,6 @@ WITH lives AS (
     i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
-    AND i0."_ts" + 11 > $t1
     AND i0."k" = i1."t.k"
     AND i1."t.k" = i2."r.k"
     AND i0."_ts" < i1."_cql_leave"
@@ -180,11 +200,9 @@ WITH lives AS (
     i1."_ts" > $since
     AND i1."_ts" <= $t0
     AND i1."_ts" > $t1 - 6
-    AND i1."_ts" + 6 > $t1
     AND i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
-    AND i0."_ts" + 11 > $t1
     AND i0."k" = i1."k"
     AND i1."k" = i2."r.k"
     AND i0."_ts" < (

@@ -19,11 +19,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= $t1 - 10
-  AND "_ts" > $t0 - 11
-  AND "_ts" + 11 > $t0
-  AND "_ts" + 11 <= $t1
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   "k",
@@ -41,11 +37,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= $t1 - 5
-  AND "_ts" > $t0 - 6
-  AND "_ts" + 6 > $t0
-  AND "_ts" + 6 <= $t1;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6;
 
 -- title: UNION is a set
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
@@ -71,11 +63,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= $t1 - 10
-    AND "_ts" > $t0 - 11
-    AND "_ts" + 11 > $t0
-    AND "_ts" + 11 <= $t1
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "r.k" AS "k",
@@ -235,11 +223,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= $t1 - 10
-  AND "_ts" > $t0 - 11
-  AND "_ts" + 11 > $t0
-  AND "_ts" + 11 <= $t1
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   CAST("k" AS BIGINT) AS "v",
