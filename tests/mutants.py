@@ -462,7 +462,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("columns that break ties are left out",
          "case RowWindow() | Sample() if not is_base(plan.input):",
          "case Sample() if not is_base(plan.input):",
-         SEMANTICS + "ties_are_broken_by_all_columns_nulls_last"),
+         SEMANTICS + "a_named_stream_keeps_the_columns_that_break_its_ties"),
     ),
     # ------------------------------------------------------------------------------------- state
     *_of(
