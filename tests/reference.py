@@ -187,7 +187,8 @@ def window(
             arrived = len(seen) if slide is None else len(seen) // slide * slide
             return [row for ts, row in seen[:arrived][-n:]]
         case PartitionRows(by, n, int() as w, _, int() as slide):
-            return window(elements, columns, PartitionRows(by, n, w), tau // slide * slide)
+            at = tau // slide * slide
+            return window(elements, columns, PartitionRows(by, n, w), at, window_edge)
         case PartitionRows(by, n, w, _, slide):
             names = [name.lower() for name, _ in columns]
             keys = [names.index(column.lower()) for column in by]
