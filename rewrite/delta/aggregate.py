@@ -33,7 +33,7 @@ trace. A group's tuple lives until the group's next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,7 @@ from cqlduck.rewrite.plan import (
     AggregateCall,
     Column,
     Plan,
+    RowWindow,
     is_positive,
     only_inserts,
 )
@@ -187,6 +188,13 @@ def rules_of(node: Aggregate) -> list[Rule]:
     return [rule_of(call, place, grows, width) for place, call in enumerate(node.calls)]
 
 
+def window_of_its_own(node: Aggregate, readers: Mapping[int, int]) -> RowWindow | None:
+    """Return the window whose rows an aggregate alone reads, all its results being frames."""
+    if not frames.whole_rows(node, rules_of(node)):
+        return None
+    return frames.only_window(node, readers)
+
+
 def needs_lifetimes(node: Aggregate) -> bool:
     """Return whether an aggregate asks its input for more than elements."""
     return any(rule.again for rule in rules_of(node))
@@ -320,7 +328,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         )
     purpose = "the groups and instants that changed"
     if whole:
-        query = frames.states(rules, grouped, [(rule.call.name, rule.call.call) for rule in made])
+        query = frames.states(rules, grouped, [rule.call.name for rule in made])
         rules.delta(node, _changed(query, grouped), purpose)
     else:
         sums = f"_cql_sums_{rules.query}_{rules.number(node)}"

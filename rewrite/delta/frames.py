@@ -14,11 +14,14 @@ Not where a condition stands between a ROWS window and the aggregate: what it ta
 counts as one of the n. Over HOP w EVERY s a tuple enters at a multiple of s, and stays for w if s
 divides w; so its content is a frame too, over when the tuples enter. Not over SLIDE, where the
 lifetimes differ.
+
+Where nobody but the aggregate reads the ROWS window, the frames are worked out where the window's
+rows are put in order (`results`), so that they are sorted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.aggregate import Rule
     from cqlduck.rewrite.delta.rules import Rules
 
-ROW, NEXT = "_cql_row", "_cql_next"
+ROW, NEXT, RESULT = "_cql_row", "_cql_next", "_cql_result"
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 
 
@@ -82,6 +85,43 @@ def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
         and not any(rule.outliers for rule in made)
         and _is_row_frame(node)
     )
+
+
+def only_window(node: Aggregate, readers: Mapping[int, int]) -> RowWindow | None:
+    """Return the ROWS window whose rows an aggregate alone reads, or None."""
+    window = _row_window(node)
+    plan = node.input
+    while isinstance(plan, Project) and readers[id(plan)] == 1:
+        plan = plan.input
+    return window if plan is window and readers[id(plan)] == 1 else None
+
+
+def results(node: Aggregate, window: RowWindow) -> list[exp.Expr]:
+    """Return what `states` needs to know of each row of a window that one aggregate reads."""
+    keys = list(window.partition_by)
+    calls = [(f"{RESULT}_{call.name}", _over_window(node, call.call)) for call in node.calls]
+    calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
+    framed = [named(_framed(keys, window, call), name) for name, call in calls]
+    following = exp.Window(
+        this=exp.Lead(this=column(TS)), partition_by=[*map(column, keys)], order=_by_position()
+    )
+    return [*framed, named(following, NEXT)]
+
+
+def _over_window(node: Aggregate, expression: exp.Expr) -> exp.Expr:
+    """Return an expression over an aggregate's input as one over its window's columns."""
+    plan, found = node.input, expression.copy()
+    while isinstance(plan, Project):
+        made = dict(zip((c.name for c in plan.columns), plan.expressions, strict=True))
+        for part in list(found.find_all(exp.Column)):
+            value = made[part.name]
+            value = value.copy() if isinstance(value, exp.Column) else exp.paren(value)
+            if part is found:
+                found = value
+            else:
+                part.replace(value)
+        plan = plan.input
+    return found
 
 
 def _is_row_frame(node: Aggregate) -> bool:
@@ -186,11 +226,11 @@ def _row_frame(
     rules: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     keys = [column(k) for k in node.keys]
-    results = [named(_framed(node, window, call), name) for name, call in calls]
+    framed_calls = [named(_framed(node.keys, window, call), name) for name, call in calls]
     following = exp.Window(
         this=exp.Lead(this=column(TS)), partition_by=[k.copy() for k in keys], order=_by_position()
     )
-    framed = exp.select(*keys, column(TS), *results, named(following, NEXT)).from_(
+    framed = exp.select(*keys, column(TS), *framed_calls, named(following, NEXT)).from_(
         _row_log(rules, node, window).subquery("log", copy=False), copy=False
     )
     return (
@@ -222,10 +262,10 @@ def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> exp.Select:
     return log
 
 
-def _framed(node: Aggregate, window: RowWindow, call: exp.Expr) -> exp.Window:
+def _framed(keys: Sequence[str], window: RowWindow, call: exp.Expr) -> exp.Window:
     return exp.Window(
         this=call.copy(),
-        partition_by=[column(k) for k in node.keys],
+        partition_by=[column(k) for k in keys],
         order=_by_position(),
         spec=exp.WindowSpec(
             kind="ROWS",
@@ -236,7 +276,7 @@ def _framed(node: Aggregate, window: RowWindow, call: exp.Expr) -> exp.Window:
     )
 
 
-def states(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
+def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
     """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
 
     The rows that were in the window at $t0 are in the log, so the last of them has the results
@@ -245,19 +285,29 @@ def states(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> 
     window = _row_window(node)
     assert window is not None
     keys = [column(k) for k in node.keys]
-    names = [name for name, _ in calls]
-    results = [named(_framed(node, window, call), name) for name, call in calls]
-    rows = exp.Count(this=exp.Star(), big_int=True)
-    following = exp.Window(
-        this=exp.Lead(this=column(TS)), partition_by=[k.copy() for k in keys], order=_by_position()
-    )
-    framed = exp.select(
-        *keys,
-        column(TS),
-        *results,
-        named(_framed(node, window, rows), N),
-        named(following, NEXT),
-    ).from_(_row_log(rules, node, window).subquery("log", copy=False), copy=False)
+    if rules.framed.get(id(window)) is node:
+        framed = exp.select(
+            *[named(_over_window(node, key), key.name) for key in keys],
+            column(TS),
+            *[named(column(f"{RESULT}_{name}"), name) for name in names],
+            column(N),
+            column(NEXT),
+        ).from_(temp_table(rules.deltas[id(window)]), copy=False)
+    else:
+        rows = exp.Count(this=exp.Star(), big_int=True)
+        calls = [(call.name, call.call) for call in node.calls]
+        following = exp.Window(
+            this=exp.Lead(this=column(TS)),
+            partition_by=[k.copy() for k in keys],
+            order=_by_position(),
+        )
+        framed = exp.select(
+            *keys,
+            column(TS),
+            *[named(_framed(node.keys, window, call), name) for name, call in calls],
+            named(_framed(node.keys, window, rows), N),
+            named(following, NEXT),
+        ).from_(_row_log(rules, node, window).subquery("log", copy=False), copy=False)
     # of each instant the last row, and of all that were there before the tick the very last
     ends = (
         exp.select("*")

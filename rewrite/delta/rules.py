@@ -96,6 +96,7 @@ class Rules:
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all).
+    `framed` says of a ROWS window which aggregate alone reads it.
     """
 
     query: str
@@ -107,6 +108,7 @@ class Rules:
     updates: list[Statement] = field(default_factory=list)
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, int | None] = field(default_factory=dict)
+    framed: dict[int, Aggregate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
@@ -114,6 +116,11 @@ class Rules:
             self.numbers[id(node)] = position
             for child in children(node):
                 self.readers[id(child)] = self.readers.get(id(child), 0) + 1
+        for node in bottom_up(self.plan):
+            if isinstance(node, Aggregate):
+                window = aggregate.window_of_its_own(node, self.readers)
+                if window is not None:
+                    self.framed[id(window)] = node
         for node in bottom_up(self.plan):
             self._keep_delta(node)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta import frames
 from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, is_base
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
@@ -172,7 +173,10 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         columns = (*columns, Column(POSITION, "BIGINT"))
     table = rules.synopsis(node, "rows", columns)
     fresh = _arrivals(rules, node, table)
-    rules.delta(node, _numbered(node, table, fresh), "the rows that come, and whom they push out")
+    reader = rules.framed.get(id(node))
+    results = [] if reader is None else frames.results(reader, node)
+    numbered = _numbered(node, table, fresh, results)
+    rules.delta(node, numbered, "the rows that come, and whom they push out")
     delta = temp_table(rules.deltas[id(node)])
     gone = (
         exp.select(column(SEQ))
@@ -226,8 +230,10 @@ def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Ex
     ).from_(rows.subquery("arriving", copy=False), copy=False)
 
 
-def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
-    """Return the rows of the touched partitions with `_cql_enter` and `_cql_leave`."""
+def _numbered(
+    node: RowWindow, table: str, fresh: exp.Select, results: list[exp.Expr]
+) -> exp.Select:
+    """Return the rows of the touched partitions with `_cql_enter`, `_cql_leave` and results."""
     keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
@@ -266,7 +272,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Select) -> exp.Select:
         leave = exp.Anonymous(this="least", expressions=[leave, expiry])
     at = len(node.columns) + 1
     listed[at:at] = [named(enter, ENTER), named(leave, LEAVE)]
-    query = exp.select(*listed).from_(both.subquery("rows", copy=False), copy=False)
+    query = exp.select(*listed, *results).from_(both.subquery("rows", copy=False), copy=False)
     if node.every is not None:
         listed[at : at + 2] = [
             named(ceil_to(column(edge), node.every), edge) for edge in (ENTER, LEAVE)
