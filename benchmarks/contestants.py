@@ -176,7 +176,7 @@ def _batches(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> N
     for number, read in enumerate(data.cuts):
         for name in work.streams:
             con.execute(f"INSERT INTO {name} FROM {data.scan(name, number, 1)}")
-        query = work.recompute.format(**literals(data, read))
+        query = (work.every_window or work.recompute).format(**literals(data, read))
         con.execute(f"CREATE OR REPLACE TABLE answer AS {query}")
 
 

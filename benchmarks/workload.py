@@ -28,6 +28,8 @@ class Workload:
         changes: Whether the whole change stream is compared, or the final answer.
         python: The same by hand, if there is one.
         relations: Inputs that are relations.
+        every_window: Where the answer is the last window's, DuckDB's query for the content of all
+            windows up to `{now}`: what the change stream has.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Workload:
     changes: bool = True
     python: Loop | None = None
     relations: tuple[str, ...] = ()
+    every_window: str | None = None
 
     def declarations(self) -> str:
         """Return the CREATE statements of the inputs, each FROM its folder in the drop zone."""
