@@ -36,6 +36,7 @@ class Compiler:
     aggregates: frozenset[str] = field(init=False)
     volatile: frozenset[str] = field(init=False)
     _macros: Macros | None = None
+    _may_roll_back: bool = False
 
     def __post_init__(self) -> None:
         """Ask DuckDB for its functions."""
@@ -67,6 +68,13 @@ class Compiler:
     def forget_macros(self) -> None:
         """Read macros anew for the next query: a statement may have changed them."""
         self._macros = None
+        self._may_roll_back = True
+
+    def ended(self, *, committed: bool) -> None:
+        """Note the end of a transaction: what it made of macros may be undone."""
+        if self._may_roll_back and not committed:
+            self._macros = None
+        self._may_roll_back = False
 
 
 @dataclass

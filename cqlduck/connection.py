@@ -71,6 +71,7 @@ _OURS = {
     "DETACH": "close the connection to let go of its database",
     "SET TIMEZONE": "times are UTC; turn them with AT TIME ZONE where they are shown",
 }
+_ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 
 
@@ -235,7 +236,8 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         self._engine.database.execute(text, parameters)
-        self._engine.compiler.forget_macros()
+        if first not in _ROWS_ALONE:
+            self._engine.compiler.forget_macros()
         return None
 
     def _refuse_ours(self, text: str) -> None:

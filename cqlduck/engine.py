@@ -116,6 +116,8 @@ class Engine:
                     if outermost:
                         with self.database.part("catalogue"):
                             catalog.save(self.database, self.catalogue)
+                if outermost:
+                    self.compiler.ended(committed=True)
             except BaseException:
                 if outermost:
                     self.catalogue.restore(catalog.load(self.database))
@@ -123,7 +125,7 @@ class Engine:
                     self.compiled.update(compiled)
                     self.recount()
                     self.housekeeping.recount()
-                    self.compiler.forget_macros()
+                    self.compiler.ended(committed=False)
                 raise
 
     def recount(self) -> None:

@@ -177,6 +177,9 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         raise ParseError(str(error).splitlines()[0], text=text, offset=0) from error
     except RecursionError as error:
         raise ParseError("the query is nested too deeply", text=text, offset=0) from error
+    except (AttributeError, TypeError) as error:
+        # sqlglot takes `->` without what is right of it for an expression
+        raise ParseError("an operator lacks an operand", text=text, offset=0) from error
     tree = trees[0] if len(trees) == 1 else None
     tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):

@@ -12,6 +12,7 @@ import mangling
 import pytest
 
 import cqlduck
+from cqlduck.state.connection import quoted
 
 FEW = 1_000
 MANY = int(os.environ.get("FUZZ", "100000"))
@@ -53,10 +54,19 @@ class Target:
     def stored(self) -> list[tuple[Any, ...]]:
         """All tables and views, and how much is in them, as the database has it."""
         assert self.con is not None
-        return self.con.engine.database.rows(
-            "SELECT table_name, estimated_size FROM duckdb_tables() WHERE NOT temporary UNION ALL "
-            "SELECT view_name, 0 FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+        database = self.con.engine.database
+        found = database.rows(
+            "SELECT schema_name, table_name, true FROM duckdb_tables() WHERE NOT temporary "
+            "UNION ALL SELECT schema_name, view_name, false FROM duckdb_views() "
+            "WHERE NOT internal ORDER BY ALL"
         )
+        # what DuckDB estimates counts rows that are deleted
+        counted = [
+            f"SELECT {place}, count(*) FROM {quoted(schema)}.{quoted(name)}"
+            for place, (schema, name, is_table) in enumerate(found)
+            if is_table
+        ]
+        return found + database.rows(" UNION ALL ".join(counted) + " ORDER BY ALL")
 
     def close(self) -> None:
         assert self.con is not None
@@ -172,6 +182,7 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
         ("SELECT 1 + (*) FROM s", "BindError"),
         ("SELECT count(*) AS n FROM s GROUP BY 1e-400", "done"),
         ("SELECT k FROM s GROUP BY 1.0", "BindError"),
+        ("SELECT k, count( -> ) AS n FROM s GROUP BY k", "ParseError"),
     ],
 )
 def test_what_was_found(text: str, outcome: str) -> None:

@@ -1161,6 +1161,26 @@ def test_an_aggregate_in_a_macro_is_one(con):
     assert {(1, 20, 30), (2, 0, 5)} == set(con.table("q").fetchall())
 
 
+def test_a_macro_that_was_rolled_back_is_forgotten(con):
+    con.execute("CREATE STREAM e (a BIGINT)")
+    query = (
+        "CREATE CONTINUOUS QUERY {} AS SELECT m(a) AS n FROM e [RANGE UNBOUNDED] GROUP BY a > 0;"
+    )
+    with pytest.raises(cqlduck.Error, match="nothing"):
+        con.execute(f"CREATE MACRO m(x) AS min(x); {query.format('q')} SELECT * FROM nothing;")
+    con.execute("CREATE MACRO m(x) AS max(x)")
+    con.execute(query.format("q"))
+    # rows leave macros as they are
+    con.execute("CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1)")
+    con.execute("CREATE OR REPLACE MACRO m(x) AS sum(x); INSERT INTO t VALUES (2)")
+    con.execute(query.format("p"))
+    con.append("e", [(1,), (5,)], at=0)
+    con.advance(0)
+
+    assert [(5,)] == con.table("q").fetchall()
+    assert [(6,)] == con.table("p").fetchall()
+
+
 @pytest.mark.parametrize(
     ("below", "above"),
     [
