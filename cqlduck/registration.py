@@ -342,9 +342,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
     ):
         engine.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
     del engine.catalogue.queries[query.name.lower()]
-    compiled = engine.compiled.pop(query.name.lower(), None)
-    if compiled is not None:
-        engine.database.forget(compiled.all_steps)
+    engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -45,8 +44,7 @@ class Step:
 
     `single` does the same in a tick of one instant, if there is a simpler statement for that. With
     `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`. `makes` is the temporary table that it makes anew, if it does. With
-    `many` it is left out in a tick of one instant.
+    these, as `$at` and `$next`. With `many` it is left out in a tick of one instant.
     """
 
     operator: int
@@ -55,7 +53,6 @@ class Step:
     parameters: frozenset[str]
     single: Step | None = None
     each: str | None = None
-    makes: str | None = None
     many: bool = False
 
 
@@ -107,20 +104,13 @@ class Compiled:
     is_heavy: bool = False
     answer: str | None = None
 
-    @property
-    def all_steps(self) -> Iterator[Step]:
-        """All steps, those for a tick of one instant too."""
-        for step in self.steps:
-            yield step
-            if step.single is not None:
-                yield step.single
-
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
         parts = ["\n".join(explain.tree(self.plan))]
         for step in self.steps:
             head = f"-- operator {step.operator}: {step.purpose}"
-            parts.append(f"{head}\n{step.sql};")
+            when = ", in a tick of several instants" if step.many else ""
+            parts.append(f"{head}{when}\n{step.sql};")
             if step.single is not None:
                 parts.append(f"{head}, in a tick of one instant\n{step.single.sql};")
         return "\n\n".join(parts)
@@ -207,7 +197,6 @@ def _step(statement: Statement) -> Step:
     def text(tree: exp.Expr, single: Step | None) -> Step:
         names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
         sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
-        makes = tree.this.name if isinstance(tree, exp.Create) else None
         return Step(
             statement.operator,
             statement.purpose,
@@ -215,7 +204,6 @@ def _step(statement: Statement) -> Step:
             names,
             single,
             statement.each,
-            makes,
             statement.many,
         )
 

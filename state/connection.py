@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ import pyarrow as pa
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Step
+from cqlduck.state.parsed import Parsed
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
-from cqlduck.state.steps import Steps
 
 ALIAS = "cqlduck"
 STORAGE_VERSION = "v1.5.0"
@@ -76,7 +76,7 @@ class Database:
             self._claim()
         try:
             self.connection = duckdb.connect(":memory:")
-            self._steps = Steps(self._traced)
+            self._parsed = Parsed()
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if threads is not None:
@@ -160,20 +160,12 @@ class Database:
         """Run a statement; the one place where SQL runs."""
         if self.trace is not None:
             self.trace(sql, parameters)
-        return self.connection.execute(sql, parameters)
+        return self.connection.execute(self._parsed.statement(sql), parameters)
 
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""
         given = {name: instants[name] for name in step.parameters}
-        if self.profile is not None and self.profile.looks_inside:
-            return sum(int(row[0]) for row in self.execute(step.sql, given).fetchall())
-        written = self._steps.run(step, given)
-        self._ran()
-        return written
-
-    def forget(self, steps: Iterable[Step]) -> None:
-        """Let go of what is prepared of steps."""
-        self._steps.forget(steps)
+        return sum(int(row[0]) for row in self.execute(step.sql, given).fetchall())
 
     def _ran(self) -> None:
         if self.profile is not None:
@@ -231,7 +223,6 @@ class Database:
                 yield
             except BaseException:
                 self.depth = 0
-                self._steps.rolled_back()
                 with contextlib.suppress(duckdb.Error):
                     self.execute("ROLLBACK")
                 raise

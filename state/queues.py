@@ -15,6 +15,7 @@ heartbeat.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,14 +162,16 @@ def survey(
     return {row[0]: Survey(*row[1:]) for row in found}
 
 
-def _read(database: Database, thing: Input, sql: str) -> list[tuple[Any, ...]]:
+def _read(
+    database: Database, thing: Input, sql: str, parameters: Mapping[str, Any] | None = None
+) -> list[tuple[Any, ...]]:
     """Run a statement that reads what comes in.
 
     Raises:
         DataError: A value that does not fit its column.
     """
     try:
-        return database.rows(sql)
+        return database.rows(sql, parameters)
     except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
             duckdb.BinderException) as error:  # fmt: skip
         raise DataError(
@@ -222,7 +225,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: 
     """
     instant = instant_sql(clock, rows.stamp)
     listed = ", ".join(rows.columns)
-    number = f"row_number() OVER () - 1 + {thing.next_seq}"
+    number = "row_number() OVER () - 1 + $next"
     if thing.kind == "stream":
         target, more = thing.table, f"{instant}, {number}"
     else:
@@ -231,6 +234,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: 
         database,
         thing,
         f"INSERT INTO cql_state.{quoted(target)} SELECT {listed}, {more} FROM {rows.source}",
+        {"next": thing.next_seq},
     )
     assert seen.lowest is not None
     assert seen.highest is not None
