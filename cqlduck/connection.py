@@ -23,6 +23,7 @@ from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.syntax import (
+    BEFORE_ITEM,
     AlterQuery,
     CreateQuery,
     CreateRelation,
@@ -676,8 +677,14 @@ def _placed(error: Error, statement: Statement, text: str) -> Error:
         part = statement.body
     elif isinstance(statement, (Sql, Dml)):
         part = statement.text
+    elif isinstance(statement, (CreateRelation, RefreshRelation)):
+        part = statement.query
     if part is not None and error.text == part and error.text != text:
         start = text.find(part, max(statement.offset - len(part), 0))
+        if start < 0 and part.startswith(BEFORE_ITEM):
+            # it stands right after FROM
+            start = text.find(part.removeprefix(BEFORE_ITEM), statement.offset) - len(BEFORE_ITEM)
         if start >= 0 and error.offset is not None:
-            error.text, error.offset = text, start + error.offset
+            error.text = text
+            error.offset = max(start + error.offset, statement.offset)
     return error.at(text, statement.offset)

@@ -45,6 +45,20 @@ _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comp
 """Where a name may be an alias of the SELECT list, or a variable."""
 
 
+def _defines(node: exp.Expr, table: exp.Table) -> bool:
+    """Return whether a name in a subquery is that of a CTE in the subquery."""
+    around = table.parent
+    while around is not None:
+        clause = around.args.get("with_")
+        for cte in clause.expressions if clause is not None else ():
+            if cte.alias.lower() == table.name.lower():
+                return True
+        if around is node:
+            break
+        around = around.parent
+    return False
+
+
 def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
     """Return the plan of a query without a delta rule.
 
@@ -100,6 +114,12 @@ class _Build:
                 self._take(node, own)
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
+                if not self._stands_alone(node, own):
+                    raise NotSupportedError(
+                        "a window or an operator on what reads a recursive CTE is not supported",
+                        hint="make the recursive query one of its own, and read that",
+                        offset=place_of(node),
+                    )
                 self._take(node, own)
         # a CTE that reads nothing is put in the place of its name, with what it reads in turn
         while tables := [t for t in body.find_all(exp.Table) if not self._is_done(t, own)]:
@@ -145,8 +165,9 @@ class _Build:
             return not self._is_done(node, own)
         if not isinstance(node, exp.Subquery):
             return False
-        if any(table.name.lower() in own for table in node.find_all(exp.Table)):
-            return False
+        for table in node.find_all(exp.Table):
+            if table.name.lower() in own and not _defines(node, table):
+                return False
         return not isinstance(node.this, exp.Table) or bool(node.alias)
 
     def _put_constants(self, table: exp.Table) -> None:

@@ -114,7 +114,8 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
         _windows(scan)
         _pairs(scan)
     except Error as error:
-        raise error.at(text, tokens[0].start if tokens else 0) from error
+        place = tokens[0].start if tokens else 0
+        raise error.at(text, place if error.offset is None else error.offset) from error
     mentions = any(t.text.lower() == "_ts" for t in tokens if t.token_type != TokenType.STRING)
     tree = _parse(text, scan.kept)
     return QuerySyntax(text, tree, scan.windows, scan.samples, mentions)
@@ -207,7 +208,7 @@ def _closing(tokens: Sequence[Token], opening: int) -> int:
             depth -= 1
             if depth == 0:
                 return place
-    raise ParseError("this is never closed").at("", None)
+    raise ParseError(f"this {tokens[opening].text} is never closed", offset=tokens[opening].start)
 
 
 def _pairs(scan: _Scan) -> None:
@@ -548,5 +549,7 @@ def _condition(reader: Reader) -> exp.Expr:
     select = _token(TokenType.SELECT, "SELECT", rest[0])
     tree = _parse(reader.text, [select, *rest])
     reader.position = len(reader.tokens)
-    (condition,) = tree.expressions
-    return condition  # type: ignore[no-any-return]  # sqlglot's lists are untyped
+    written = [tree.args[part] for part in ("from_", "where") if tree.args.get(part) is not None]
+    if written or len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias):
+        raise ParseError("WHERE needs one condition").at(reader.text, rest[0].start)
+    return tree.expressions[0]  # type: ignore[no-any-return]  # sqlglot's lists are untyped

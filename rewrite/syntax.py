@@ -385,6 +385,10 @@ def _moment(reader: Reader) -> str | int:
     return sign * int(word)
 
 
+BEFORE_ITEM = "FROM "
+"""What makes a query of a table's name, or of what else can stand in FROM."""
+
+
 def _query_after_from(reader: Reader) -> str:
     """Read the rest of the statement as SQL: what stands after FROM, or a whole query."""
     if reader.done:
@@ -392,7 +396,7 @@ def _query_after_from(reader: Reader) -> str:
     whole = reader.next_is("SELECT", "WITH", "VALUES", "FROM")
     rest = reader.rest()
     reader.position = len(reader.tokens)
-    return rest if whole else " ".join(("FROM", rest))
+    return rest if whole else BEFORE_ITEM + rest
 
 
 def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:

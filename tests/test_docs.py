@@ -263,6 +263,11 @@ CATALOG = """
 
 # What is refused, and the word by which docs/limits.md names it. A SELECT is the body of a query.
 REFUSED = (
+    (
+        "WITH RECURSIVE c AS (SELECT k FROM s UNION SELECT k + 1 FROM c WHERE k < 3) "
+        "SELECT k FROM (SELECT k FROM c) x [ROWS 5]",
+        "recursive CTE",
+    ),
     ("SELECT k FROM s USING SAMPLE 10%", "SAMPLE"),
     ("SELECT k FROM s TABLESAMPLE 10%", "SAMPLE"),
     ("SELECT k FROM (SELECT k FROM s) TABLESAMPLE 10%", "SAMPLE"),

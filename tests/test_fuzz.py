@@ -183,12 +183,23 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
         ("SELECT count(*) AS n FROM s GROUP BY 1e-400", "done"),
         ("SELECT k FROM s GROUP BY 1.0", "BindError"),
         ("SELECT k, count( -> ) AS n FROM s GROUP BY k", "ParseError"),
+        ("SELECT k FROM s [ROWS 1 WHERE WHERE v = 1]", "ParseError"),
+        ("SELECT k FROM s [ROWS 1 WHERE k AS 'x']", "ParseError"),
+        ("SELECT k FROM s [ROWS 1 WHERE k = 2\u0130]", "ParseError"),
+        ("SELECT k FROM s 10% SAMPLE [ROWS  [ROWS 5] AS x", "ParseError"),
+        ("CREATE RELATION found (a VARCHAR) FROM  UNION 'airlines'", "ParseError"),
+        ("CREATE RELATION found (a VARCHAR) FROM SECONDS]  'folder'", "ParseError"),
+        ("CREATE RELATION found (a VARCHAR) FROM  [1] ", "ParseError"),
+        ("CREATE RELATION found (a INTEGER) AT 1 FROM (SELECT 'one', 1;)", "ParseError"),
+        ("CREATE RELATION found FROM (SELECT nothing FROM s)", "ParseError"),
+        ("REFRESH RELATION r FROM (SELECT 1 AS)", "ParseError"),
     ],
 )
 def test_what_was_found(text: str, outcome: str) -> None:
     target = Target()
     try:
-        assert target.take(f"CREATE CONTINUOUS QUERY found AS {text}") is None
+        whole = text if " RELATION " in text else f"CREATE CONTINUOUS QUERY found AS {text}"
+        assert target.take(whole) is None
         assert {outcome: 1} == dict(target.outcomes)
     finally:
         target.close()

@@ -1161,6 +1161,27 @@ def test_an_aggregate_in_a_macro_is_one(con):
     assert {(1, 20, 30), (2, 0, 5)} == set(con.table("q").fetchall())
 
 
+def test_a_subquery_with_a_cte_keeps_its_window_and_its_operator(con):
+    con.execute("""
+        CREATE STREAM e (k BIGINT, a BIGINT);
+        CREATE CONTINUOUS QUERY kept AS
+        SELECT x.a, list(y.a) AS l FROM (WITH c AS (SELECT a FROM e [NOW]) SELECT a FROM c)
+            [ROWS 1] x ASOF LEFT JOIN e y ON x.a >= y.a GROUP BY x.a;
+        CREATE CONTINUOUS QUERY gone AS
+        SELECT first(x.a) AS f FROM (Dstream(WITH c AS (SELECT a FROM e [NOW]) SELECT a FROM c)) x;
+    """)
+    con.append("e", [(1, 5)], at=0)
+    con.append("e", [(1, 7)], at=2)
+    con.advance(4)
+
+    assert [(5, [5], 0, 1), (5, [5], 2, -1), (7, [7], 2, 1)] == sorted(
+        con.changes("kept").fetchall(), key=lambda row: row[2:]
+    )
+    assert [(None, 0, 1), (None, 1, -1), (5, 1, 1)] == sorted(
+        con.changes("gone").fetchall(), key=lambda row: row[1:]
+    )
+
+
 def test_a_macro_that_was_rolled_back_is_forgotten(con):
     con.execute("CREATE STREAM e (a BIGINT)")
     query = (
