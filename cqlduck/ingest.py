@@ -101,20 +101,47 @@ def arriving(
     connection = engine.database.connection
     names: list[str] | None
     if table is not None:
-        source, names = "_cql_incoming_data", list(table.column_names)
+        source, names, count = "_cql_incoming_data", list(table.column_names), table.num_rows
         connection.register(source, table)
     else:
         source = "temp._cql_incoming_rows"
-        names = _rows(engine, thing, data)
+        names, count = _rows(engine, thing, data)
     try:
         given = _matched(thing, names)
         rows, stamp = _stamp(engine, thing, source, names, at)
-        yield queues.arrival(thing, rows, given, stamp, f"'{operation}'")
+        known = None
+        if isinstance(stamp, int):
+            known = queues.Survey(count, count, stamp, stamp, True, True)
+            stamp = f"{stamp}::BIGINT"
+        elif table is not None and thing.timestamp_by is not None:
+            known = _times(engine, thing, table)
+        yield queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
     finally:
         if table is not None:
             # after an error the transaction is over, and the view with it
             with contextlib.suppress(duckdb.Error):
                 connection.unregister(source)
+
+
+def _times(engine: Engine, thing: Input, table: pa.Table) -> queues.Survey | None:
+    """Return what a survey would tell of timestamps that need no cast, or None."""
+    # 60 ms that those who append rows need not wait for
+    import pyarrow.compute as pc
+
+    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+    (name,) = [n for n in table.column_names if n.lower() == own.name.lower()]
+    times = table.column(name)
+    if engine.clock.kind == "integer":
+        plain = pa.types.is_signed_integer(times.type) and own.type == "BIGINT"
+    else:
+        plain = times.type == pa.timestamp("us") and own.type == "TIMESTAMP"
+    if not plain or times.null_count or not len(times):
+        return None
+    raw = times.cast(pa.int64())
+    ends = pc.min_max(raw)
+    in_order = pc.all(pc.greater_equal(raw[1:], raw[:-1]), min_count=0).as_py()
+    lowest, highest = ends["min"].as_py(), ends["max"].as_py()
+    return queues.Survey(len(raw), len(raw), lowest, highest, in_order, True)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
@@ -159,8 +186,8 @@ def _as_arrow(thing: Input, data: Any) -> pa.Table | None:
     return None
 
 
-def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> list[str] | None:
-    """Put rows of Python values into `incoming_rows`; return their names, or None without."""
+def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> tuple[list[str] | None, int]:
+    """Put rows of Python values into `incoming_rows`; return their names, if any, and how many."""
     listed = list(data)
     names: list[str] | None = None
     if listed and isinstance(listed[0], Mapping):
@@ -203,7 +230,7 @@ def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> list[str] | None
                 f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
                 hint=f"its columns are {columns}",
             ) from error
-    return names
+    return names, len(listed)
 
 
 def _value(value: Any) -> Any:
@@ -245,8 +272,8 @@ def _matched(thing: Input, names: list[str] | None, *, timed: bool = True) -> tu
 
 def _stamp(
     engine: Engine, thing: Input, rows: str, names: list[str] | None, at: Any
-) -> tuple[str, str]:
-    """Return what to read the rows from, and the raw time of each as SQL over it."""
+) -> tuple[str, str | int]:
+    """Return what to read the rows from, and the raw time of each as SQL over it, or of all."""
     if thing.timestamp_by is not None:
         if at is not None:
             raise DataError(
@@ -262,9 +289,9 @@ def _stamp(
     if at is None:
         if names is not None and any(n.lower() == "_ts" for n in names):
             return rows, _stamp_column(engine, rows)
-        return rows, f"{engine.next_instant(thing)}::BIGINT"
+        return rows, engine.next_instant(thing)
     if isinstance(at, str) or not hasattr(at, "__len__"):
-        return rows, f"{raw_time(engine, at)}::BIGINT"
+        return rows, raw_time(engine, at)
     moments = at.to_pylist() if hasattr(at, "to_pylist") else at
     raws = [raw_time(engine, moment) for moment in moments]
     count = engine.database.value(f"SELECT count(*) FROM {rows}")

@@ -83,38 +83,6 @@ def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Arrival:
-    """Rows on their way in; reading them twice gives the same rows in the same order.
-
-    Args:
-        source: What stands after FROM.
-        columns: The input's columns, in order, as SQL over the source.
-        stamp: The raw time of a row as SQL over the source.
-        operation: '+', '-' or 'u' as SQL over the source; for relations.
-    """
-
-    source: str
-    columns: tuple[str, ...]
-    stamp: str
-    operation: str = "'+'"
-
-
-def arrival(
-    thing: Input,
-    source: str,
-    given: tuple[Column, ...],
-    stamp: str,
-    operation: str | None = None,
-) -> Arrival:
-    """Return the rows of a FROM item whose columns are `given`, in the order of the input's own."""
-    listed = tuple(
-        f"CAST({quoted(mine.name)} AS {own.type})"
-        for mine, own in zip(given, thing.columns, strict=True)
-    )
-    return Arrival(source, listed, stamp, operation or "'+'")
-
-
-@dataclass(frozen=True)
 class Survey:
     """What one scan of the times tells of rows that come in.
 
@@ -133,6 +101,41 @@ class Survey:
     highest: int | None
     in_order: bool
     legal: bool
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Rows on their way in; reading them twice gives the same rows in the same order.
+
+    Args:
+        source: What stands after FROM.
+        columns: The input's columns, in order, as SQL over the source.
+        stamp: The raw time of a row as SQL over the source.
+        operation: '+', '-' or 'u' as SQL over the source; for relations.
+        known: What a survey would tell, where that is known without one.
+    """
+
+    source: str
+    columns: tuple[str, ...]
+    stamp: str
+    operation: str = "'+'"
+    known: Survey | None = None
+
+
+def arrival(
+    thing: Input,
+    source: str,
+    given: tuple[Column, ...],
+    stamp: str,
+    operation: str | None = None,
+    known: Survey | None = None,
+) -> Arrival:
+    """Return the rows of a FROM item whose columns are `given`, in the order of the input's own."""
+    listed = tuple(
+        f"CAST({quoted(mine.name)} AS {own.type})"
+        for mine, own in zip(given, thing.columns, strict=True)
+    )
+    return Arrival(source, listed, stamp, operation or "'+'", known)
 
 
 def survey(
@@ -193,8 +196,8 @@ def accept(database: Database, clock: Clock, thing: Input, rows: Arrival) -> Tak
         DataError: A row without a timestamp, or one that does not fit the input.
         LateError: Late rows under REJECT; nothing is taken.
     """
-    seen = survey(database, thing, rows).get(0)
-    if seen is None:
+    seen = rows.known or survey(database, thing, rows).get(0)
+    if seen is None or not seen.count:
         return Taken(0, 0)
     if is_clean(clock, thing, seen):
         insert(database, clock, thing, rows, seen)

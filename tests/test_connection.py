@@ -1621,3 +1621,56 @@ def test_batches_are_read_by_one_statement(tmp_path: Path) -> None:
         assert 20 == con.follow()
 
     assert 1 == sum(sql.startswith('INSERT INTO cql_state."stream_s"') for sql in statements)
+
+
+# ------------------------------------------------------------------------- times that need no scan
+
+
+def outcome(create: str, batches: list[pa.Table]) -> list[object]:
+    """What becomes of tables that are appended: counts or errors, heartbeats, and elements."""
+    found: list[object] = []
+    with cqlduck.connect(granularity="1 second") as con:
+        con.execute(f"{create}; CREATE CONTINUOUS QUERY q AS SELECT * FROM s [RANGE UNBOUNDED]")
+        for batch in batches:
+            try:
+                found.append(con.append("s", batch))
+            except cqlduck.Error as error:
+                found.append((type(error), error.message))
+            found.append(con.sql("SELECT heartbeat FROM cql.streams").fetchall())
+        con.advance()
+        found.append(sorted(map(str, con.changes("q").fetchall())))
+    return found
+
+
+@pytest.mark.parametrize("bound", ["", "OUT OF ORDER WITHIN 2 SECONDS", "LATE DROP"])
+@pytest.mark.parametrize(
+    ("declared", "kind"),
+    [
+        ("BIGINT", pa.int64()),
+        ("BIGINT", pa.int32()),
+        ("BIGINT", pa.uint64()),
+        ("INTEGER", pa.int64()),
+        ("TIMESTAMP", pa.timestamp("us")),
+        ("TIMESTAMP", pa.timestamp("ms")),
+        ("TIMESTAMP", pa.timestamp("us", "UTC")),
+        ("TIMESTAMPTZ", pa.timestamp("us", "UTC")),
+        ("TIMESTAMP_NS", pa.timestamp("ns")),
+        ("DATE", pa.date32()),
+    ],
+    ids=str,
+)
+def test_times_of_arrow_are_judged_as_a_scan_does(
+    declared: str, kind: pa.DataType, bound: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = f"CREATE STREAM s (a INTEGER, at {declared}) TIMESTAMP BY at {bound}"
+    unit = {"us": 1_500_000, "ms": 1_500, "ns": 1_500_000_000}.get(getattr(kind, "unit", ""), 1)
+    plain = pa.int32() if kind == pa.date32() else pa.int64()
+    batches = []
+    for times in ([1, 2, 4], [5, 5, 9], [12, 11, 13], [3], [14, None], [], [20]):
+        raw = pa.array([None if t is None else t * unit for t in times], plain)
+        batches.append(pa.table({"a": range(len(times)), "at": raw.cast(kind)}))
+    # several chunks
+    batches.append(pa.concat_tables([batches[-1], batches[-1]]))
+    quick = outcome(create, batches)
+    monkeypatch.setattr(cqlduck.ingest, "_times", lambda *given: None)
+    assert outcome(create, batches) == quick
