@@ -1623,6 +1623,19 @@ def test_batches_are_read_by_one_statement(tmp_path: Path) -> None:
     assert 1 == sum(sql.startswith('INSERT INTO cql_state."stream_s"') for sql in statements)
 
 
+def test_a_relation_that_no_query_reads_shows_what_its_heartbeat_closed() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (a INTEGER)")
+        con.append("r", [(1,)], at=1)
+        con.append("r", [(2,)], at=4)
+        con.heartbeat("r", 3)
+        assert con.advance() is None
+        assert [(1,)] == con.sql("FROM r").fetchall()
+        con.heartbeat("r", 4)
+        con.advance()
+        assert [(1,), (2,)] == con.sql("FROM r ORDER BY a").fetchall()
+
+
 # ------------------------------------------------------------------------- times that need no scan
 
 
