@@ -13,6 +13,7 @@ their times tells. Otherwise they are read one by one, so that what is wrong is 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -245,13 +246,15 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
     files = ", ".join(literal(str(path)) for path in batch.files)
     source = f"read_parquet([{files}], hive_partitioning = false)"
     try:
-        rows = engine.database.value(f"SELECT count(*) FROM {source}")
-        if rows != batch.manifest.rows:
+        rows = _arrival(engine, thing, batch, source)
+        seen = queues.survey(engine.database, thing, rows).get(0)
+        count = 0 if seen is None else seen.count
+        if count != batch.manifest.rows:
             raise DropZoneError(
-                f"{batch.folder} has {rows} rows, and its manifest says {batch.manifest.rows}",
+                f"{batch.folder} has {count} rows, and its manifest says {batch.manifest.rows}",
                 hint="write the batch again under a hidden name and rename it into place",
             )
-        engine.accept(thing, _arrival(engine, thing, batch, source))
+        engine.accept(thing, replace(rows, known=seen))
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
 
