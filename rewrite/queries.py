@@ -549,7 +549,10 @@ def _condition(reader: Reader) -> exp.Expr:
     select = _token(TokenType.SELECT, "SELECT", rest[0])
     tree = _parse(reader.text, [select, *rest])
     reader.position = len(reader.tokens)
-    written = [tree.args[part] for part in ("from_", "where") if tree.args.get(part) is not None]
-    if written or len(tree.expressions) != 1 or isinstance(tree.expressions[0], exp.Alias):
-        raise ParseError("WHERE needs one condition").at(reader.text, rest[0].start)
-    return tree.expressions[0]  # type: ignore[no-any-return]  # sqlglot's lists are untyped
+    others = [part for part, value in tree.args.items() if value and part != "expressions"]
+    condition = tree.expressions[0] if len(tree.expressions) == 1 else None
+    if others or not isinstance(condition, (exp.Condition, exp.Subquery)):
+        raise ParseError("WHERE in a window needs one condition, and ends it").at(
+            reader.text, rest[0].start
+        )
+    return condition

@@ -14,6 +14,9 @@ import duckdb
 MOST = 1_000
 """How many statements are remembered; those that have not come for longest are let go."""
 
+LONGEST = 50_000
+"""Of how many characters: a text with many values in it does not come again."""
+
 
 class Parsed:
     """What was parsed of the statements that run on a connection."""
@@ -24,6 +27,8 @@ class Parsed:
 
     def statement(self, sql: str) -> str | duckdb.Statement:
         """Return a statement as it was parsed, if it has come before; else its text."""
+        if len(sql) > LONGEST:
+            return sql
         if sql not in self._known:
             self._known[sql] = None
             if len(self._known) > MOST:

@@ -101,10 +101,17 @@ def results(node: Aggregate, window: RowWindow) -> list[exp.Expr]:
     keys = list(window.partition_by)
     calls = [(f"{RESULT}_{call.name}", _over_window(node, call.call)) for call in node.calls]
     calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
-    framed = [named(_framed(keys, window, call), name) for name, call in calls]
+    return _in_order(keys, window, calls)
+
+
+def _in_order(
+    keys: Sequence[str], window: RowWindow, calls: Sequence[tuple[str, exp.Expr]]
+) -> list[exp.Expr]:
+    """Return calls over the frame of each row, and when the next row of its partition comes."""
     following = exp.Window(
         this=exp.Lead(this=column(TS)), partition_by=[*map(column, keys)], order=_by_position()
     )
+    framed = [named(_framed(keys, window, call), name) for name, call in calls]
     return [*framed, named(following, NEXT)]
 
 
@@ -226,11 +233,7 @@ def _row_frame(
     rules: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     keys = [column(k) for k in node.keys]
-    framed_calls = [named(_framed(node.keys, window, call), name) for name, call in calls]
-    following = exp.Window(
-        this=exp.Lead(this=column(TS)), partition_by=[k.copy() for k in keys], order=_by_position()
-    )
-    framed = exp.select(*keys, column(TS), *framed_calls, named(following, NEXT)).from_(
+    framed = exp.select(*keys, column(TS), *_in_order(node.keys, window, calls)).from_(
         _row_log(rules, node, window).subquery("log", copy=False), copy=False
     )
     return (
@@ -294,20 +297,11 @@ def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
             column(NEXT),
         ).from_(temp_table(rules.deltas[id(window)]), copy=False)
     else:
-        rows = exp.Count(this=exp.Star(), big_int=True)
         calls = [(call.name, call.call) for call in node.calls]
-        following = exp.Window(
-            this=exp.Lead(this=column(TS)),
-            partition_by=[k.copy() for k in keys],
-            order=_by_position(),
+        calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
+        framed = exp.select(*keys, column(TS), *_in_order(node.keys, window, calls)).from_(
+            _row_log(rules, node, window).subquery("log", copy=False), copy=False
         )
-        framed = exp.select(
-            *keys,
-            column(TS),
-            *[named(_framed(node.keys, window, call), name) for name, call in calls],
-            named(_framed(node.keys, window, rows), N),
-            named(following, NEXT),
-        ).from_(_row_log(rules, node, window).subquery("log", copy=False), copy=False)
     # of each instant the last row, and of all that were there before the tick the very last
     ends = (
         exp.select("*")
