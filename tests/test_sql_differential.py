@@ -1189,6 +1189,8 @@ def test_a_macro_that_was_rolled_back_is_forgotten(con):
     )
     with pytest.raises(cqlduck.Error, match="nothing"):
         con.execute(f"CREATE MACRO m(x) AS min(x); {query.format('q')} SELECT * FROM nothing;")
+    with pytest.raises(cqlduck.Error, match="neither a key"):
+        con.execute(query.format("q"))
     con.execute("CREATE MACRO m(x) AS max(x)")
     con.execute(query.format("q"))
     # rows leave macros as they are
