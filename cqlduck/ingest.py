@@ -114,34 +114,15 @@ def arriving(
             known = queues.Survey(count, count, stamp, stamp, True, True)
             stamp = f"{stamp}::BIGINT"
         elif table is not None and thing.timestamp_by is not None:
-            known = _times(engine, thing, table)
+            own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+            (name,) = [n for n in names or () if n.lower() == own.name.lower()]
+            known = queues.survey_of(engine.clock, own.type, table.column(name))
         yield queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
     finally:
         if table is not None:
             # after an error the transaction is over, and the view with it
             with contextlib.suppress(duckdb.Error):
                 connection.unregister(source)
-
-
-def _times(engine: Engine, thing: Input, table: pa.Table) -> queues.Survey | None:
-    """Return what a survey would tell of timestamps that need no cast, or None."""
-    # 60 ms that those who append rows need not wait for
-    import pyarrow.compute as pc
-
-    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-    (name,) = [n for n in table.column_names if n.lower() == own.name.lower()]
-    times = table.column(name)
-    if engine.clock.kind == "integer":
-        plain = pa.types.is_signed_integer(times.type) and own.type == "BIGINT"
-    else:
-        plain = times.type == pa.timestamp("us") and own.type == "TIMESTAMP"
-    if not plain or times.null_count or not len(times):
-        return None
-    raw = times.cast(pa.int64())
-    ends = pc.min_max(raw)
-    in_order = pc.all(pc.greater_equal(raw[1:], raw[:-1]), min_count=0).as_py()
-    lowest, highest = ends["min"].as_py(), ends["max"].as_py()
-    return queues.Survey(len(raw), len(raw), lowest, highest, in_order, True)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from cqlduck.errors import DataError, LateError
 from cqlduck.rewrite.plan import Column
@@ -29,6 +30,9 @@ from cqlduck.state.connection import Database, quoted
 
 SHOWN = 5
 """How many offending rows a message names."""
+
+FINITE = 2**62
+"""Raw times beyond are infinite, or no times."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,34 @@ def survey(
         f"FROM {rows.source}) AS times) AS judged GROUP BY part",
     )
     return {row[0]: Survey(*row[1:]) for row in found}
+
+
+def survey_of(clock: Clock, type_name: str, times: pa.ChunkedArray) -> Survey | None:
+    """Return what a survey would tell of rows of a stream, or None if the times have to be read.
+
+    Args:
+        clock: The clock.
+        type_name: The DuckDB type of the timestamps.
+        times: The time of each row, as Arrow or Parquet has it.
+    """
+    # 60 ms that those who append rows need not wait for
+    import pyarrow.compute as pc
+
+    if clock.kind == "integer":
+        plain = pa.types.is_signed_integer(times.type) and type_name == "BIGINT"
+    else:
+        # a session is in UTC, so a time zone changes nothing
+        plain = pa.types.is_timestamp(times.type) and times.type.unit == "us"
+        plain = plain and type_name in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    if not plain or times.null_count or not len(times):
+        return None
+    raw = times.cast(pa.int64())
+    ends = pc.min_max(raw)
+    lowest, highest = ends["min"].as_py(), ends["max"].as_py()
+    if max(-lowest, highest) > FINITE:
+        return None
+    in_order = pc.all(pc.greater_equal(raw[1:], raw[:-1]), min_count=0).as_py()
+    return Survey(len(raw), len(raw), lowest, highest, in_order, True)
 
 
 def _read(

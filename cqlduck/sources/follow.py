@@ -24,6 +24,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.sources import dropzone, sparksink
 from cqlduck.sources.dropzone import Batch
+from cqlduck.sources.footers import Footers, opened
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
@@ -137,18 +138,21 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
     """
     database = engine.database
     full = [batch for batch in batches if batch.manifest.rows]
-    files = [str(path) for batch in full for path in batch.files]
+    files = [path for batch in full for path in batch.files]
     kinds = {b.manifest.wall_clock for b in batches if b.manifest.heartbeat is not None}
     if len(kinds) > 1:
         return False
     try:
         if files:
-            listed = ", ".join(map(literal, files))
+            listed = ", ".join(literal(str(path)) for path in files)
             source = f"read_parquet([{listed}], hive_partitioning = false)"
-            if not _alike(engine, listed):
-                return False
-            rows = _arrival(engine, thing, full[0], source)
-            seen = queues.survey(database, thing, rows, "file_index")
+            with opened(files) as footers:
+                if footers is None or not footers.alike():
+                    return False
+                rows, stamp = _arrival(engine, thing, full[0], source, footers)
+                seen = _plain(engine, thing, stamp, footers)
+            if seen is None:
+                seen = queues.survey(database, thing, rows, "file_index")
             whole = _whole(engine, thing, batches, seen)
             if whole is None:
                 return False
@@ -160,16 +164,6 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
         _promise(engine, thing, batch)
     _record(engine, thing, batches[-1], sum(b.manifest.rows for b in batches), None)
     return True
-
-
-def _alike(engine: Engine, listed: str) -> bool:
-    """Return whether Parquet files have the same columns."""
-    kinds = engine.database.value(
-        "SELECT count(DISTINCT columns) FROM (SELECT list((name, type, repetition_type, "
-        "num_children, logical_type)) AS columns "
-        f"FROM parquet_schema([{listed}]) GROUP BY file_name)"
-    )
-    return bool(kinds == 1)
 
 
 def _whole(
@@ -246,8 +240,12 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
     files = ", ".join(literal(str(path)) for path in batch.files)
     source = f"read_parquet([{files}], hive_partitioning = false)"
     try:
-        rows = _arrival(engine, thing, batch, source)
-        seen = queues.survey(engine.database, thing, rows).get(0)
+        with opened(batch.files) as footers:
+            rows, stamp = _arrival(engine, thing, batch, source, footers)
+            # times that go on from file to file are judged by one scan
+            alone = footers if len(batch.files) == 1 else None
+            plain = _plain(engine, thing, stamp, alone)
+        seen = (plain or queues.survey(engine.database, thing, rows)).get(0)
         count = 0 if seen is None else seen.count
         if count != batch.manifest.rows:
             raise DropZoneError(
@@ -259,15 +257,39 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
         raise _unreadable(batch, error) from error
 
 
-def _arrival(engine: Engine, thing: Input, batch: Batch, source: str) -> queues.Arrival:
-    """Return how to read the rows of files whose columns are those of a batch's first."""
-    columns = {
-        row[0].lower(): Column(row[0], row[1])
-        for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
-    }
+def _arrival(
+    engine: Engine, thing: Input, batch: Batch, source: str, footers: Footers | None
+) -> tuple[queues.Arrival, Column]:
+    """Return how to read the rows of files whose columns are those of a batch's first.
+
+    Returns:
+        The arrival; the column of the times, by its name in the files and as what it is read.
+    """
+    columns = footers.columns() if footers is not None else None
+    if columns is None:
+        columns = {
+            row[0].lower(): Column(row[0], row[1])
+            for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
+        }
     given = _matched(thing, batch, columns)
-    stamp, operation = _stamp(engine, thing, batch, columns)
-    return queues.arrival(thing, source, given, stamp, operation)
+    times, stamp, operation = _stamp(engine, thing, columns)
+    return queues.arrival(thing, source, given, stamp, operation), times
+
+
+def _plain(
+    engine: Engine, thing: Input, stamp: Column, footers: Footers | None
+) -> dict[int, queues.Survey] | None:
+    """Return what a survey would tell, by number of file, or None if DuckDB has to scan."""
+    if thing.kind != "stream" or footers is None:
+        return None
+    found = {}
+    for number, times in enumerate(footers.times(stamp.name) or ()):
+        if len(times):
+            seen = queues.survey_of(engine.clock, stamp.type, times)
+            if seen is None:
+                return None
+            found[number] = seen
+    return found or None
 
 
 def _unreadable(batch: Batch, error: duckdb.Error) -> DropZoneError:
@@ -298,20 +320,21 @@ def _matched(thing: Input, batch: Batch, columns: dict[str, Column]) -> tuple[Co
 
 
 def _stamp(
-    engine: Engine, thing: Input, batch: Batch, columns: dict[str, Column]
-) -> tuple[str, str | None]:
+    engine: Engine, thing: Input, columns: dict[str, Column]
+) -> tuple[Column, str, str | None]:
+    """Return the column of the times, the raw time of a row as SQL, and its operation, if any."""
     if thing.timestamp_by is not None:
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        written = columns[own.name.lower()].name
-        value = f"CAST({quoted(written)} AS {own.type})"
-        stamp = queues.raw_sql(engine.clock, value, own.type)
+        times = Column(columns[own.name.lower()].name, own.type)
+        value = f"CAST({quoted(times.name)} AS {own.type})"
     else:
-        known = columns["_ts"]
-        kind = "integer" if "INT" in known.type else "wall"
-        engine.set_time(kind, f"its _ts {known.type}")
-        stamp = queues.raw_sql(engine.clock, quoted(known.name), known.type)
+        times = columns["_ts"]
+        kind = "integer" if "INT" in times.type else "wall"
+        engine.set_time(kind, f"its _ts {times.type}")
+        value = quoted(times.name)
+    stamp = queues.raw_sql(engine.clock, value, times.type)
     operation = quoted(columns["_op"].name) if "_op" in columns else None
-    return stamp, operation
+    return times, stamp, operation
 
 
 def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> None:
