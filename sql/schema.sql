@@ -30,6 +30,8 @@ CREATE TABLE IF NOT EXISTS cql_state.inputs (
     forgotten BIGINT,
     next_seq BIGINT NOT NULL,
     next_batch BIGINT NOT NULL,
+    taken_batch BIGINT,
+    taken_rows BIGINT,
     waiting_for VARCHAR
 );
 COMMENT ON TABLE cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
@@ -76,14 +78,13 @@ CREATE TABLE IF NOT EXISTS cql_state.synopses (
 );
 COMMENT ON TABLE cql_state.synopses IS 'The tables that operators keep between ticks.';
 
-CREATE TABLE IF NOT EXISTS cql_state.batches (
+CREATE TABLE IF NOT EXISTS cql_state.quarantined (
     input VARCHAR NOT NULL,
     batch BIGINT NOT NULL,
     row_count BIGINT NOT NULL,
-    state VARCHAR NOT NULL,
-    reason VARCHAR
+    reason VARCHAR NOT NULL
 );
-COMMENT ON TABLE cql_state.batches IS 'The batches of the drop zone that were quarantined, and the last one that was taken of each input.';
+COMMENT ON TABLE cql_state.quarantined IS 'The batches of the drop zone that were passed over; the last one taken stands in inputs.';
 
 CREATE TABLE IF NOT EXISTS cql_state.late (
     input VARCHAR NOT NULL,

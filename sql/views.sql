@@ -119,7 +119,14 @@ SELECT
     b.row_count,
     b.state,
     b.reason
-FROM cql_state.batches AS b
+FROM (
+    SELECT name AS input, taken_batch AS batch, taken_rows AS row_count, 'taken' AS state, NULL AS reason
+    FROM cql_state.inputs
+    WHERE taken_batch IS NOT NULL
+    UNION ALL
+    SELECT input, batch, row_count, 'quarantined', reason
+    FROM cql_state.quarantined
+) AS b
 ORDER BY b.input, b.batch;
 COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and all that were quarantined, with the reason.';
 

@@ -41,6 +41,8 @@ class Input:
     forgotten: int | None = None
     next_seq: int = 0
     next_batch: int = 0
+    taken_batch: int | None = None
+    taken_rows: int | None = None
     waiting_for: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
 
@@ -190,6 +192,8 @@ _MUTABLE = {
         "forgotten",
         "next_seq",
         "next_batch",
+        "taken_batch",
+        "taken_rows",
         "waiting_for",
         "bound",
     ),
@@ -300,5 +304,5 @@ def drop_input(database: Database, thing: Input) -> None:
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    for table, column in (("inputs", "name"), ("batches", "input"), ("late", "input")):
+    for table, column in (("inputs", "name"), ("quarantined", "input"), ("late", "input")):
         database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

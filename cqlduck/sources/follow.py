@@ -207,13 +207,12 @@ def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | No
     """Remember, in the transaction, up to which batch an input has been taken."""
     thing.next_batch = last.number + 1
     thing.waiting_for = None
-    database = engine.database
-    database.execute(
-        "DELETE FROM cql_state.batches WHERE input = ? AND state = 'taken'", [thing.name]
-    )
-    database.execute(
-        "INSERT INTO cql_state.batches VALUES (?, ?, ?, ?, ?)",
-        [thing.name, last.number, rows, "taken" if late is None else "quarantined", late],
+    if late is None:
+        thing.taken_batch, thing.taken_rows = last.number, rows
+        return
+    engine.database.execute(
+        "INSERT INTO cql_state.quarantined VALUES (?, ?, ?, ?)",
+        [thing.name, last.number, rows, late],
     )
 
 
