@@ -139,7 +139,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         raise error.at(body, error.offset if error.offset is not None else 0) from error
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
-    rules = Rules(name, plan)
+    rules = Rules(name, plan, catalog.clock)
     output = rules.elements(plan)
     if not only_inserts(plan) and not isinstance(plan, ToStream) and not has_no_twins(plan):
         output = consolidate(output, plan.columns)

@@ -33,6 +33,7 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 SEMANTICS = "test_semantics.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
+BOUNDS = "test_bounds.py::test_wall_clock_time"
 FLATTEN = "test_flatten.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
@@ -222,6 +223,30 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a join with one endless input is endless",
          "return all(is_endless(inner)", "return any(is_endless(inner)",
          "test_papers.py::test_chapter_example_3"),
+    ),
+    # --------------------------------------------------------------------------- rewrite: bounds
+    *_of(
+        "rewrite/delta/bounds.py",
+        ("a bound of time begins an instant late",
+         'after = add(cast(parameter("t0"), "BIGINT"), 1)',
+         'after = add(cast(parameter("t0"), "BIGINT"), 2)',
+         BOUNDS),
+        ("a bound of time leaves its first moment out",
+         "exp.GTE(this=column(later), expression=first)",
+         "exp.GT(this=column(later), expression=first)",
+         BOUNDS),
+        ("a bound of time is taken the other way round",
+         "yield low.name, high.name",
+         "yield high.name, low.name",
+         BOUNDS),
+        ("a bound of time holds for tuples that leave",
+         "case TimeWindow(width=None, slide=None):",
+         "case TimeWindow():",
+         "test_bounds.py::test_other_windows_hold_and_lose_older_tuples"),
+        ("a bound of time casts what it is compared with",
+         "if first is not None and alike:",
+         "if first is not None:",
+         "test_bounds.py::test_a_column_of_another_type_gives_no_bound"),
     ),
     # ------------------------------------------------------------------ rewrite: streams, traces
     *_of(

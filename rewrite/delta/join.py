@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta import bounds
 from cqlduck.rewrite.delta.counting import only_comes
 from cqlduck.rewrite.plan import (
     Difference,
@@ -101,6 +102,7 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
     for part, name in zip(parts[1:], names[1:], strict=True):
         query = query.join(part.subquery(name, copy=False), join_type="cross", copy=False)
     conditions = [predicate.copy() for predicate in node.predicates]
+    conditions += bounds.of_time(rules.clock, node, changed)
     conditions += _overlaps(node, names)
     return query.where(*conditions, copy=False) if conditions else query
 

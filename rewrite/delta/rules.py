@@ -33,6 +33,7 @@ from cqlduck.rewrite.plan import (
     unique,
 )
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -101,6 +102,7 @@ class Rules:
 
     query: str
     plan: Plan
+    clock: Clock
     numbers: dict[int, int] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)

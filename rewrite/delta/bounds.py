@@ -1,0 +1,111 @@
+"""Bounds: what the order of time says about the other inputs of a join.
+
+In the term of a join in which an endless window on a stream changes, its tuples are those of the
+tick. If the stream takes its timestamps from a column t, then t > $t0 for all of them, and
+
+    t ≤ x  ⊢  x > $t0        (also <, ≥, > the other way round, and BETWEEN)
+
+for a column x of another input. So of auctions that expire, only those that are open at $t0 are
+joined with the bids of a tick, however many there were. The bound is implied by the condition that
+it comes from: it takes nothing away, but lets DuckDB skip what is over by the ranges of values that
+it keeps of each part of a table.
+
+Only columns are compared: an expression would be worked out for tuples that meet none, and could
+fail there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from cqlduck.rewrite.aggregates import INTEGERS
+from cqlduck.rewrite.plan import Filter, Join, Plan, Project, Sample, StreamScan, TimeWindow
+from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.weighted import add, number, parameter
+
+_MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+
+
+def of_time(clock: Clock, node: Join, changed: int) -> list[exp.Expr]:
+    """Return what follows from a join's conditions for inputs other than the one that changes.
+
+    Args:
+        clock: The clock.
+        node: The join.
+        changed: The place of the input whose tuples begin in the tick.
+    """
+    stamps = set(_timestamps(node.inputs[changed]))
+    types = {c.name: c.type for c in node.inputs[changed].columns}
+    others = {
+        c.name: c.type
+        for place, plan in enumerate(node.inputs)
+        if place != changed
+        for c in plan.columns
+    }
+    found: dict[str, exp.Expr] = {}
+    for earlier, later in _ordered(node):
+        if earlier not in stamps or later not in others:
+            continue
+        first = _first_moment(clock, types[earlier])
+        alike = others[later] == types[earlier] or {others[later], types[earlier]} <= INTEGERS
+        if first is not None and alike:
+            found[later] = exp.GTE(this=column(later), expression=first)
+    return list(found.values())
+
+
+def _timestamps(plan: Plan) -> Iterator[str]:
+    """Yield the columns that hold the timestamps of an endless window's tuples."""
+    match plan:
+        case Filter() | Sample():
+            yield from _timestamps(plan.input)
+        case TimeWindow(width=None, slide=None):
+            yield from _timestamps(plan.input)
+        case Project():
+            inside = set(_timestamps(plan.input))
+            for expression, known in zip(plan.expressions, plan.columns, strict=True):
+                if isinstance(expression, exp.Column) and expression.name in inside:
+                    yield known.name
+        case StreamScan():
+            for known, name in zip(plan.source.columns, plan.names, strict=True):
+                if name is not None and known.name == plan.source.timestamp:
+                    yield name
+
+
+def _ordered(node: Join) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of columns of which the first is at most the second."""
+    for predicate in node.predicates:
+        for condition in predicate.flatten() if isinstance(predicate, exp.And) else (predicate,):
+            match condition.unnest():
+                case exp.LTE(this=low, expression=high) | exp.LT(this=low, expression=high):
+                    pair = low, high
+                case exp.GTE(this=high, expression=low) | exp.GT(this=high, expression=low):
+                    pair = low, high
+                case exp.Between() as between if not between.args.get("symmetric"):
+                    yield from _columns(between.args["low"], between.this)
+                    pair = between.this, between.args["high"]
+                case exp.EQ(this=one, expression=other):
+                    yield from _columns(one, other)
+                    pair = other, one
+                case _:
+                    continue
+            yield from _columns(*pair)
+
+
+def _columns(low: exp.Expr, high: exp.Expr) -> Iterator[tuple[str, str]]:
+    if isinstance(low, exp.Column) and isinstance(high, exp.Column):
+        yield low.name, high.name
+
+
+def _first_moment(clock: Clock, type_name: str) -> exp.Expr | None:
+    """Return the first moment after $t0 as a value of a column's type, or None."""
+    after = add(cast(parameter("t0"), "BIGINT"), 1)
+    if clock.kind == "integer":
+        return after if type_name in INTEGERS - {"BOOLEAN"} else None
+    if type_name not in _MOMENTS:
+        return None
+    micros = exp.Mul(this=exp.paren(after), expression=number(clock.granularity))
+    moment = exp.Anonymous(this="make_timestamp", expressions=[micros])
+    return moment if type_name == "TIMESTAMP" else cast(moment, type_name)
