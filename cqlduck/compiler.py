@@ -128,7 +128,8 @@ class _View:
         try:
             return [Column(r[0], r[1]) for r in self.database.rows(f"DESCRIBE {sql}")]
         except duckdb.Error as error:
-            raise BindError(first_line(error)) from error
+            said = first_line(error).removeprefix("Binder Error: ")
+            raise BindError(said.removeprefix("Catalog Error: ")) from error
 
 
 _FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []

@@ -20,7 +20,14 @@ import pyarrow as pa
 
 from cqlduck import dml, ingest, registration
 from cqlduck.engine import MAX_TICK, Engine
-from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError, ParseError
+from cqlduck.errors import (
+    BindError,
+    CatalogError,
+    DataError,
+    Error,
+    NotSupportedError,
+    ParseError,
+)
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.syntax import (
     BEFORE_ITEM,
@@ -662,7 +669,8 @@ def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
         start = text.lower().find(named[1].lower(), offset) if named else -1
         place = start if start >= 0 else place
     first, _, rest = head.partition("\n")
-    return ParseError(
+    kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
+    return kind(
         first.removeprefix("Binder Error: ").removeprefix("Parser Error: "),
         hint=" ".join(rest.split()) or None,
         text=text,

@@ -31,6 +31,8 @@ CHUNK = 400
 MOST = 2**62
 """The greatest instant of integer time, so that windows beyond it can be counted."""
 
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The moments that Python and people can write, in microseconds: the years 1 to 9999."""
 
@@ -57,6 +59,10 @@ def raw_time(engine: Engine, moment: Any) -> int:
             raise DataError(f"{moment} is out of range", hint=f"instants are at most {MOST}")
         engine.set_time("integer", f"the instant {moment}")
         return moment
+    if type(moment) is datetime.datetime:
+        engine.set_time("wall", f"the instant {moment}")
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+        return (aware - EPOCH) // datetime.timedelta(microseconds=1)
     if isinstance(moment, (datetime.datetime, datetime.date, str)):
         shown = str(moment)
         try:

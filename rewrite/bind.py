@@ -66,6 +66,7 @@ from cqlduck.rewrite.scope import (
     function_name,
     resolve,
     suggestion,
+    typed_nothing,
     typed_null,
 )
 from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
@@ -224,7 +225,7 @@ class Binder:
                 hint="select as many on both sides",
                 offset=place_of(tree),
             )
-        selects = [_typed_nothing(side.columns) for side in sides]
+        selects = [typed_nothing(side.columns) for side in sides]
         types = self.catalog.describe(exp.union(*selects, distinct=False).sql("duckdb"))
         columns = tuple(
             Column(mine.name, found.type)
@@ -793,7 +794,7 @@ class Binder:
         query = exp.select(*[e.copy() for e in expressions])
         for place, item in enumerate(scope.items):
             columns = [Column(public, known.type) for public, known in item.names]
-            nothing = _typed_nothing(columns).subquery(exp.to_identifier(item.alias, quoted=True))
+            nothing = typed_nothing(columns).subquery(exp.to_identifier(item.alias, quoted=True))
             query = query.from_(nothing) if not place else query.join(nothing, join_type="cross")
         group = tree.args.get("group")
         if group is not None and not group.args.get("all"):
@@ -903,7 +904,7 @@ class Binder:
                 raise NoRule("the current time in an expression", offset=place_of(condition))
             typed = exp.select(
                 exp.alias_(known.value.copy(), "value"), exp.alias_(condition.copy(), "condition")
-            ).from_(_typed_nothing(plan.columns).subquery("input", copy=False), copy=False)
+            ).from_(typed_nothing(plan.columns).subquery("input", copy=False), copy=False)
             kind = self.catalog.describe(typed.sql("duckdb"))[0].type
             if not current.is_exact(known, kind, clock):
                 raise NoRule("the current time in an expression", offset=place_of(condition))
@@ -920,11 +921,18 @@ class Binder:
             expression if name is None else exp.alias_(expression, name, quoted=True)
             for name, expression in listed
         ]
-        inner = exp.select(*named).from_(
-            _typed_nothing(plan.columns).subquery("input", copy=False), copy=False
-        )
+        source = typed_nothing(plan.columns).subquery("input", copy=False)
+        inner = exp.select(*named).from_(source, copy=False)
         outer = exp.select("*").from_(inner.subquery("named", copy=False), copy=False)
-        columns = tuple(self.catalog.describe(outer.sql("duckdb")))
+        try:
+            columns = tuple(self.catalog.describe(outer.sql("duckdb")))
+        except BindError as error:
+            for _, expression in listed:
+                alone = exp.select(exp.alias_(expression, "value")).from_(source)
+                if self.catalog.described(alone.sql("duckdb")) is None:
+                    error.offset = place_of(expression)
+                    break
+            raise
         return Project(plan, tuple(expression for _, expression in listed), columns)
 
     # -- aggregates ---------------------------------------------------------------------------
@@ -971,9 +979,9 @@ class Binder:
         columns = first.columns
         for other in plans[1:]:
             types = self.catalog.describe(
-                exp.union(
-                    _typed_nothing(columns), _typed_nothing(other.columns), distinct=False
-                ).sql("duckdb")
+                exp.union(typed_nothing(columns), typed_nothing(other.columns), distinct=False).sql(
+                    "duckdb"
+                )
             )
             columns = tuple(
                 Column(mine.name, found.type) for mine, found in zip(columns, types, strict=True)
@@ -1121,7 +1129,7 @@ class _Grouping:
             return cast(exp.Literal.number(value), "BIGINT")
         if without_parens(node) in self.absent:
             nothing = exp.select(exp.alias_(node.copy(), "value")).from_(
-                _typed_nothing(self.plan.columns).subquery("input")
+                typed_nothing(self.plan.columns).subquery("input")
             )
             (found,) = self.binder.catalog.describe(nothing.sql("duckdb"))
             return typed_null(found.type)
@@ -1148,7 +1156,7 @@ class _Grouping:
         types = {c.name: c.type for c in typed.columns}
         for name, function, call, argument in prepared:
             inner = exp.select(exp.alias_(call, "value", quoted=True)).from_(
-                _typed_nothing(typed.columns).subquery("input", copy=False), copy=False
+                typed_nothing(typed.columns).subquery("input", copy=False), copy=False
             )
             (found,) = self.binder.catalog.describe(inner.sql("duckdb"))
             calls.append(
@@ -1229,14 +1237,6 @@ def _reads(expression: exp.Expr, plan: Plan) -> bool:
     """Return whether an expression reads a column of a plan."""
     names = {c.name for c in plan.columns}
     return any(node.name in names for node in expression.find_all(exp.Column))
-
-
-def _typed_nothing(columns: Sequence[Column]) -> exp.Select:
-    """Return a SELECT of no rows with these columns."""
-    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
-    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
-        exp.false(), copy=False
-    )
 
 
 def _sampled(

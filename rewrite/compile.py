@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -18,6 +19,8 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
     During,
+    Filter,
+    Join,
     Plan,
     Recompute,
     Source,
@@ -33,9 +36,18 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
-from cqlduck.rewrite.scope import refuse_always
+from cqlduck.rewrite.scope import refuse_always, typed_nothing
+from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.syntax import RESERVED
-from cqlduck.rewrite.weighted import TS, WEIGHT, consolidate, references, state_table
+from cqlduck.rewrite.weighted import (
+    TS,
+    WEIGHT,
+    consolidate,
+    number,
+    references,
+    state_table,
+    union_all,
+)
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         binder = Binder(catalog, syntax)
         plan = binder.bind()
         _check_columns(plan)
+        _check_conditions(plan, catalog)
         order_sql = None if order is None else _order(order, plan, catalog)
         plan = optimize(plan)
     except Error as error:
@@ -234,6 +247,35 @@ def _check_columns(plan: Plan) -> None:
             raise BindError(
                 f"{known.name} is a reserved name", hint=f"write {known.name} AS something else"
             )
+
+
+def _check_conditions(plan: Plan, catalog: Catalog) -> None:
+    """Refuse conditions whose types do not fit, before a tick would fail of them.
+
+    Raises:
+        BindError: DuckDB's own word on one of them.
+    """
+    found: list[tuple[exp.Expr, exp.Select]] = []
+    for node in unique(plan):
+        match node:
+            case Filter():
+                parts: Sequence[exp.Expr] = conjuncts(node.predicate)
+            case Join():
+                parts = node.predicates
+            case _:
+                continue
+        source = typed_nothing([c for inner in children(node) for c in inner.columns])
+        for part in parts:
+            whole = exp.select(exp.alias_(number(1), "one")).from_(source.subquery("input"))
+            found.append((part, whole.where(part.copy(), copy=False)))
+    if not found or catalog.described(union_all([w.copy() for _, w in found]).sql("duckdb")):
+        return
+    for part, whole in found:
+        try:
+            catalog.describe(whole.sql("duckdb"))
+        except BindError as error:
+            error.offset = place_of(part)
+            raise
 
 
 def _take_order(tree: exp.Query) -> exp.Order | None:

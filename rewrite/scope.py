@@ -8,12 +8,14 @@ the SELECT list, names are compared without regard to case, `a.b` may be a field
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.plan import Column, Plan
@@ -159,7 +161,11 @@ def resolve(
 
     def visit(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and not _is_local(node):
-            return _resolved(node, scope, aliases)
+            found = _resolved(node, scope, aliases)
+            start = node.parts[0].meta.get("start")
+            if start is not None and isinstance(found, exp.Column):
+                found.meta["start"] = start
+            return found
         return node
 
     return _transform(tree.copy(), visit)
@@ -182,10 +188,11 @@ def _has_fields(type_name: str) -> bool:
 
 @cache
 def _data_type(type_name: str) -> exp.DataType:
-    """Return a type of DuckDB's; sqlglot knows all but that of unnamed rows."""
-    if type_name.startswith("TUPLE"):
-        return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
-    return exp.DataType.build(type_name, dialect="duckdb")
+    """Return a type of DuckDB's; those that sqlglot cannot read are left as they are."""
+    if not type_name.startswith("TUPLE") and '"NULL"' not in type_name:
+        with contextlib.suppress(SqlglotError):
+            return exp.DataType.build(type_name, dialect="duckdb")
+    return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
 
 
 def cast(expression: exp.Expr, type_name: str) -> exp.Cast:
@@ -196,6 +203,14 @@ def cast(expression: exp.Expr, type_name: str) -> exp.Cast:
 def typed_null(type_name: str) -> exp.Expr:
     """Return a NULL of a DuckDB type."""
     return cast(exp.null(), type_name)
+
+
+def typed_nothing(columns: Sequence[Column]) -> exp.Select:
+    """Return a SELECT of no rows with these columns."""
+    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
+    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
+        exp.false(), copy=False
+    )
 
 
 def _is_local(node: exp.Column) -> bool:

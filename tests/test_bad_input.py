@@ -120,6 +120,16 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a AS _ts FROM s [ROWS 1]", cqlduck.Error, ["_ts", "reserved"]),
         ("SELECT a AS _weight FROM s [ROWS 1]", cqlduck.Error, ["_weight", "reserved"]),
         ("SELECT _ts FROM s [ROWS 1]", cqlduck.Error, ["_ts", "reserved"]),
+        # Types, wherever they do not fit.
+        ("SELECT a FROM s WHERE a = 3 AND ¦b > 3", cqlduck.BindError, ["VARCHAR", "cast"]),
+        ("SELECT s.a FROM s JOIN r ON s.a = r.a AND ¦s.b > r.a", cqlduck.BindError, ["INTEGER"]),
+        ("SELECT s.a FROM s LEFT JOIN r ON ¦s.b > r.a", cqlduck.BindError, ["INTEGER"]),
+        ("SELECT a FROM s [ROWS 3 WHERE ¦b > 3]", cqlduck.BindError, ["VARCHAR", "cast"]),
+        ("SELECT a FROM s GROUP BY a HAVING max(b) > 3", cqlduck.BindError, ["VARCHAR"]),
+        ("SELECT a FROM s WHERE ¦a > (SELECT max(b) FROM s)", cqlduck.BindError, ["VARCHAR"]),
+        ("SELECT a FROM s UNION SELECT a FROM r WHERE ¦b + 1", cqlduck.BindError, ["VARCHAR"]),
+        ("SELECT a, ¦a + b FROM s", cqlduck.BindError, ["+(INTEGER, VARCHAR)"]),
+        ("SELECT a FROM s WHERE ¦unknown(a) = 3", cqlduck.BindError, ["unknown"]),
     ],
 )
 def test_a_query_that_is_refused(

@@ -179,6 +179,8 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
     [
         ("SELECT (*) FROM s", "done"),
         ("SELECT (*) AS a FROM s", "BindError"),
+        ("SELECT e, count(*) AS n FROM (SELECT [] AS e FROM s) AS i GROUP BY e", "done"),
+        ("SELECT e FROM (SELECT DISTINCT {'x': [[]]} AS e FROM s) AS i", "done"),
         ("SELECT 1 + (*) FROM s", "BindError"),
         ("SELECT count(*) AS n FROM s GROUP BY 1e-400", "done"),
         ("SELECT k FROM s GROUP BY 1.0", "BindError"),
@@ -197,7 +199,7 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
         ("CREATE RELATION found (a VARCHAR) FROM SECONDS]  'folder'", "ParseError"),
         ("CREATE RELATION found (a VARCHAR) FROM  [1] ", "ParseError"),
         ("CREATE RELATION found (a INTEGER) AT 1 FROM (SELECT 'one', 1;)", "ParseError"),
-        ("CREATE RELATION found FROM (SELECT nothing FROM s)", "ParseError"),
+        ("CREATE RELATION found FROM (SELECT nothing FROM s)", "BindError"),
         ("REFRESH RELATION r FROM (SELECT 1 AS)", "ParseError"),
     ],
 )
