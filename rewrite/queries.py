@@ -9,6 +9,7 @@ as the first expression of its SELECT, which `take_operator` removes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -171,8 +172,14 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         # a token's column is that of its end
         starts = [token.start for token in tokens if (token.line, token.col) == place]
         message = str(first.get("description") or error).rstrip(".")
+        offset = starts[0] if starts else 0
+        hint = None
+        options = re.search(r"\bwith\s*\(\s*\w+\s*=", text, re.IGNORECASE)
+        if options is not None and options.start() <= offset <= options.end():
+            offset = options.start()
+            hint = "options stand before AS: CREATE CONTINUOUS QUERY name WITH (…) AS SELECT …"
         raise ParseError(
-            message[:1].lower() + message[1:], text=text, offset=starts[0] if starts else 0
+            message[:1].lower() + message[1:], text=text, offset=offset, hint=hint
         ) from error
     except SqlglotError as error:
         raise ParseError(str(error).splitlines()[0], text=text, offset=0) from error

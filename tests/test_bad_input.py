@@ -107,6 +107,7 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a FROM s WHERE", cqlduck.ParseError, []),
         ("SELECT FROM WHERE", cqlduck.ParseError, []),
         ("SELECT 'open FROM s", cqlduck.ParseError, ["quote"]),
+        ("SELECT a FROM s ¦WITH (keep = '1 day')", cqlduck.ParseError, ["options", "before AS"]),
         ("SELECT arg_max¦(a,", cqlduck.ParseError, ["closed"]),
         ("SELECT list(a¦] FROM s", cqlduck.ParseError, ["closes nothing"]),
         ("SELECT arg_max(a) FROM s", cqlduck.Error, ["arg_max"]),
