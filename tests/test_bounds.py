@@ -122,7 +122,7 @@ def test_wall_clock_time(condition: str) -> None:
         st.lists(RIGHT, max_size=6),
         st.sets(st.integers(-3, 8)),
     )
-    @example("TIMESTAMP", [(1, 0, 4)], [(1, 4)], {0})
+    @example("TIMESTAMP", [(1, 0, 4)], [(1, 4)], {1})
     @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=8)
     def run(kind: str, lefts: list[Left], rights: list[Right], cuts: set[int]) -> None:
         with cqlduck.connect(granularity="1 second") as con:
