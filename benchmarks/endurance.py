@@ -221,8 +221,11 @@ def flatness(work: Workload, folder: Path, ticks: int, samples: int = 100, rate:
 def _differs(
     work: Workload, data: Dataset, con: cqlduck.Connection, rate: int, ticks: int
 ) -> str | None:
-    """Compare the answer with DuckDB's over the last ticks, more than a window is long."""
-    last = 200
+    """Compare the answer with DuckDB's over the last ticks, more than a window is long.
+
+    A window of the last 10 rows of each of 1,000 symbols reaches far back for the rarest of them.
+    """
+    last = 1_000
     first = max(ticks - last, 0)
     with duckdb.connect() as batch:
         for place, (tables, _, _) in enumerate(ticks_of(work, data, rate, ticks - first, first)):
