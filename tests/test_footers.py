@@ -152,6 +152,16 @@ def test_files_of_a_batch_that_differ_are_read_as_duckdb_reads_them(
     compared("CREATE STREAM s (a BIGINT) FROM 's'", tmp_path, monkeypatch, limit)
 
 
+@pytest.mark.parametrize("limit", [None, 1])
+def test_batches_that_differ_are_not_read_together(
+    limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 0, [pa.table({"a": [1], "_ts": [1]})])
+    write(tmp_path, 1, [pa.table({"a": [2], "_ts": [2], "b": [3]})])
+    found = compared("CREATE STREAM s (a BIGINT) FROM 's'", tmp_path, monkeypatch, limit)
+    assert "has b too many" in str(found)
+
+
 def test_a_file_that_is_cut_off_is_duckdbs_to_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

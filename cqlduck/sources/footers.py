@@ -3,7 +3,7 @@
 Asking DuckDB for the columns of a file and for an account of its times are two statements; for a
 batch of a hundred rows they cost more than taking it. A file's footer names its columns, and a
 plain column of times is read by Arrow in a fraction of the time. What is not plain here (a file
-that is cut off, columns that differ by case, a nested or computed time) is left to DuckDB, which
+that is cut off, columns that differ by case, a time of another type) is left to DuckDB, which
 also words the errors.
 """
 
@@ -50,8 +50,6 @@ class Footers:
 
     def times(self, column: str) -> list[pa.ChunkedArray] | None:
         """Return a column of each file, or None if it cannot be read as it is."""
-        if "." in column:
-            return None
         try:
             return [
                 file.read(columns=[column], use_threads=False).column(column)

@@ -23,6 +23,7 @@ from sqlglot import exp
 from cqlduck.rewrite.aggregates import INTEGERS
 from cqlduck.rewrite.plan import Filter, Join, Plan, Project, Sample, StreamScan, TimeWindow
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import add, number, parameter
 
@@ -77,8 +78,8 @@ def _timestamps(plan: Plan) -> Iterator[str]:
 def _ordered(node: Join) -> Iterator[tuple[str, str]]:
     """Yield the pairs of columns of which the first is at most the second."""
     for predicate in node.predicates:
-        for condition in predicate.flatten() if isinstance(predicate, exp.And) else (predicate,):
-            match condition.unnest():
+        for condition in conjuncts(predicate):
+            match condition:
                 case exp.LTE(this=low, expression=high) | exp.LT(this=low, expression=high):
                     pair = low, high
                 case exp.GTE(this=high, expression=low) | exp.GT(this=high, expression=low):
