@@ -23,6 +23,7 @@ import duckdb
 
 from cqlduck.compiler import Compiler
 from cqlduck.errors import CatalogError, DatabaseError, DataError, Error, first_line
+from cqlduck.forms import Forms
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
@@ -78,18 +79,22 @@ class Engine:
     compiled: dict[str, Compiled] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     closed: bool = False
+    forms: Forms = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
     changed: threading.Condition = field(default_factory=threading.Condition)
     _taken: int = 0
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
+    _seen: dict[str, int] = field(default_factory=dict)
+    """Of queries: how many elements their inputs had in all at the last tick."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
         self.catalogue = catalog.load(self.database)
+        self.forms = Forms()
         self.compiler = Compiler(self.database)
         self.housekeeping = Housekeeping(self.database, self.catalogue, self.compiled, self.history)
         self.ticks = int(
@@ -131,6 +136,7 @@ class Engine:
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
         self._unread.clear()
+        self._seen.clear()
         self._resolved.clear()
 
     def compile(self, name: str, body: str) -> Compiled:
@@ -484,9 +490,24 @@ class Engine:
             if query.since is not None:
                 begins = max(begins, query.since + 1)
         compiled = self.compiled[query.name.lower()]
-        done = tick.run(self.database, query, compiled, goal, begins or 0)
+        single = query.frontier is not None and goal == query.frontier + 1
+        chosen = compiled.steps.has_stages(single=single)
+        arrived = self._arrived(query)
+        staged = chosen and self.forms.staged(query.name, single, arrived)
+        started = wall.perf_counter()
+        done = tick.run(self.database, query, compiled, goal, begins or 0, staged)
+        if chosen:
+            seconds = wall.perf_counter() - started
+            self.forms.took(query.name, single, arrived, staged, seconds)
         self.housekeeping.ran(query, done)
         return done.elements
+
+    def _arrived(self, query: Query) -> int | None:
+        """Return how many elements came for a query since this was asked last, if it was."""
+        count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
+        seen = self._seen.get(query.name)
+        self._seen[query.name] = count
+        return None if seen is None else count - seen
 
     def _record(
         self, since: int | None, until: int, queries: int, elements: int, seconds: float

@@ -344,6 +344,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
     del engine.catalogue.queries[query.name.lower()]
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
+    engine.forms.forget(query.name)
 
 
 def set_active(engine: Engine, name: str, active: bool) -> None:

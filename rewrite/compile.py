@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -11,7 +11,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
-from cqlduck.rewrite.delta import Rules, Statement, Synopsis
+from cqlduck.rewrite.delta import FORMS, WHOLE, Form, Rules, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.frames import has_frame
 from cqlduck.rewrite.flatten import flatten
@@ -39,6 +39,7 @@ from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
 from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.syntax import RESERVED
+from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
     TS,
     WEIGHT,
@@ -54,18 +55,41 @@ from cqlduck.rewrite.weighted import (
 class Step:
     """A statement of a tick as text, with the parameters that it takes.
 
-    `single` does the same in a tick of one instant, if there is a simpler statement for that. With
-    `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`. With `many` it is left out in a tick of one instant.
+    With `each`, a temporary table of instants and the ones after them, it runs once for each of
+    these, as `$at` and `$next`.
     """
 
     operator: int
     purpose: str
     sql: str
     parameters: frozenset[str]
-    single: Step | None = None
     each: str | None = None
-    many: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The statements of a plan's ticks, in each form written when it is asked for first.
+
+    Args:
+        name: The query.
+        plan: Its plan.
+        clock: The clock.
+    """
+
+    name: str
+    plan: Plan
+    clock: Clock
+    _written: dict[Form, tuple[Step, ...]] = field(default_factory=dict)
+
+    def of(self, form: Form) -> tuple[Step, ...]:
+        """Return the statements of a tick, in order; the last ones update synopses."""
+        if form not in self._written:
+            self._written[form] = _steps(Rules(self.name, self.plan, self.clock, form))
+        return self._written[form]
+
+    def has_stages(self, *, single: bool) -> bool:
+        """Return whether stages make a difference to ticks of one instant, or to the others."""
+        return self.of(Form(single, staged=True)) != self.of(Form(single))
 
 
 @dataclass(frozen=True)
@@ -88,7 +112,7 @@ class Compiled:
         columns: Its columns, without `_ts` and `_weight`.
         plan: The plan that runs.
         sources: What it reads, by lower-case name.
-        steps: The statements of a tick, in order; the last ones update synopses.
+        steps: The statements of its ticks.
         synopses: The tables that it keeps between ticks.
         spans: For each stream, how many instants before the frontier its elements are still
             needed; None is all of them.
@@ -106,7 +130,7 @@ class Compiled:
     columns: tuple[Column, ...]
     plan: Plan
     sources: dict[str, Source]
-    steps: tuple[Step, ...]
+    steps: Steps
     synopses: tuple[Synopsis, ...]
     spans: dict[str, int | None]
     order: str | None
@@ -119,12 +143,14 @@ class Compiled:
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
         parts = ["\n".join(explain.tree(self.plan))]
-        for step in self.steps:
-            head = f"-- operator {step.operator}: {step.purpose}"
-            when = ", in a tick of several instants" if step.many else ""
-            parts.append(f"{head}{when}\n{step.sql};")
-            if step.single is not None:
-                parts.append(f"{head}, in a tick of one instant\n{step.single.sql};")
+        shown: set[Step] = set()
+        for form in FORMS:
+            for step in self.steps.of(form):
+                if step not in shown:
+                    when = "" if form == WHOLE else f", in {form}"
+                    head = f"-- operator {step.operator}: {step.purpose}{when}"
+                    parts.append(f"{head}\n{step.sql};")
+            shown.update(self.steps.of(form))
         return "\n\n".join(parts)
 
 
@@ -153,19 +179,9 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
     rules = Rules(name, plan, catalog.clock)
-    output = rules.elements(plan)
-    if not only_inserts(plan) and not isinstance(plan, ToStream) and not has_no_twins(plan):
-        output = consolidate(output, plan.columns)
-    listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
-    rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
-    changes = exp.insert(rows, state_table(f"changes_{name}"))
-    statements = [
-        *rules.statements,
-        Statement(0, "write the elements of the answer", changes),
-        *rules.updates,
-    ]
+    written = _steps(rules)
+    steps = Steps(name, plan, catalog.clock, {WHOLE: written})
     answer = rules.answer(plan)
-    steps = tuple(_step(statement) for statement in statements)
     return Compiled(
         "stream" if is_stream(plan) else "relation",
         plan.columns,
@@ -175,7 +191,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         tuple(rules.synopses),
         dict(rules.spans),
         order_sql,
-        tuple(_operators(plan, rules, steps)),
+        tuple(_operators(plan, rules, written)),
         any(
             (isinstance(n, ToStream) and n.kind == "rstream" and not is_instantaneous(n.input))
             or (isinstance(n, Recompute) and n.always)
@@ -206,22 +222,24 @@ def _is_coarse(plan: Plan) -> bool:
     return bool(children(plan)) and all(_is_coarse(child) for child in children(plan))
 
 
-def _step(statement: Statement) -> Step:
-    def text(tree: exp.Expr, single: Step | None) -> Step:
-        names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
-        sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
-        return Step(
-            statement.operator,
-            statement.purpose,
-            sql,
-            names,
-            single,
-            statement.each,
-            statement.many,
-        )
+def _steps(rules: Rules) -> tuple[Step, ...]:
+    """Return the statements of a tick: of deltas, of the answer, and of synopses."""
+    plan = rules.plan
+    output = rules.elements(plan)
+    if not only_inserts(plan) and not isinstance(plan, ToStream) and not has_no_twins(plan):
+        output = consolidate(output, plan.columns)
+    listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
+    rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
+    changes = exp.insert(rows, state_table(f"changes_{rules.query}"))
+    answer = Statement(0, "write the elements of the answer", changes)
+    return tuple(map(_step, [*rules.statements, answer, *rules.updates]))
 
-    simple = None if statement.single is None else text(statement.single, None)
-    return text(statement.tree, simple)
+
+def _step(statement: Statement) -> Step:
+    tree = statement.tree
+    names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
+    sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
+    return Step(statement.operator, statement.purpose, sql, names, statement.each)
 
 
 def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:

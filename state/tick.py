@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.rewrite.compile import Compiled
+from cqlduck.rewrite.delta import Form
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 
@@ -24,7 +25,14 @@ class Ran:
     rows: int
 
 
-def run(database: Database, query: Query, compiled: Compiled, until: int, begin: int) -> Ran:
+def run(
+    database: Database,
+    query: Query,
+    compiled: Compiled,
+    until: int,
+    begin: int,
+    staged: bool,
+) -> Ran:
     """Bring a query's answer from its frontier to an instant.
 
     Args:
@@ -33,6 +41,7 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
         compiled: Its statements.
         until: t₁.
         begin: The first instant of the query, if it has not begun.
+        staged: Whether what meets a state is kept in a temporary table first.
     """
     first = query.begin_instant is None
     if first:
@@ -49,12 +58,7 @@ def run(database: Database, query: Query, compiled: Compiled, until: int, begin:
         "since": NEVER if query.since is None else query.since,
     }
     elements = rows = 0
-    for planned in compiled.steps:
-        step = planned
-        if until == before + 1:
-            if step.many:
-                continue
-            step = step.single or step
+    for step in compiled.steps.of(Form(until == before + 1, staged)):
         with database.part(query.name, step):
             if step.each is not None:
                 for at, following in _instants(database, step.each):

@@ -2,12 +2,15 @@
 
 import gc
 import os
+import random
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import Phase, settings
 
 import cqlduck
+from cqlduck import engine
+from cqlduck.forms import Forms
 
 # a tenth of a random case's time went into looking through syntax trees for garbage
 gc.set_threshold(50_000, 20, 20)
@@ -25,6 +28,21 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+class DrawnForms(Forms):
+    """Draws the form of each tick, so that forms follow each other over the same synopses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = random.Random(0)
+
+    def staged(self, query: str, single: bool, elements: int | None) -> bool:
+        return self.drawn.random() < 0.5 if self.always is None else self.always
+
+
+def pytest_configure() -> None:
+    engine.Forms = DrawnForms  # type: ignore[misc]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
+from cqlduck.rewrite.delta import FORMS
 from cqlduck.rewrite.plan import Plan, walk
 from cqlduck.rewrite.syntax import Sql
 
@@ -77,9 +78,7 @@ def register(con: cqlduck.Connection, cql: str) -> Compiled:
 
 
 def written(compiled: Compiled) -> str:
-    return "\n\n".join(
-        f"-- operator {step.operator}: {step.purpose}\n{step.sql};" for step in compiled.steps
-    )
+    return compiled.explain().split("\n\n", 1)[1]
 
 
 def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
@@ -87,10 +86,11 @@ def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
     values = {"t0": -1, "t1": 0, "low": NEVER, "begin": 0, "since": NEVER}
     database = con.engine.database
     with con.engine.changing():
-        for step in compiled.steps:
-            taken = {name: values[name] for name in step.parameters}
-            database.execute(f"EXPLAIN {step.sql}", taken).fetchall()
-            database.execute(step.sql, taken).fetchall()
+        for form in FORMS:
+            for step in compiled.steps.of(form):
+                taken = {name: values[name] for name in step.parameters}
+                database.execute(f"EXPLAIN {step.sql}", taken).fetchall()
+                database.execute(step.sql, taken).fetchall()
 
 
 def blocks() -> list[pytest.param]:

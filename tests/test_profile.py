@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 import cqlduck
 from cqlduck import cli
+from cqlduck.rewrite.delta import Form
 from cqlduck.sources.dropzone import BatchWriter
 from cqlduck.state.profile import BETWEEN, BOOKKEEPING, COMMIT, INGEST, Line, Profile
 
@@ -34,6 +35,7 @@ START = datetime(2013, 1, 1)
 @pytest.fixture
 def con() -> Iterator[cqlduck.Connection]:
     with cqlduck.connect() as made:
+        made.engine.forms.always = False
         made.execute(SCRIPT)
         yield made
 
@@ -69,10 +71,10 @@ def test_statements_are_those_of_the_plan(con: cqlduck.Connection) -> None:
     with con.profile() as profile:
         feed(con, 0, 4)
     for name in ("counts", "named"):
-        steps = con.engine.compiled[name].steps
+        steps = con.engine.compiled[name].steps.of(Form(single=True))
         lines = [x for x in of(profile.lines(), "statement") if x.query == name]
         # the ticks have one instant each
-        assert sorted((s.operator, s.purpose) for s in steps if not s.many) == sorted(
+        assert sorted((s.operator, s.purpose) for s in steps) == sorted(
             (x.operator, x.what) for x in lines
         )
         assert {4} == {x.runs for x in lines}

@@ -15,6 +15,9 @@ Linear operators (filter, project, union all) answer by asking the same of their
 multilinear: its change is a sum of one term for each input. Windows, aggregates and distinct have
 files of their own here, with their law in the docstring.
 
+All of it is written in several forms (`form`): for ticks of one instant and of many, and with or
+without stages, which are temporary tables of what meets a large state.
+
 Parameters: `$t0`, `$t1` the tick; `$low` is $t0, or the least BIGINT in a query's first tick, when
 relations come in as they are; `$begin` the first instant of the query; `$since` the instant after
 which stream elements count for it.
@@ -22,6 +25,7 @@ which stream elements count for it.
 
 from __future__ import annotations
 
+from cqlduck.rewrite.delta.form import FORMS, WHOLE, Form
 from cqlduck.rewrite.delta.rules import Rules, Statement, Synopsis
 
-__all__ = ["Rules", "Statement", "Synopsis"]
+__all__ = ["FORMS", "WHOLE", "Form", "Rules", "Statement", "Synopsis"]

@@ -24,8 +24,8 @@ The sums are a table of their own: DuckDB (release 2.0) cuts a partitioned windo
 as it expects rows for, and of the elements of a join with a large state it expects far too many.
 
 In a tick of one instant nothing has to be put in order: the state before is the group's row, and
-the state after is that and the change. So there is a second statement for such ticks, without a
-window function, which small groups cannot pay for.
+the state after is that and the change. So the form for such ticks has no window function, which
+small groups cannot pay for.
 
 What stands is read from `groups` (`kept`): so an answer needs no copy, and an operator above no
 trace. A group's tuple lives until the group's next one.
@@ -332,11 +332,9 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         rules.delta(node, _changed(query, grouped), purpose)
     else:
         sums = f"_cql_sums_{rules.query}_{rules.number(node)}"
-        many = _Query(rules, grouped, made, table, outliers, fresh, sums)
-        rules.keep(node, sums, many.changes(), "the elements, summed up", many=True)
-        query = many.build()
-        single = _Query(rules, grouped, made, table, outliers, fresh).build()
-        rules.delta(node, _changed(query, grouped), purpose, single=_changed(single, grouped))
+        written = _Query(rules, grouped, made, table, outliers, fresh, sums)
+        rules.keep(node, sums, written.changes(), "the elements, summed up")
+        rules.delta(node, _changed(written.build(), grouped), purpose)
     delta = temp_table(rules.deltas[id(node)])
     touched = (
         exp.select("1")
@@ -397,7 +395,7 @@ def _changed(query: exp.Select, node: Aggregate) -> exp.Select:
 
 @dataclass
 class _Query:
-    """The one statement that gives all changes of an aggregate in a tick."""
+    """The statement that gives all changes of an aggregate in a tick, from the sums."""
 
     rules: Rules
     node: Aggregate
@@ -405,13 +403,13 @@ class _Query:
     table: str
     outliers: str | None
     fresh: str | None
-    sums: str | None = None
-    """The temporary table of the changes; None in a tick of one instant."""
+    sums: str
+    """The temporary table of the elements, summed up."""
 
     @property
     def single(self) -> bool:
         """Whether the tick has one instant."""
-        return self.sums is None
+        return self.rules.form.single
 
     @property
     def keys(self) -> list[exp.Expr]:
@@ -442,7 +440,6 @@ class _Query:
         """Return the query: with state before, state after and results of both."""
         query = self._results()
         if self.single:
-            query = query.with_("changes", as_=self.changes(), copy=False)
             query = query.with_("running", as_=self._stepped(), copy=False)
         else:
             query = query.with_("before", as_=self._before(), copy=False)
@@ -457,7 +454,7 @@ class _Query:
 
     @property
     def _source(self) -> exp.Expr:
-        return temp_table(self.sums).as_("changes") if self.sums else exp.to_table("changes")
+        return temp_table(self.sums).as_("changes")
 
     def changes(self) -> exp.Query:
         """The elements, summed by group and instant; a global aggregate begins with nothing."""
@@ -648,7 +645,7 @@ class _Query:
                 ],
                 named(exp.true(), LAST),
             )
-            .from_("changes", copy=False)
+            .from_(self._source, copy=False)
             .join(kept, on=on, join_type="left", copy=False)
         )
 

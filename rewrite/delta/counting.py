@@ -176,6 +176,7 @@ def _keep_first(rules: Rules, node: Counting) -> None:
         .from_(rules.elements(inner).subquery("elements", copy=False), copy=False)
         .group_by(*references(node.columns), copy=False)
     )
+    fresh = rules.staged(node, "first", first, "the tuples of the tick, each once")
     known = (
         exp.select("1")
         .from_(state_table(table).as_("kept"), copy=False)
@@ -183,7 +184,7 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     )
     query = (
         exp.select(*references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT))
-        .from_(first.subquery("first", copy=False), copy=False)
+        .from_(fresh.subquery("first", copy=False), copy=False)
         .where(exp.not_(exp.Exists(this=known)), copy=False)
     )
     rules.delta(node, query, "the tuples that were not there yet")
@@ -198,7 +199,7 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     """Return the counts after each instant, and f of them after it and before it."""
     counts = _counts(node)
     net = {name: count(column(name)) for name in counts}
-    changes = (
+    changes: exp.Query = (
         exp.select(
             *references(node.columns), column(TS), *[named(sum_, n) for n, sum_ in net.items()]
         )
@@ -248,6 +249,7 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
         .from_("running", copy=False)
         .where(after(column(TS), parameter("t0")), copy=False)
     )
+    changes = rules.staged(node, "sums", changes, "the elements, summed up")
     query = query.with_("changes", as_=changes, copy=False)
     query = query.with_("before", as_=before, copy=False)
     return query.with_("running", as_=running, copy=False)

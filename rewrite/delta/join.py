@@ -84,7 +84,7 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
         if place < changed:
             parts.append(rules.standing(plan))
         elif place == changed:
-            parts.append(rules.lives(plan))
+            parts.append(rules.staged_lives(plan))
         else:
             parts.append(rules.alive(plan))
     enter = _most("greatest", [qualified(name, ENTER) for name in names])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import aggregate, counting, during, join, recompute, streams, windows
+from cqlduck.rewrite.delta.form import WHOLE, Form
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -77,23 +78,21 @@ class Synopsis:
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a tick: the tree, what it is for, and its form for a tick of one instant.
+    """One statement of a tick: the tree, and what it is for.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`. With `many` it is left out in a tick of one instant.
+    these, as `$at` and `$next`.
     """
 
     operator: int
     purpose: str
     tree: exp.Expr
-    single: exp.Expr | None = None
     each: str | None = None
-    many: bool = False
 
 
 @dataclass
 class Rules:
-    """Writes the statements of one plan.
+    """Writes the statements of one plan, in one form.
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all).
@@ -103,6 +102,7 @@ class Rules:
     query: str
     plan: Plan
     clock: Clock
+    form: Form = WHOLE
     numbers: dict[int, int] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)
@@ -111,6 +111,7 @@ class Rules:
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, int | None] = field(default_factory=dict)
     framed: dict[int, Aggregate] = field(default_factory=dict)
+    _staged: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
@@ -166,35 +167,47 @@ class Rules:
         self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
         return name
 
-    def delta(
-        self, node: Plan, query: exp.Query, purpose: str, single: exp.Query | None = None
-    ) -> str:
+    def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
         """Keep the result of a query for the tick; return its temporary table."""
         name = f"_cql_delta_{self.query}_{self.number(node)}"
         self.deltas[id(node)] = name
-        return self.keep(node, name, query, purpose, single)
+        return self.keep(node, name, query, purpose)
 
-    def keep(
-        self,
-        node: Plan,
-        name: str,
-        query: exp.Query,
-        purpose: str,
-        single: exp.Query | None = None,
-        *,
-        many: bool = False,
-    ) -> str:
+    def keep(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
         """Keep the result of a query in a temporary table; return its name."""
-        self.statements.append(
-            Statement(
-                self.number(node),
-                purpose,
-                _create(name, query),
-                None if single is None else _create(name, single),
-                many=many,
-            )
-        )
+        self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
+
+    def staged_lives(self, node: Plan) -> exp.Query:
+        """Return what begins or ends, for a node that meets others; where it pays, kept before."""
+        if not self.form.staged or self._is_at_hand(node):
+            return self.lives(node)
+        if id(node) not in self._staged:
+            name = f"_cql_lives_{self.query}_{self.number(node)}"
+            self._staged[id(node)] = self.keep(node, name, self.lives(node), "what begins or ends")
+        kept = (column(ENTER), column(LEAVE), column(WEIGHT))
+        return exp.select(*references(node.columns), *kept).from_(
+            temp_table(self._staged[id(node)]), copy=False
+        )
+
+    def staged(self, node: Plan, name: str, query: exp.Query, purpose: str) -> exp.Query:
+        """Return what a query gives; where it pays, kept in a temporary table before."""
+        if not self.form.staged:
+            return query
+        table = f"_cql_{name}_{self.query}_{self.number(node)}"
+        return exp.select("*").from_(temp_table(self.keep(node, table, query, purpose)))
+
+    def _is_at_hand(self, node: Plan) -> bool:
+        """Return whether what begins or ends is read from a temporary table as it is."""
+        match node:
+            case Filter() | Project():
+                return self._is_at_hand(node.input)
+            case RowWindow() | Trace():
+                return True
+            case Join():
+                return id(node) in self.deltas
+            case _:
+                return False
 
     def each(self, node: Plan, instants: str, tree: exp.Expr, purpose: str) -> None:
         """Add a statement that runs once for each instant of a temporary table."""

@@ -172,7 +172,8 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
     if node.slide is not None:
         columns = (*columns, Column(POSITION, "BIGINT"))
     table = rules.synopsis(node, "rows", columns)
-    fresh = _arrivals(rules, node, table)
+    arrivals = _arrivals(rules, node, table)
+    fresh = rules.staged(node, "arrivals", arrivals, "the rows that come")
     reader = rules.framed.get(id(node))
     results = [] if reader is None else frames.results(reader, node)
     numbered = _numbered(node, table, fresh, results)
@@ -230,9 +231,7 @@ def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Ex
     ).from_(rows.subquery("arriving", copy=False), copy=False)
 
 
-def _numbered(
-    node: RowWindow, table: str, fresh: exp.Select, results: list[exp.Expr]
-) -> exp.Select:
+def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.Expr]) -> exp.Select:
     """Return the rows of the touched partitions with `_cql_enter`, `_cql_leave` and results."""
     keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]

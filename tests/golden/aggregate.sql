@@ -161,6 +161,58 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
+      changes."_cql_sum1" AS "_cql_sum1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_sum1" AS "_cql_sum1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0",
+    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "sum1",
+    CASE
+      WHEN (
+        r."_cql_count1" - r."_cql_count1_d"
+      ) > 0
+      THEN CAST((
+        r."_cql_sum1" - r."_cql_sum1_d"
+      ) AS INT128)
+    END AS "_cql_old_sum1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: avg is a sum and a count; NULLs are in neither
 SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
@@ -337,6 +389,66 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
+    END AS "avg0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST(CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS DOUBLE) / (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: FILTER makes an argument of the condition
 SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
@@ -486,3 +598,42 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

@@ -330,6 +330,248 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "x.k",
+  "v" AS "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "x.k",
+  "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 6: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match0",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match0",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "_ts",
+    -"_weight" AS "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        i0."x.k",
+        i0."x.v",
+        i1."match0",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM temp."_cql_lives_q_2" AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_6_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_6" AS delta
+            WHERE
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_6"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i1
+      WHERE
+        i0."x.k" = i1."match0"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "x.k",
+        i0."v" AS "x.v",
+        i1."match0",
+        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_lives_q_6" AS i1
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."k" = i1."match0"
+        AND i0."_ts" < i1."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+    )
+    SELECT
+      "x.k",
+      "x.v",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS less
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 6: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: NOT IN asks for NULLs too
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
 ----
@@ -1615,3 +1857,857 @@ SELECT
 FROM temp."_cql_delta_q_20"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 3: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+SELECT
+  "k" AS "s.k",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 7: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_7"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match0",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match0",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 10: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_10" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_10"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match1",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match1",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 20: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_20" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_20"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match2",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match2",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        i0."s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+      FROM temp."_cql_lives_q_3" AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_7_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_7" AS delta
+            WHERE
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_7"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match0",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match1",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_10_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_10" AS delta
+            WHERE
+              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i2
+      WHERE
+        i0."s.k" = i1."match0"
+        AND NOT i0."s.k" IS NULL
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i0."_cql_enter" < i2."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < i0."_cql_leave"
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_lives_q_7" AS i1
+      CROSS JOIN (
+        SELECT
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match1",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_10_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_10" AS delta
+            WHERE
+              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_begin" IS NULL AND "_cql_was"
+        ) AS lives
+      ) AS i2
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."k" = i1."match0"
+        AND NOT i0."k" IS NULL
+        AND i0."_ts" < i1."_cql_leave"
+        AND i0."_ts" < i2."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i2."_cql_enter" < i1."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "s.k",
+        i1."match0",
+        i2."match1",
+        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN (
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
+          SELECT
+            "match0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_7_groups"
+        ) AS groups
+        WHERE
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_7" AS delta
+            WHERE
+              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+          )
+      ) AS i1
+      CROSS JOIN temp."_cql_lives_q_10" AS i2
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."k" = i1."match0"
+        AND NOT i0."k" IS NULL
+        AND i0."_ts" < i1."_cql_leave"
+        AND i0."_ts" < i2."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i1."_cql_enter" < i2."_cql_leave"
+        AND i2."_cql_enter" < (
+          i0."_ts" + 11
+        )
+        AND i2."_cql_enter" < i1."_cql_leave"
+    )
+    SELECT
+      "s.k",
+      "match0",
+      "match1",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "s.k",
+      "match0",
+      "match1",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "_ts",
+    -"_weight" AS "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM temp."_cql_lives_q_3" AS i0
+        CROSS JOIN (
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_7_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_7" AS delta
+              WHERE
+                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_7"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."s.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match0",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_lives_q_7" AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."k" = i1."match0"
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match0",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "match0",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM temp."_cql_lives_q_3" AS i0
+        CROSS JOIN (
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match1",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_10_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_10" AS delta
+              WHERE
+                "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_10"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match1",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match1",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          NOT i0."s.k" IS NULL
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match1",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_lives_q_10" AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND NOT i0."k" IS NULL
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match1",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "match1",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."s.k",
+          i1."match2",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM temp."_cql_lives_q_3" AS i0
+        CROSS JOIN (
+          SELECT
+            "match2",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match2",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_20_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_20" AS delta
+              WHERE
+                "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_20"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match2",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match2",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."s.k" IS NULL
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "s.k",
+          i1."match2",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_lives_q_20" AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."k" IS NULL
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "s.k",
+        "match2",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "s.k",
+        "match2",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+  ) AS less
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 7: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_7" AS changes
+    LEFT JOIN cql_state."q_7_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 10: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_10" AS changes
+    LEFT JOIN cql_state."q_10_groups" AS kept
+      ON changes."match1" IS NOT DISTINCT FROM kept."match1"
+  )
+  SELECT
+    r."match1" AS "match1",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 20: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match2" AS "match2",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_20" AS changes
+    LEFT JOIN cql_state."q_20_groups" AS kept
+      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
+  )
+  SELECT
+    r."match2" AS "match2",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

@@ -218,6 +218,40 @@ SELECT
   "_weight"
 FROM temp."_cql_delta_q_2";
 
+-- operator 6: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON TRUE
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: its own operator is left as it is
 SELECT x.k FROM (SELECT Dstream(k) FROM s [RANGE 10]) AS x [ROWS 2]
 ----
@@ -388,3 +422,70 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "x.k",
+  "_ts",
+  ROW_NUMBER() OVER (ORDER BY "_ts", "x.k") + (
+    SELECT
+      COALESCE(MAX("_cql_seq"), 0)
+    FROM cql_state."q_1_rows"
+  ) AS "_cql_seq"
+FROM (
+  SELECT
+    "x.k",
+    "_ts",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      "x.k",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "x.k",
+        "_ts",
+        "_weight"
+      FROM cql_state."q_2_trace"
+      WHERE
+        "_ts" <= $t0
+      UNION ALL
+      SELECT
+        "x.k",
+        "_ts",
+        "_weight"
+      FROM temp."_cql_delta_q_2"
+    ) AS trace
+    WHERE
+      "_ts" <= $t1 AND "_ts" > $t0
+  ) AS stream
+) AS arriving;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "x.k",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 2) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "x.k",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "x.k",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;

@@ -312,6 +312,87 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 8: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_8" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."distinct s.v" AS "distinct s.v",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_8" AS changes
+    LEFT JOIN cql_state."q_8_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."distinct s.v" AS "distinct s.v",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: of what only grows the first of each value counts
 SELECT sum(DISTINCT v) AS total, count(DISTINCT k) FILTER (WHERE v > 3) AS many FROM s
 ----
@@ -567,3 +648,136 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
+
+-- operator 4: the tuples of the tick, each once, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_4" AS
+SELECT
+  "s.v" AS "distinct s.v",
+  MIN("_ts") AS "_ts"
+FROM (
+  SELECT
+    "v" AS "s.v",
+    CASE WHEN "v" > 3 THEN "k" END AS "argument1",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+) AS input
+WHERE
+  NOT "s.v" IS NULL
+GROUP BY
+  "s.v";
+
+-- operator 4: the tuples that were not there yet, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  "distinct s.v",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    *
+  FROM temp."_cql_first_q_4"
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM cql_state."q_4_counts" AS kept
+    WHERE
+      first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+  );
+
+-- operator 11: the tuples of the tick, each once, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_11" AS
+SELECT
+  "argument1" AS "distinct argument1",
+  MIN("_ts") AS "_ts"
+FROM (
+  SELECT
+    "v" AS "s.v",
+    CASE WHEN "v" > 3 THEN "k" END AS "argument1",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+) AS input
+WHERE
+  NOT "argument1" IS NULL
+GROUP BY
+  "argument1";
+
+-- operator 11: the tuples that were not there yet, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+SELECT
+  "distinct argument1",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    *
+  FROM temp."_cql_first_q_11"
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM cql_state."q_11_counts" AS kept
+    WHERE
+      first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
+  );
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE WHEN r."_cql_count0" > 0 THEN CAST(r."_cql_sum0" AS INT128) END AS "sum0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS INT128)
+    END AS "_cql_old_sum0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

@@ -270,6 +270,108 @@ SELECT
   *
 FROM temp."_cql_outliers_q_1";
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      kept."sum0" AS "sum0",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ), outlying AS (
+    SELECT
+      "s.k",
+      "_ts",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 0) AS "_cql_outlying0"
+    FROM (
+      SELECT
+        r."s.k" AS "s.k",
+        r."_ts" AS "_ts",
+        o."_cql_call",
+        o."_cql_value",
+        SUM(o."_weight") AS "_weight"
+      FROM running AS r
+      INNER JOIN (
+        SELECT
+          "s.k",
+          "_cql_call",
+          "_cql_value",
+          "_ts",
+          "_weight"
+        FROM cql_state."q_1_outliers"
+        UNION ALL
+        SELECT
+          *
+        FROM temp."_cql_outliers_q_1"
+      ) AS o
+        ON r."s.k" IS NOT DISTINCT FROM o."s.k" AND o."_ts" <= r."_ts"
+      WHERE
+        r."_ts" > $t0
+      GROUP BY
+        r."s.k",
+        r."_ts",
+        o."_cql_call",
+        o."_cql_value"
+      HAVING
+        SUM(o."_weight") <> 0
+    ) AS net
+    GROUP BY
+      "s.k",
+      "_ts"
+  ), valued AS (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      r."_cql_count0" AS "_cql_count0",
+      r."_cql_count0_d" AS "_cql_count0_d",
+      r."_cql_sum0" AS "_cql_sum0",
+      r."_cql_sum0_d" AS "_cql_sum0_d",
+      CASE
+        WHEN r."_cql_count0" > 0
+        THEN CAST((
+          CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying0", CAST(0.0 AS DOUBLE))
+        ) AS DOUBLE)
+      END AS "sum0",
+      r."sum0" AS "_cql_old_sum0"
+    FROM running AS r
+    LEFT JOIN outlying
+      ON r."s.k" IS NOT DISTINCT FROM outlying."s.k" AND outlying."_ts" = r."_ts"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."sum0" AS "sum0",
+    r."_cql_old_sum0" AS "_cql_old_sum0"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: two of them share the table of outliers
 SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
 ----
@@ -636,3 +738,121 @@ INSERT INTO cql_state."q_1_outliers"
 SELECT
   *
 FROM temp."_cql_outliers_q_1";
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "sum0" IS DISTINCT FROM "_cql_old_sum0"
+    OR "avg1" IS DISTINCT FROM "_cql_old_avg1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
+      changes."_cql_sum1" AS "_cql_sum1_d",
+      kept."sum0" AS "sum0",
+      kept."avg1" AS "avg1",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  ), outlying AS (
+    SELECT
+      "_ts",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 0) AS "_cql_outlying0",
+      SUM("_cql_value" * "_weight") FILTER(WHERE
+        "_cql_call" = 1) AS "_cql_outlying1"
+    FROM (
+      SELECT
+        r."_ts" AS "_ts",
+        o."_cql_call",
+        o."_cql_value",
+        SUM(o."_weight") AS "_weight"
+      FROM running AS r
+      INNER JOIN (
+        SELECT
+          "_cql_call",
+          "_cql_value",
+          "_ts",
+          "_weight"
+        FROM cql_state."q_1_outliers"
+        UNION ALL
+        SELECT
+          *
+        FROM temp."_cql_outliers_q_1"
+      ) AS o
+        ON TRUE AND o."_ts" <= r."_ts"
+      WHERE
+        r."_ts" > $t0
+      GROUP BY
+        r."_ts",
+        o."_cql_call",
+        o."_cql_value"
+      HAVING
+        SUM(o."_weight") <> 0
+    ) AS net
+    GROUP BY
+      "_ts"
+  ), valued AS (
+    SELECT
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      r."_cql_count0" AS "_cql_count0",
+      r."_cql_count0_d" AS "_cql_count0_d",
+      r."_cql_sum0" AS "_cql_sum0",
+      r."_cql_sum0_d" AS "_cql_sum0_d",
+      r."_cql_count1" AS "_cql_count1",
+      r."_cql_count1_d" AS "_cql_count1_d",
+      r."_cql_sum1" AS "_cql_sum1",
+      r."_cql_sum1_d" AS "_cql_sum1_d",
+      CASE
+        WHEN r."_cql_count0" > 0
+        THEN CAST((
+          CAST(r."_cql_sum0" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying0", CAST(0.0 AS DOUBLE))
+        ) AS DOUBLE)
+      END AS "sum0",
+      r."sum0" AS "_cql_old_sum0",
+      CASE
+        WHEN r."_cql_count1" > 0
+        THEN CAST(CAST((
+          CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying1", CAST(0.0 AS DOUBLE))
+        ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
+      END AS "avg1",
+      r."avg1" AS "_cql_old_avg1"
+    FROM running AS r
+    LEFT JOIN outlying
+      ON TRUE AND outlying."_ts" = r."_ts"
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_sum1" AS "_cql_sum1",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    r."sum0" AS "sum0",
+    r."_cql_old_sum0" AS "_cql_old_sum0",
+    r."avg1" AS "avg1",
+    r."_cql_old_avg1" AS "_cql_old_avg1"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

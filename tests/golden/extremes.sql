@@ -136,6 +136,49 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "min0" IS DISTINCT FROM "_cql_old_min0"
+    OR "max1" IS DISTINCT FROM "_cql_old_max1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(LEAST(kept."_cql_extreme0", changes."_cql_extreme0") AS BIGINT) AS "_cql_extreme0",
+      kept."_cql_extreme0" AS "_cql_extreme0_d",
+      CAST(GREATEST(kept."_cql_extreme1", changes."_cql_extreme1") AS BIGINT) AS "_cql_extreme1",
+      kept."_cql_extreme1" AS "_cql_extreme1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_extreme0" AS "_cql_extreme0",
+    r."_cql_extreme1" AS "_cql_extreme1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_extreme0" AS "min0",
+    r."_cql_extreme0_d" AS "_cql_old_min0",
+    r."_cql_extreme1" AS "max1",
+    r."_cql_extreme1_d" AS "_cql_old_max1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: of what shrinks, they are worked out again where something changed
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
@@ -325,3 +368,112 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: the elements, summed up, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      kept."max0" AS "max0",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ), again AS (
+    SELECT
+      "_cql_key0" AS "s.k",
+      "_cql_at" AS "_ts",
+      MAX("s.v") FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        r."s.k" AS "_cql_key0",
+        r."_ts" AS "_cql_at",
+        l."s.k" AS "s.k",
+        l."s.v" AS "s.v",
+        l."_weight" AS "_weight"
+      FROM running AS r
+      LEFT JOIN (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+      ) AS l
+        ON r."s.k" IS NOT DISTINCT FROM l."s.k"
+        AND l."_cql_enter" <= r."_ts"
+        AND l."_cql_leave" > r."_ts"
+      WHERE
+        r."_ts" > $t0
+    ) AS tuples
+    GROUP BY
+      "_cql_key0",
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      again."_cql_again0" AS "max0",
+      r."max0" AS "_cql_old_max0"
+    FROM running AS r
+    LEFT JOIN again
+      ON r."s.k" IS NOT DISTINCT FROM again."s.k" AND again."_ts" = r."_ts"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."max0" AS "max0",
+    r."_cql_old_max0" AS "_cql_old_max0"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

@@ -165,3 +165,53 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
+      changes."_cql_sum1" AS "_cql_sum1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_sum1" AS "_cql_sum1",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0",
+    CASE WHEN r."_cql_count1" > 0 THEN CAST(r."_cql_sum1" AS INT128) END AS "sum1",
+    CASE
+      WHEN (
+        r."_cql_count1" - r."_cql_count1_d"
+      ) > 0
+      THEN CAST((
+        r."_cql_sum1" - r."_cql_sum1_d"
+      ) AS INT128)
+    END AS "_cql_old_sum1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

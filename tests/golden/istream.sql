@@ -113,6 +113,47 @@ FROM temp."_cql_delta_q_2"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
+-- operator 2: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 2: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_2"
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_2_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
 -- title: around the whole SELECT, DISTINCT included
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
@@ -257,6 +298,37 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  )
+  SELECT
+    r."k" AS "k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
 
 -- title: a relation's insertions, net at each instant
 Istream(SELECT name FROM r WHERE k > 1)

@@ -136,6 +136,145 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "t.k",
+  "w" AS "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "t.k",
+  "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "t.k",
+      "w" AS "t.w",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 6
+      ) AND "_ts" > $t0 - 6
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+WITH lives AS (
+  SELECT
+    i0."s.k",
+    i0."s.v",
+    i1."k" AS "t.k",
+    i1."w" AS "t.w",
+    GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+    LEAST(i0."_cql_leave", (
+      i1."_ts" + 6
+    )) AS "_cql_leave",
+    i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_lives_q_2" AS i0
+  CROSS JOIN cql_state."stream_t" AS i1
+  WHERE
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
+    AND i1."_ts" > $t0 - 6
+    AND i0."s.k" = i1."k"
+    AND i0."_cql_enter" < (
+      i1."_ts" + 6
+    )
+    AND i1."_ts" < i0."_cql_leave"
+  UNION ALL
+  SELECT
+    i0."k" AS "s.k",
+    i0."v" AS "s.v",
+    i1."t.k",
+    i1."t.w",
+    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+    LEAST((
+      i0."_ts" + 11
+    ), i1."_cql_leave") AS "_cql_leave",
+    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+  FROM cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  WHERE
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 11
+    AND i0."k" = i1."t.k"
+    AND i0."_ts" < i1."_cql_leave"
+    AND i1."_cql_enter" < (
+      i0."_ts" + 11
+    )
+)
+SELECT
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
+
 -- title: USING merges the columns
 SELECT k, v, w FROM s [ROWS 2] JOIN t [RANGE 5] USING (k)
 ----
@@ -311,6 +450,164 @@ FROM temp."_cql_delta_q_2"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
+-- operator 2: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 2: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_2"
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 2) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_2_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "t.k",
+  "w" AS "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "t.k",
+  "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "t.k",
+      "w" AS "t.w",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 6
+      ) AND "_ts" > $t0 - 6
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+WITH lives AS (
+  SELECT
+    i0."s.k",
+    i0."s.v",
+    i1."k" AS "t.k",
+    i1."w" AS "t.w",
+    GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+    LEAST(i0."_cql_leave", (
+      i1."_ts" + 6
+    )) AS "_cql_leave",
+    CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_2" AS i0
+  CROSS JOIN cql_state."stream_t" AS i1
+  WHERE
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
+    AND i1."_ts" > $t0 - 6
+    AND i0."_cql_enter" < i0."_cql_leave"
+    AND (
+      i0."_cql_enter" > $t0 OR i0."_cql_leave" <= $t1
+    )
+    AND i0."s.k" = i1."k"
+    AND i0."_cql_enter" < (
+      i1."_ts" + 6
+    )
+    AND i1."_ts" < i0."_cql_leave"
+  UNION ALL
+  SELECT
+    i0."s.k",
+    i0."s.v",
+    i1."t.k",
+    i1."t.w",
+    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+    i0."_weight" * i1."_weight" AS "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_2_rows"
+    WHERE
+      NOT "_cql_seq" IN (
+        SELECT
+          "_cql_seq"
+        FROM temp."_cql_delta_q_2"
+        WHERE
+          "_cql_leave" <= $t1
+      )
+  ) AS i0
+  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  WHERE
+    i0."s.k" = i1."t.k"
+    AND i0."_cql_enter" < i1."_cql_leave"
+    AND i1."_cql_enter" < i0."_cql_leave"
+)
+SELECT
+  "s.k" AS "k",
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
+
 -- title: unbounded on both sides: nothing ends, so the changes are insertions
 SELECT s.v, t.w FROM s JOIN t ON s.k = t.k
 ----
@@ -345,6 +642,52 @@ WHERE
   AND i0."_ts" > $since
   AND i0."_ts" <= $t0
   AND i0."k" = i1."k";
+
+-- operator 3: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  9223372036854775807 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 5: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
+SELECT
+  "k" AS "t.k",
+  "w" AS "t.w",
+  "_ts" AS "_cql_enter",
+  9223372036854775807 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  i0."s.v" AS "v",
+  i1."w",
+  GREATEST(i0."_cql_enter", i1."_ts") AS "_ts",
+  i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_3" AS i0
+CROSS JOIN cql_state."stream_t" AS i1
+WHERE
+  i1."_ts" > $since AND i1."_ts" <= $t1 AND i0."s.k" = i1."k"
+UNION ALL
+SELECT
+  i0."v",
+  i1."t.w" AS "w",
+  GREATEST(i0."_ts", i1."_cql_enter") AS "_ts",
+  CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+FROM cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_lives_q_5" AS i1
+WHERE
+  i0."_ts" > $since AND i0."_ts" <= $t0 AND i0."k" = i1."t.k";
 
 -- title: a comma and WHERE are a join, a condition on one side included
 SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0
@@ -457,6 +800,145 @@ WITH lives AS (
         "_ts" <= $t0
     ) AS stream
   ) AS i1
+  WHERE
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 1
+    AND i0."k" = i1."t.k"
+    AND i1."t.w" > 0
+    AND i0."_ts" < i1."_cql_leave"
+    AND i1."_cql_enter" < (
+      i0."_ts" + 1
+    )
+)
+SELECT
+  "s.v" AS "v",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.v" AS "v",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;
+
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 1 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 1 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 1
+      ) AND "_ts" > $t0 - 1
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "t.k",
+  "w" AS "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "t.k",
+  "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "t.k",
+      "w" AS "t.w",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 6
+      ) AND "_ts" > $t0 - 6
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+WITH lives AS (
+  SELECT
+    i0."s.k",
+    i0."s.v",
+    i1."k" AS "t.k",
+    i1."w" AS "t.w",
+    GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+    LEAST(i0."_cql_leave", (
+      i1."_ts" + 6
+    )) AS "_cql_leave",
+    i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_lives_q_2" AS i0
+  CROSS JOIN cql_state."stream_t" AS i1
+  WHERE
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
+    AND i1."_ts" > $t0 - 6
+    AND i0."s.k" = i1."k"
+    AND i1."w" > 0
+    AND i0."_cql_enter" < (
+      i1."_ts" + 6
+    )
+    AND i1."_ts" < i0."_cql_leave"
+  UNION ALL
+  SELECT
+    i0."k" AS "s.k",
+    i0."v" AS "s.v",
+    i1."t.k",
+    i1."t.w",
+    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+    LEAST((
+      i0."_ts" + 1
+    ), i1."_cql_leave") AS "_cql_leave",
+    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+  FROM cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_lives_q_4" AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0

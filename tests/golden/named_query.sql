@@ -185,6 +185,88 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "max0" IS DISTINCT FROM "_cql_old_max0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      kept."max0" AS "max0",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  ), again AS (
+    SELECT
+      "_cql_at" AS "_ts",
+      MAX("totals.total") FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        "_cql_at",
+        "totals.total",
+        CAST(SUM("_weight") AS BIGINT) AS "_weight"
+      FROM (
+        SELECT
+          r."_ts" AS "_cql_at",
+          l."totals.total" AS "totals.total",
+          l."_weight" AS "_weight"
+        FROM running AS r
+        LEFT JOIN (
+          SELECT
+            "total" AS "totals.total",
+            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM cql_state."changes_totals"
+          WHERE
+            "_ts" <= $t1
+        ) AS l
+          ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
+        WHERE
+          r."_ts" > $t0
+      ) AS pairs
+      GROUP BY
+        "_cql_at",
+        "totals.total",
+        "_weight" IS NULL
+      HAVING
+        SUM("_weight") > 0 OR SUM("_weight") IS NULL
+    ) AS tuples
+    GROUP BY
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      again."_cql_again0" AS "max0",
+      r."max0" AS "_cql_old_max0"
+    FROM running AS r
+    LEFT JOIN again
+      ON TRUE AND again."_ts" = r."_ts"
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    r."max0" AS "max0",
+    r."_cql_old_max0" AS "_cql_old_max0"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: a query that yields a stream takes a window
 CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
@@ -318,3 +400,39 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."fresh.k" AS "fresh.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
+  )
+  SELECT
+    r."fresh.k" AS "fresh.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

@@ -471,3 +471,354 @@ SELECT
 FROM temp."_cql_delta_q_11"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "x.k",
+  "v" AS "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "x.k",
+  "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 6: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+SELECT
+  "k" AS "y.k",
+  "name" AS "y.name",
+  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+  "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."relation_r"
+WHERE
+  (
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+  )
+  AND (
+    "_cql_enter" > $low OR "_cql_leave" <= $t1
+  );
+
+-- operator 11: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_11" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_11"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match0",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match0",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "name",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "y.name" AS "name",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        i0."x.k",
+        i0."x.v",
+        i1."y.k",
+        i1."y.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM temp."_cql_lives_q_4" AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "y.k",
+          "name" AS "y.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i1
+      WHERE
+        i0."x.k" = i1."y.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."k" AS "x.k",
+        i0."v" AS "x.v",
+        i1."y.k",
+        i1."y.name",
+        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+        LEAST((
+          i0."_ts" + 11
+        ), i1."_cql_leave") AS "_cql_leave",
+        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+      FROM cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_lives_q_6" AS i1
+      WHERE
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."k" = i1."y.k"
+        AND i0."_ts" < i1."_cql_leave"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
+        )
+    )
+    SELECT
+      "x.k",
+      "x.v",
+      "y.k",
+      "y.name",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "y.k",
+      "y.name",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    CAST(NULL AS TEXT) AS "name",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    UNION ALL
+    SELECT
+      "x.k",
+      "x.v",
+      "_ts",
+      -"_weight" AS "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."x.k",
+          i0."x.v",
+          i1."match0",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM temp."_cql_lives_q_4" AS i0
+        CROSS JOIN (
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_11_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_11" AS delta
+              WHERE
+                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_11"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "match0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."x.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."k" AS "x.k",
+          i0."v" AS "x.v",
+          i1."match0",
+          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+          LEAST((
+            i0."_ts" + 11
+          ), i1."_cql_leave") AS "_cql_leave",
+          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+        FROM cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_lives_q_11" AS i1
+        WHERE
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."k" = i1."match0"
+          AND i0."_ts" < i1."_cql_leave"
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+      )
+      SELECT
+        "x.k",
+        "x.v",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "x.k",
+        "x.v",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS less
+  ) AS input
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "name",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 11: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_11" AS changes
+    LEFT JOIN cql_state."q_11_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

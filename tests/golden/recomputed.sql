@@ -203,6 +203,87 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "median0" IS DISTINCT FROM "_cql_old_median0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      kept."median0" AS "median0",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ), again AS (
+    SELECT
+      "_cql_key0" AS "s.k",
+      "_cql_at" AS "_ts",
+      MEDIAN("s.v") FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        r."s.k" AS "_cql_key0",
+        r."_ts" AS "_cql_at",
+        l."s.k" AS "s.k",
+        l."s.v" AS "s.v",
+        l."_weight" AS "_weight"
+      FROM running AS r
+      LEFT JOIN (
+        SELECT
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+      ) AS l
+        ON r."s.k" IS NOT DISTINCT FROM l."s.k"
+        AND l."_cql_enter" <= r."_ts"
+        AND l."_cql_leave" > r."_ts"
+      WHERE
+        r."_ts" > $t0
+    ) AS tuples
+    GROUP BY
+      "_cql_key0",
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."s.k" AS "s.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      again."_cql_again0" AS "median0",
+      r."median0" AS "_cql_old_median0"
+    FROM running AS r
+    LEFT JOIN again
+      ON r."s.k" IS NOT DISTINCT FROM again."s.k" AND again."_ts" = r."_ts"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."median0" AS "median0",
+    r."_cql_old_median0" AS "_cql_old_median0"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: of a relation, copies of a tuple are spread first
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
@@ -411,6 +492,89 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 1: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "stddev0" IS DISTINCT FROM "_cql_old_stddev0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."r.k" AS "r.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      kept."stddev0" AS "stddev0",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
+  ), again AS (
+    SELECT
+      "_cql_key0" AS "r.k",
+      "_cql_at" AS "_ts",
+      STDDEV(LENGTH("r.name")) FILTER(WHERE
+        NOT "_weight" IS NULL) AS "_cql_again0"
+    FROM (
+      SELECT
+        r."r.k" AS "_cql_key0",
+        r."_ts" AS "_cql_at",
+        l."r.k" AS "r.k",
+        l."r.name" AS "r.name",
+        l."_weight" AS "_weight"
+      FROM running AS r
+      LEFT JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS l
+        ON r."r.k" IS NOT DISTINCT FROM l."r.k"
+        AND l."_cql_enter" <= r."_ts"
+        AND l."_cql_leave" > r."_ts"
+      WHERE
+        r."_ts" > $t0
+    ) AS tuples
+    GROUP BY
+      "_cql_key0",
+      "_cql_at"
+  ), valued AS (
+    SELECT
+      r."r.k" AS "r.k",
+      r."_ts" AS "_ts",
+      r."_cql_n" AS "_cql_n",
+      r."_cql_d_n" AS "_cql_d_n",
+      r."_cql_last" AS "_cql_last",
+      again."_cql_again0" AS "stddev0",
+      r."stddev0" AS "_cql_old_stddev0"
+    FROM running AS r
+    LEFT JOIN again
+      ON r."r.k" IS NOT DISTINCT FROM again."r.k" AND again."_ts" = r."_ts"
+  )
+  SELECT
+    r."r.k" AS "r.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."stddev0" AS "stddev0",
+    r."_cql_old_stddev0" AS "_cql_old_stddev0"
+  FROM valued AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
 
 -- title: what has no delta rule is worked out again from its inputs as they are
 SELECT r.name, s.v FROM r ASOF JOIN s [RANGE 10] ON r.k >= s.k
@@ -1045,6 +1209,51 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "d" AS "s.d",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "s.k",
+  "s.v",
+  "s.d",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 5) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "s.d",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
 -- title: LIMIT is part of the answer, and only the query that has it is worked out again
 SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
@@ -1356,6 +1565,42 @@ SELECT
 FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 3: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_3" AS changes
+    LEFT JOIN cql_state."q_3_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3

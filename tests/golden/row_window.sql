@@ -91,6 +91,47 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
 -- title: the ties of a derived stream go by all columns
 CREATE CONTINUOUS QUERY late AS SELECT Dstream(k) FROM s [RANGE 5];
 SELECT k FROM late [ROWS 3]
@@ -206,6 +247,61 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
 
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "late.k",
+  "_ts",
+  ROW_NUMBER() OVER (ORDER BY "_ts", "late.k") + (
+    SELECT
+      COALESCE(MAX("_cql_seq"), 0)
+    FROM cql_state."q_1_rows"
+  ) AS "_cql_seq"
+FROM (
+  SELECT
+    "late.k",
+    "_ts",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      "k" AS "late.k",
+      "_ts",
+      "_weight"
+    FROM cql_state."changes_late"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1
+      ) AND "_ts" > $t0
+  ) AS stream
+) AS arriving;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "late.k",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "late.k",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "late.k",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;
+
 -- title: a condition in the window filters before it counts
 SELECT v FROM s [ROWS 3 WHERE k > 1]
 ----
@@ -296,3 +392,44 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "s.k",
+  "s.v",
+  "_ts",
+  "_ts" AS "_cql_enter",
+  COALESCE(LEAD("_ts", 3) OVER (ORDER BY "_ts", "_cql_seq"), 9223372036854775807) AS "_cql_leave",
+  "_cql_seq"
+FROM (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM cql_state."q_1_rows" AS kept
+  UNION ALL
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts",
+    "_cql_seq"
+  FROM arrivals
+) AS rows;

@@ -334,6 +334,248 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last";
 
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "avg0" AS "match0",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "_cql_old_avg0" AS "match0",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  WITH lives AS (
+    SELECT
+      i0."s.k",
+      i0."s.v",
+      i1."avg0" AS "match0",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
+    FROM temp."_cql_lives_q_2" AS i0
+    CROSS JOIN (
+      SELECT
+        "avg0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          CASE
+            WHEN "_cql_count0" > 0
+            THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
+          END AS "avg0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_6_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_6" AS delta
+          WHERE
+            "_cql_changed" AND TRUE
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_6"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "avg0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "_cql_old_avg0" AS "avg0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS i1
+    WHERE
+      i0."s.v" > (
+        i1."avg0"
+      )
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "s.k",
+      i0."v" AS "s.v",
+      i1."match0",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i0."v" > (
+        i1."match0"
+      )
+      AND i0."_ts" < i1."_cql_leave"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 6: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON TRUE
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
+    END AS "avg0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST(CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS DOUBLE) / (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: one that is correlated is an outer join with the groups
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
@@ -952,3 +1194,461 @@ SELECT
 FROM temp."_cql_delta_q_14"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "r.k",
+  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+  "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."relation_r"
+WHERE
+  (
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+  )
+  AND (
+    "_cql_enter" > $low OR "_cql_leave" <= $t1
+  );
+
+-- operator 5: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "y.k" AS "match0",
+  "count0" AS "match1",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "y.k" AS "match0",
+  "_cql_old_count0" AS "match1",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 14: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_14" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_14"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match3",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match3",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "r.k" AS "k",
+    (
+      COALESCE("match1", 0)
+    ) AS "n",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "r.k",
+      "match1",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          i0."r.k",
+          i1."y.k" AS "match0",
+          i1."count0" AS "match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM temp."_cql_lives_q_4" AS i0
+        CROSS JOIN (
+          SELECT
+            "y.k",
+            "count0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "y.k",
+              "_cql_n" AS "count0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_6_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_6" AS delta
+              WHERE
+                "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+            )
+          UNION ALL
+          SELECT
+            *
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_6"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "y.k",
+              "count0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "y.k",
+              "_cql_old_count0" AS "count0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_begin" IS NULL AND "_cql_was"
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."r.k" = i1."y.k"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+        UNION ALL
+        SELECT
+          i0."r.k",
+          i1."match0",
+          i1."match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
+        FROM (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            (
+              (
+                (
+                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                ) AND "_cql_leave" > $begin
+              )
+              AND "_cql_enter" <= $low
+            )
+            AND "_cql_leave" > $t1
+        ) AS i0
+        CROSS JOIN temp."_cql_lives_q_5" AS i1
+        WHERE
+          i0."r.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+      )
+      SELECT
+        "r.k",
+        "match0",
+        "match1",
+        "_cql_enter" AS "_ts",
+        "_weight"
+      FROM lives
+      WHERE
+        "_cql_enter" > $t0
+      UNION ALL
+      SELECT
+        "r.k",
+        "match0",
+        "match1",
+        "_cql_leave" AS "_ts",
+        -"_weight" AS "_weight"
+      FROM lives
+      WHERE
+        "_cql_leave" <= $t1
+    ) AS input
+    UNION ALL
+    SELECT
+      "r.k",
+      CAST(NULL AS BIGINT) AS "match1",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      )
+      SELECT
+        *
+      FROM (
+        SELECT
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS elements
+      UNION ALL
+      SELECT
+        "r.k",
+        "_ts",
+        -"_weight" AS "_weight"
+      FROM (
+        WITH lives AS (
+          SELECT
+            i0."r.k",
+            i1."match3",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM temp."_cql_lives_q_4" AS i0
+          CROSS JOIN (
+            SELECT
+              "match3",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              9223372036854775807 AS "_cql_leave",
+              "_weight"
+            FROM (
+              SELECT
+                "match3",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."q_14_groups"
+            ) AS groups
+            WHERE
+              NOT EXISTS(
+                SELECT
+                  1
+                FROM temp."_cql_delta_q_14" AS delta
+                WHERE
+                  "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM (
+              WITH changed AS (
+                SELECT
+                  *,
+                  LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
+                  LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+                FROM temp."_cql_delta_q_14"
+                WHERE
+                  "_cql_changed"
+              )
+              SELECT
+                "match3",
+                "_ts" AS "_cql_enter",
+                COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM changed
+              WHERE
+                "_cql_is"
+              UNION ALL
+              SELECT
+                "match3",
+                CAST($t0 AS BIGINT) AS "_cql_enter",
+                "_ts" AS "_cql_leave",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM changed
+              WHERE
+                "_cql_begin" IS NULL AND "_cql_was"
+            ) AS lives
+          ) AS i1
+          WHERE
+            i0."r.k" = i1."match3"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+          UNION ALL
+          SELECT
+            i0."r.k",
+            i1."match3",
+            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+            i0."_weight" * i1."_weight" AS "_weight"
+          FROM (
+            SELECT
+              "k" AS "r.k",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  (
+                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                  ) AND "_cql_leave" > $begin
+                )
+                AND "_cql_enter" <= $low
+              )
+              AND "_cql_leave" > $t1
+          ) AS i0
+          CROSS JOIN temp."_cql_lives_q_14" AS i1
+          WHERE
+            i0."r.k" = i1."match3"
+            AND i0."_cql_enter" < i1."_cql_leave"
+            AND i1."_cql_enter" < i0."_cql_leave"
+        )
+        SELECT
+          "r.k",
+          "_cql_enter" AS "_ts",
+          "_weight"
+        FROM lives
+        WHERE
+          "_cql_enter" > $t0
+        UNION ALL
+        SELECT
+          "r.k",
+          "_cql_leave" AS "_ts",
+          -"_weight" AS "_weight"
+        FROM lives
+        WHERE
+          "_cql_leave" <= $t1
+      ) AS less
+    ) AS input
+  ) AS input
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 6: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."y.k" AS "y.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
+  )
+  SELECT
+    r."y.k" AS "y.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 14: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match3" AS "match3",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_14" AS changes
+    LEFT JOIN cql_state."q_14_groups" AS kept
+      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
+  )
+  SELECT
+    r."match3" AS "match3",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

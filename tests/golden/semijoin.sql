@@ -305,6 +305,223 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_4"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match0",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match0",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "v",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  WITH lives AS (
+    SELECT
+      i0."s.k",
+      i0."s.v",
+      i1."match0",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
+    FROM temp."_cql_lives_q_2" AS i0
+    CROSS JOIN (
+      SELECT
+        "match0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "match0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_4_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_4" AS delta
+          WHERE
+            "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_4"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "match0",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "match0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS i1
+    WHERE
+      i0."s.k" = i1."match0"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "s.k",
+      i0."v" AS "s.v",
+      i1."match0",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i0."k" = i1."match0"
+      AND i0."_ts" < i1."_cql_leave"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 4: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_4" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: of any other condition the columns that it names are counted
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
@@ -697,3 +914,316 @@ SELECT
 FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
+
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "x.k",
+  "v" AS "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "x.k",
+  "x.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "x.k",
+      "v" AS "x.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 7: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
+SELECT
+  "k" AS "y.k",
+  "w" AS "y.w",
+  "_ts" AS "_cql_enter",
+  9223372036854775807 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 4: the elements, summed up, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+SELECT
+  "match0",
+  "match1",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      i0."x.k",
+      i0."x.v",
+      i1."k" AS "y.k",
+      i1."w" AS "y.w",
+      GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+      LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
+      i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_lives_q_2" AS i0
+    CROSS JOIN cql_state."stream_t" AS i1
+    WHERE
+      i1."_ts" > $since
+      AND i1."_ts" <= $t1
+      AND i1."k" = i0."x.k"
+      AND i1."w" > i0."x.v"
+      AND i1."_ts" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "x.k",
+      i0."v" AS "x.v",
+      i1."y.k",
+      i1."y.w",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_lives_q_7" AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i1."y.k" = i0."k"
+      AND i1."y.w" > i0."v"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "x.k" AS "match0",
+    "x.v" AS "match1",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "x.k" AS "match0",
+    "x.v" AS "match1",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0",
+  "match1",
+  "_ts";
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+WITH changed AS (
+  SELECT
+    *,
+    LEAD("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_end",
+    LAG("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_begin"
+  FROM temp."_cql_delta_q_4"
+  WHERE
+    "_cql_changed"
+)
+SELECT
+  "match0",
+  "match1",
+  "_ts" AS "_cql_enter",
+  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_is"
+UNION ALL
+SELECT
+  "match0",
+  "match1",
+  CAST($t0 AS BIGINT) AS "_cql_enter",
+  "_ts" AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM changed
+WHERE
+  "_cql_begin" IS NULL AND "_cql_was";
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  WITH lives AS (
+    SELECT
+      i0."x.k",
+      i0."x.v",
+      i1."match0",
+      i1."match1",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
+    FROM temp."_cql_lives_q_2" AS i0
+    CROSS JOIN (
+      SELECT
+        "match0",
+        "match1",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "match0",
+          "match1",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_4_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_4" AS delta
+          WHERE
+            "_cql_changed"
+            AND (
+              delta."match0" IS NOT DISTINCT FROM groups."match0"
+              AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+            )
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_4"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "match0",
+          "match1",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "match0",
+          "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_begin" IS NULL AND "_cql_was"
+      ) AS lives
+    ) AS i1
+    WHERE
+      i0."x.k" IS NOT DISTINCT FROM i1."match0"
+      AND i0."x.v" IS NOT DISTINCT FROM i1."match1"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
+    UNION ALL
+    SELECT
+      i0."k" AS "x.k",
+      i0."v" AS "x.v",
+      i1."match0",
+      i1."match1",
+      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
+      LEAST((
+        i0."_ts" + 11
+      ), i1."_cql_leave") AS "_cql_leave",
+      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
+    FROM cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    WHERE
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
+      AND i0."_ts" > $t1 - 11
+      AND i0."k" IS NOT DISTINCT FROM i1."match0"
+      AND i0."v" IS NOT DISTINCT FROM i1."match1"
+      AND i0."_ts" < i1."_cql_leave"
+      AND i1."_cql_enter" < (
+        i0."_ts" + 11
+      )
+  )
+  SELECT
+    "x.k" AS "k",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "x.k" AS "k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
+
+-- operator 4: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_4" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+      AND changes."match1" IS NOT DISTINCT FROM kept."match1"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."match1" AS "match1",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;

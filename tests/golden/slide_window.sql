@@ -330,3 +330,62 @@ SELECT
 FROM temp."_cql_delta_q_1"
 WHERE
   "_ts" > $t0 AND "_cql_leave" > $t1;
+
+-- operator 1: the rows that come, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "_ts",
+  "_cql_seq"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+
+-- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+WITH arrivals AS (
+  SELECT
+    *
+  FROM temp."_cql_arrivals_q_1"
+)
+SELECT
+  "s.k",
+  "_ts",
+  COALESCE(
+    LEAD("_ts", (
+      2 - "_cql_position" % 2
+    ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
+    9223372036854775807
+  ) AS "_cql_enter",
+  COALESCE(
+    LEAD("_ts", 3 + (
+      2 - (
+        "_cql_position" + 3
+      ) % 2
+    ) % 2) OVER (ORDER BY "_ts", "_cql_seq"),
+    9223372036854775807
+  ) AS "_cql_leave",
+  "_cql_seq",
+  "_cql_position"
+FROM (
+  SELECT
+    "s.k",
+    "_ts",
+    "_cql_seq",
+    COALESCE(MIN("_cql_position") OVER (PARTITION BY TRUE), 1) + ROW_NUMBER() OVER (ORDER BY "_ts", "_cql_seq") - 1 AS "_cql_position"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_seq",
+      "_cql_position"
+    FROM cql_state."q_1_rows" AS kept
+    UNION ALL
+    SELECT
+      "s.k",
+      "_ts",
+      "_cql_seq",
+      CAST(NULL AS BIGINT) AS "_cql_position"
+    FROM arrivals
+  ) AS numbered
+) AS rows;

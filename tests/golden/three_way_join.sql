@@ -239,3 +239,248 @@ SELECT
 FROM lives
 WHERE
   "_cql_leave" <= $t1;
+
+-- operator 2: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+SELECT
+  "k" AS "s.k",
+  "v" AS "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "s.k",
+  "s.v",
+  "_ts" AS "_cql_enter",
+  "_ts" + 11 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 11
+      ) AND "_ts" > $t0 - 11
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 4: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+SELECT
+  "k" AS "t.k",
+  "w" AS "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+UNION ALL
+SELECT
+  "t.k",
+  "t.w",
+  "_ts" AS "_cql_enter",
+  "_ts" + 6 AS "_cql_leave",
+  "_weight"
+FROM (
+  SELECT
+    *
+  FROM (
+    SELECT
+      "k" AS "t.k",
+      "w" AS "t.w",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      (
+        "_ts" > $since AND "_ts" <= $t1 - 6
+      ) AND "_ts" > $t0 - 6
+  ) AS leaving
+  WHERE
+    "_ts" <= $t0
+) AS stream;
+
+-- operator 6: what begins or ends, in a tick of instants, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+SELECT
+  "k" AS "r.k",
+  "name" AS "r.name",
+  GREATEST("_cql_enter", $begin) AS "_cql_enter",
+  "_cql_leave",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."relation_r"
+WHERE
+  (
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+  )
+  AND (
+    "_cql_enter" > $low OR "_cql_leave" <= $t1
+  );
+
+-- operator 0: write the elements of the answer, in a tick of instants, in stages
+INSERT INTO cql_state."changes_q"
+WITH lives AS (
+  SELECT
+    i0."s.k",
+    i0."s.v",
+    i1."k" AS "t.k",
+    i1."w" AS "t.w",
+    i2."r.k",
+    i2."r.name",
+    GREATEST(i0."_cql_enter", i1."_ts", i2."_cql_enter") AS "_cql_enter",
+    LEAST(i0."_cql_leave", (
+      i1."_ts" + 6
+    ), i2."_cql_leave") AS "_cql_leave",
+    i0."_weight" * CAST(1 AS BIGINT) * i2."_weight" AS "_weight"
+  FROM temp."_cql_lives_q_2" AS i0
+  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN (
+    SELECT
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+      ) AND "_cql_leave" > $begin
+  ) AS i2
+  WHERE
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
+    AND i1."_ts" > $t0 - 6
+    AND i0."s.k" = i1."k"
+    AND i1."k" = i2."r.k"
+    AND i0."_cql_enter" < (
+      i1."_ts" + 6
+    )
+    AND i0."_cql_enter" < i2."_cql_leave"
+    AND i1."_ts" < i0."_cql_leave"
+    AND i1."_ts" < i2."_cql_leave"
+    AND i2."_cql_enter" < i0."_cql_leave"
+    AND i2."_cql_enter" < (
+      i1."_ts" + 6
+    )
+  UNION ALL
+  SELECT
+    i0."k" AS "s.k",
+    i0."v" AS "s.v",
+    i1."t.k",
+    i1."t.w",
+    i2."r.k",
+    i2."r.name",
+    GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+    LEAST((
+      i0."_ts" + 11
+    ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+    CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
+  FROM cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN (
+    SELECT
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+      ) AND "_cql_leave" > $begin
+  ) AS i2
+  WHERE
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 11
+    AND i0."k" = i1."t.k"
+    AND i1."t.k" = i2."r.k"
+    AND i0."_ts" < i1."_cql_leave"
+    AND i0."_ts" < i2."_cql_leave"
+    AND i1."_cql_enter" < (
+      i0."_ts" + 11
+    )
+    AND i1."_cql_enter" < i2."_cql_leave"
+    AND i2."_cql_enter" < (
+      i0."_ts" + 11
+    )
+    AND i2."_cql_enter" < i1."_cql_leave"
+  UNION ALL
+  SELECT
+    i0."k" AS "s.k",
+    i0."v" AS "s.v",
+    i1."k" AS "t.k",
+    i1."w" AS "t.w",
+    i2."r.k",
+    i2."r.name",
+    GREATEST(i0."_ts", i1."_ts", i2."_cql_enter") AS "_cql_enter",
+    LEAST((
+      i0."_ts" + 11
+    ), (
+      i1."_ts" + 6
+    ), i2."_cql_leave") AS "_cql_leave",
+    CAST(1 AS BIGINT) * CAST(1 AS BIGINT) * i2."_weight" AS "_weight"
+  FROM cql_state."stream_s" AS i0
+  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN temp."_cql_lives_q_6" AS i2
+  WHERE
+    i1."_ts" > $since
+    AND i1."_ts" <= $t0
+    AND i1."_ts" > $t1 - 6
+    AND i0."_ts" > $since
+    AND i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 11
+    AND i0."k" = i1."k"
+    AND i1."k" = i2."r.k"
+    AND i0."_ts" < (
+      i1."_ts" + 6
+    )
+    AND i0."_ts" < i2."_cql_leave"
+    AND i1."_ts" < (
+      i0."_ts" + 11
+    )
+    AND i1."_ts" < i2."_cql_leave"
+    AND i2."_cql_enter" < (
+      i0."_ts" + 11
+    )
+    AND i2."_cql_enter" < (
+      i1."_ts" + 6
+    )
+)
+SELECT
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "r.name" AS "name",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM lives
+WHERE
+  "_cql_enter" > $t0
+UNION ALL
+SELECT
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "r.name" AS "name",
+  "_cql_leave" AS "_ts",
+  -"_weight" AS "_weight"
+FROM lives
+WHERE
+  "_cql_leave" <= $t1;

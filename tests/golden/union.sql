@@ -204,6 +204,37 @@ FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 0: the groups and instants that changed, in a tick of one instant
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_0" AS changes
+    LEFT JOIN cql_state."q_0_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  )
+  SELECT
+    r."k" AS "k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
 -- title: a side of another type is cast to the type of both
 SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r
 ----

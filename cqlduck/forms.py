@@ -1,0 +1,99 @@
+"""The choice between forms of a query's ticks, by what they took.
+
+Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
+state is, and the cost that counts is the clock's. So both forms are tried in turn, each `TRIALS`
+times after a first one that does not count, because its statements are parsed then; the one with
+the lesser median is kept. The other is tried again from time to time, less often as long as nothing
+changes: so what was learned stays true while the state grows. Ticks of unlike sizes learn apart.
+
+Both forms write the same, so nothing of this shows in an answer.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from dataclasses import dataclass, field
+
+FEW = 400_000
+"""How many elements a tick has at most for which stages are tried."""
+
+TRIALS = 3
+FIRST_LOOK, LAST_LOOK = 32, 1024
+"""After how many ticks the other form is tried again, at first and at last."""
+
+
+@dataclass
+class _Learned:
+    """What is known of ticks of one query and size: seconds by form, and when to look again."""
+
+    taken: dict[bool, deque[float]] = field(
+        default_factory=lambda: {staged: deque(maxlen=TRIALS) for staged in (False, True)}
+    )
+    warm: set[bool] = field(default_factory=set)
+    kept: bool | None = None
+    left: int = FIRST_LOOK
+    interval: int = FIRST_LOOK
+
+    def next(self) -> bool:
+        """Return whether the next tick is to have stages."""
+        short = [staged for staged in (False, True) if len(self.taken[staged]) < TRIALS]
+        if short:
+            return min(short, key=lambda staged: len(self.taken[staged]) + (staged in self.warm))
+        faster = min((False, True), key=lambda staged: statistics.median(self.taken[staged]))
+        if faster != self.kept:
+            self.kept, self.interval = faster, FIRST_LOOK
+            self.left = self.interval
+        self.left -= 1
+        if self.left > 0:
+            return faster
+        self.interval = self.left = min(2 * self.interval, LAST_LOOK)
+        return not faster
+
+    def took(self, staged: bool, seconds: float) -> None:
+        """Take note of what a tick took."""
+        if staged in self.warm:
+            self.taken[staged].append(seconds)
+        self.warm.add(staged)
+
+
+@dataclass
+class Forms:
+    """Chooses the form of each tick.
+
+    Attributes:
+        always: The answer to whether ticks have stages, if it is not to be learned.
+    """
+
+    always: bool | None = None
+    _known: dict[tuple[str, bool, int], _Learned] = field(default_factory=dict)
+
+    def staged(self, query: str, single: bool, elements: int | None) -> bool:
+        """Return whether a query's next tick is to have stages.
+
+        Args:
+            query: The query.
+            single: Whether the tick has one instant.
+            elements: How many elements came since the query's last tick, or None if that is not
+                known.
+        """
+        if self.always is not None:
+            return self.always
+        if elements is None or elements > FEW:
+            return False
+        return self._of(query, single, elements).next()
+
+    def took(
+        self, query: str, single: bool, elements: int | None, staged: bool, seconds: float
+    ) -> None:
+        """Take note of what a tick took."""
+        if elements is not None and elements <= FEW:
+            self._of(query, single, elements).took(staged, seconds)
+
+    def forget(self, query: str) -> None:
+        """Forget a query that is dropped."""
+        self._known = {key: known for key, known in self._known.items() if key[0] != query}
+
+    def _of(self, query: str, single: bool, elements: int) -> _Learned:
+        size = elements.bit_length() // 2
+        return self._known.setdefault((query, single, size), _Learned())

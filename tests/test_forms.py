@@ -1,0 +1,121 @@
+"""The choice between forms of a tick: what it learns, and that nothing of it shows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+import cqlduck
+from cqlduck.forms import FEW, FIRST_LOOK, LAST_LOOK, TRIALS, Forms
+from cqlduck.rewrite.delta import FORMS, WHOLE
+
+JOIN = """\
+CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
+CREATE STREAM b (k INTEGER, y INTEGER, t INTEGER) TIMESTAMP BY t;
+CREATE CONTINUOUS QUERY q AS
+    SELECT x, y FROM a [RANGE UNBOUNDED], b [RANGE 3] WHERE a.k = b.k;
+"""
+LEARNING = 2 * (TRIALS + 1)
+
+
+def run(forms: Forms, ticks: int, staged: float, whole: float, elements: int = 100) -> list[bool]:
+    """Let ticks take as long as is said; return which of them had stages."""
+    chosen = []
+    for _ in range(ticks):
+        has = forms.staged("q", True, elements)
+        chosen.append(has)
+        forms.took("q", True, elements, has, staged if has else whole)
+    return chosen
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_both_are_tried_and_the_faster_is_kept(faster: bool) -> None:
+    seconds = {"staged": 1.0, "whole": 2.0} if faster else {"staged": 2.0, "whole": 1.0}
+    chosen = run(Forms(), LEARNING + FIRST_LOOK - 1, **seconds)
+    assert chosen[:LEARNING].count(True) == chosen[:LEARNING].count(False) == TRIALS + 1
+    assert {faster} == set(chosen[LEARNING:])
+
+
+def test_the_first_run_of_a_form_does_not_count() -> None:
+    forms = Forms()
+    for _ in range(2):
+        has = forms.staged("q", True, 1)
+        forms.took("q", True, 1, has, 100.0 if has else 0.0)
+    assert {True} == set(run(forms, LEARNING + 5, staged=1.0, whole=2.0, elements=1)[LEARNING:])
+
+
+def test_the_other_form_is_tried_again_ever_less_often() -> None:
+    chosen = run(Forms(), 10 * LAST_LOOK, staged=1.0, whole=2.0)
+    looks = [i for i, has in enumerate(chosen) if not has and i >= LEARNING]
+    gaps = [later - earlier for earlier, later in pairwise(looks)]
+    assert gaps == sorted(gaps)
+    assert looks[0] - LEARNING < FIRST_LOOK
+    assert {LAST_LOOK} == set(gaps[6:])
+
+
+def test_a_state_that_grows_changes_the_choice() -> None:
+    forms = Forms()
+    assert {False} == set(run(forms, LEARNING + 5, staged=2.0, whole=1.0)[LEARNING:])
+    later = run(forms, 3 * FIRST_LOOK, staged=2.0, whole=9.0)
+    assert later[-1]
+
+
+def test_one_slow_tick_changes_nothing() -> None:
+    forms = Forms()
+    run(forms, LEARNING, staged=2.0, whole=1.0)
+    forms.took("q", True, 100, False, 50.0)
+    assert not forms.staged("q", True, 100)
+
+
+def test_sizes_and_queries_learn_apart() -> None:
+    forms = Forms()
+    run(forms, LEARNING, staged=1.0, whole=2.0, elements=100)
+    run(forms, LEARNING, staged=2.0, whole=1.0, elements=100_000)
+    assert forms.staged("q", True, 100)
+    assert not forms.staged("q", True, 100_000)
+    forms.forget("q")
+    assert not forms.staged("q", True, 100), "it is tried anew, without stages first"
+
+
+@pytest.mark.parametrize("elements", [None, FEW + 1])
+def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
+    forms = Forms()
+    assert {False} == {forms.staged("q", False, elements) for _ in range(20)}
+
+
+def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> None:
+    con.execute(
+        "CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t;"
+        "CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 3] GROUP BY k"
+    )
+    steps = con.engine.compiled["q"].steps
+    assert not steps.has_stages(single=True)
+    assert not steps.has_stages(single=False)
+
+
+def test_explain_shows_what_a_form_has_of_its_own(con: cqlduck.Connection) -> None:
+    con.execute(JOIN)
+    compiled = con.engine.compiled["q"]
+    text = con.explain("q")
+    for form in FORMS:
+        for step in compiled.steps.of(form):
+            assert text.count(f"{step.purpose}\n{step.sql};") <= 1
+            assert step.sql in text
+    assert "in a tick of instants, in stages" in text
+    assert str(WHOLE) not in text.replace(f"{WHOLE}, in stages", "")
+
+
+def test_forms_write_the_same_elements() -> None:
+    changes = []
+    for always in (False, True, None):
+        with cqlduck.connect() as con:
+            con.engine.forms = Forms(always)
+            con.execute(JOIN)
+            for t in range(0, 60, 2):
+                con.append("a", [(t % 5, t, t)])
+                con.append("b", [(k, t + k, t) for k in range(4)])
+                con.advance(t + t // 10 % 2)
+            changes.append(sorted(con.changes("q").fetchall()))
+    assert changes[0]
+    assert changes[0] == changes[1] == changes[2]
