@@ -496,7 +496,7 @@ class Engine:
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
         done = tick.run(self.database, query, compiled, goal, begins or 0, staged)
-        if chosen:
+        if chosen and not done.idle:
             seconds = wall.perf_counter() - started
             self.forms.took(query.name, single, arrived, staged, seconds)
         self.housekeeping.ran(query, done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,14 +19,18 @@ from cqlduck.rewrite.flatten import flatten
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
-    During,
+    Difference,
+    Distinct,
     Filter,
     Join,
     Plan,
+    Project,
     Recompute,
+    SetOperation,
     Source,
     TimeWindow,
     ToStream,
+    UnionAll,
     children,
     has_no_twins,
     is_instantaneous,
@@ -124,6 +129,8 @@ class Compiled:
             current time in the answer.
         counts_instants: Whether a window counts bare instants, which only integer time allows.
         is_heavy: Whether a tick costs pairs of instants and tuples, so that it should stay small.
+        period: After its first tick it changes at multiples of so many instants alone, its windows
+            being such; None if it may change at any.
     """
 
     kind: str
@@ -139,6 +146,7 @@ class Compiled:
     counts_instants: bool = False
     is_heavy: bool = False
     answer: str | None = None
+    period: int | None = None
 
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements."""
@@ -204,22 +212,33 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         ),
         any(_is_heavy(node) for node in walk(plan)),
         None if answer is None else answer.sql("duckdb"),
+        _period(plan),
     )
 
 
 def _is_heavy(node: Plan) -> bool:
     if isinstance(node, Aggregate):
-        return needs_lifetimes(node) and not has_frame(node) and not _is_coarse(node)
+        return needs_lifetimes(node) and not has_frame(node) and _period(node) is None
     return isinstance(node, Recompute)
 
 
-def _is_coarse(plan: Plan) -> bool:
-    """Return whether a relation changes at the positions of its sliding windows alone."""
-    if isinstance(plan, TimeWindow):
-        return plan.slide is not None
-    if isinstance(plan, During):
-        return False
-    return bool(children(plan)) and all(_is_coarse(child) for child in children(plan))
+def _period(plan: Plan) -> int | None:
+    """Return how far apart the positions of a relation's sliding windows are, if it has no other.
+
+    Lifetimes begin and end at multiples of it alone, those of several windows at multiples of their
+    greatest common divisor.
+    """
+    match plan:
+        case TimeWindow():
+            return plan.slide
+        case Filter() | Project() | Join() | UnionAll() | Difference() | SetOperation():
+            pass
+        case Aggregate() | Distinct() | ToStream(kind="istream" | "dstream"):
+            pass
+        case _:
+            return None
+    periods = [_period(child) for child in children(plan)]
+    return math.gcd(*filter(None, periods)) if periods and None not in periods else None
 
 
 def _steps(rules: Rules) -> tuple[Step, ...]:

@@ -220,19 +220,22 @@ def save(database: Database, catalogue: Catalogue) -> None:
 
 def _save(database: Database, table: str, things: Iterable[Input | Query]) -> None:
     names = _MUTABLE[table]
+    moved: dict[tuple[tuple[str, object], ...], list[int]] = {}
     for thing in things:
         state = _state(table, thing)
         if state == thing.saved:
             continue
-        # an UPDATE for each: one that joins with VALUES costs as much as four of these
         both = zip(names, thing.saved, state, strict=True)
-        changed = [name for name, old, new in both if old != new]
-        sets = ", ".join(f"{name} = ?" for name in changed)
-        values = [getattr(thing, name) for name in changed]
-        database.execute(
-            f"UPDATE cql_state.{table} SET {sets} WHERE position = ?", [*values, thing.position]
-        )
+        changed = tuple((name, new) for name, old, new in both if old != new)
+        moved.setdefault(changed, []).append(thing.position)
         thing.saved = state
+    # an UPDATE for each kind of move: one that joins with VALUES costs as much as four of these
+    for changed, positions in moved.items():
+        sets = ", ".join(f"{name} = ?" for name, _ in changed)
+        database.execute(
+            f"UPDATE cql_state.{table} SET {sets} WHERE list_contains(?, position)",
+            [*(new for _, new in changed), positions],
+        )
 
 
 def _state(table: str, thing: Input | Query) -> tuple[object, ...]:

@@ -28,10 +28,11 @@ from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 ALIAS = "cqlduck"
 STORAGE_VERSION = "v1.5.0"
 ROOM = "64MB"
-"""How much comes into a database in memory before DuckDB's checkpoint, where no limit is set.
+"""How much comes in before DuckDB's checkpoint; a database in memory with a limit keeps DuckDB's.
 
-At DuckDB's own 16 MB a checkpoint compresses what came in, which was a third of the time of ticks
-over many rows. At 64 MB it was seen to leave it as it is, at up to three times the memory.
+At DuckDB's own 16 MB a checkpoint compresses what came in and writes it, which was a third of the
+time of ticks over many rows. In memory, at 64 MB it was seen to leave it as it is, at up to three
+times the memory. In a file it is as much that is read again after a crash.
 """
 
 Trace = Callable[[str, Any], None]
@@ -86,7 +87,7 @@ class Database:
             self._parsed = Parsed()
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
-            elif in_memory:
+            if memory_limit is None or not in_memory:
                 self.execute(f"SET checkpoint_threshold = {literal(ROOM)}")
             if threads is not None:
                 self.execute(f"SET threads = {int(threads)}")

@@ -19,10 +19,17 @@ NEVER = -9223372036854775808
 
 @dataclass(frozen=True)
 class Ran:
-    """What a tick of a query did: how many elements of its answer it wrote, and how many rows."""
+    """What a tick of a query did.
 
-    elements: int
-    rows: int
+    Attributes:
+        elements: How many elements of its answer it wrote.
+        rows: How many rows it wrote.
+        idle: Whether nothing was run, because nothing could change.
+    """
+
+    elements: int = 0
+    rows: int = 0
+    idle: bool = False
 
 
 def run(
@@ -50,6 +57,10 @@ def run(
     else:
         assert query.frontier is not None
         before = query.frontier
+        period = compiled.period
+        if period is not None and before // period == until // period:
+            query.frontier = until
+            return Ran(idle=True)
     values = {
         "t0": before,
         "t1": until,

@@ -98,19 +98,19 @@ def _plan(
             continue
         rows, count, number = 0, left.get(thing.name), thing.next_batch
         stop = held[thing.name].number if thing.name in held else None
-        if number == stop:
+        if number == stop or (count is not None and count <= 0):
             continue
         folder = root / thing.source
         pending = sparksink.pending if sparksink.is_sink(folder) else dropzone.pending
         try:
             for batch in pending(folder, thing.next_batch):
-                if batch.number == stop or (count is not None and count <= 0):
+                if batch.number == stop:
                     break
                 plan.append((thing.name, batch))
                 rows += batch.manifest.rows
                 number = batch.number + 1
                 count = None if count is None else count - 1
-                if rows >= engine.max_tick:
+                if rows >= engine.max_tick or count == 0:
                     break
         except DropZoneError as error:
             held[thing.name] = _Unreadable(thing.name, number, error)
