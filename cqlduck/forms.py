@@ -3,8 +3,10 @@
 Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
 state is, and the cost that counts is the clock's. So both forms are tried in turn, each `TRIALS`
 times after a first one that does not count, because its statements are parsed then; the one with
-the lesser median is kept. The other is tried again from time to time, less often as long as nothing
-changes: so what was learned stays true while the state grows. Ticks of unlike sizes learn apart.
+the lesser median is kept. What is `CLEAR` after one trial is not tried more often. The other is
+tried again from time to time, less often as long as nothing changes, and so seldom that it costs a
+hundredth of the time at most: so what was learned stays true while the state grows. Ticks of unlike
+sizes learn apart.
 
 Both forms write the same, so nothing of this shows in an answer.
 """
@@ -19,6 +21,9 @@ FEW = 400_000
 """How many elements a tick has at most for which stages are tried."""
 
 TRIALS = 3
+CLEAR = 3.0
+"""How many times longer the one form takes than the other when a trial is enough."""
+
 FIRST_LOOK, LAST_LOOK = 32, 1024
 """After how many ticks the other form is tried again, at first and at last."""
 
@@ -38,17 +43,30 @@ class _Learned:
     def next(self) -> bool:
         """Return whether the next tick is to have stages."""
         short = [staged for staged in (False, True) if len(self.taken[staged]) < TRIALS]
-        if short:
+        fewest = min(len(taken) for taken in self.taken.values())
+        if fewest == 0 or (short and self._times() < CLEAR):
             return min(short, key=lambda staged: len(self.taken[staged]) + (staged in self.warm))
-        faster = min((False, True), key=lambda staged: statistics.median(self.taken[staged]))
+        faster = min((False, True), key=self._median)
         if faster != self.kept:
             self.kept, self.interval = faster, FIRST_LOOK
-            self.left = self.interval
+            self._wait()
         self.left -= 1
         if self.left > 0:
             return faster
-        self.interval = self.left = min(2 * self.interval, LAST_LOOK)
+        self.interval = min(2 * self.interval, LAST_LOOK)
+        self._wait()
         return not faster
+
+    def _wait(self) -> None:
+        self.left = max(self.interval, round(100 * (self._times() - 1)))
+
+    def _median(self, staged: bool) -> float:
+        return statistics.median(self.taken[staged])
+
+    def _times(self) -> float:
+        """Return how many times longer the slower form takes."""
+        low, high = sorted(map(self._median, self.taken))
+        return high / max(low, 1e-9)
 
     def took(self, staged: bool, seconds: float) -> None:
         """Take note of what a tick took."""

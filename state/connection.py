@@ -35,6 +35,14 @@ time of ticks over many rows. In memory, at 64 MB it was seen to leave it as it 
 times the memory. In a file it is as much that is read again after a crash.
 """
 
+ROW_GROUP = 30720
+"""How many rows DuckDB stores together in a file: a fourth of what it does by itself.
+
+Rows that fill a group are compressed and written where they stay. Fewer go into the log first, and
+are written again at a checkpoint: of 92,000 rows at a time that took twice as long. Each group has
+its least and greatest values, by which a join skips it; so smaller ones skip more.
+"""
+
 Trace = Callable[[str, Any], None]
 
 _NOTHING = contextlib.nullcontext()
@@ -121,9 +129,9 @@ class Database:
             self._key = None
 
     def _attach(self, in_memory: bool) -> None:
-        options = "" if in_memory else f" (STORAGE_VERSION '{STORAGE_VERSION}')"
+        options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP})"
         try:
-            self.execute(f"ATTACH {literal(self.path)} AS {ALIAS}{options}")
+            self.execute(f"ATTACH {literal(self.path)} AS {ALIAS}{'' if in_memory else options}")
         except duckdb.IOException as error:
             text = str(error)
             if "lock" in text.lower():

@@ -31,10 +31,18 @@ def run(forms: Forms, ticks: int, staged: float, whole: float, elements: int = 1
 
 @pytest.mark.parametrize("faster", [False, True])
 def test_both_are_tried_and_the_faster_is_kept(faster: bool) -> None:
-    seconds = {"staged": 1.0, "whole": 2.0} if faster else {"staged": 2.0, "whole": 1.0}
+    seconds = {"staged": 1.0, "whole": 1.25} if faster else {"staged": 1.25, "whole": 1.0}
     chosen = run(Forms(), LEARNING + FIRST_LOOK - 1, **seconds)
     assert chosen[:LEARNING].count(True) == chosen[:LEARNING].count(False) == TRIALS + 1
     assert {faster} == set(chosen[LEARNING:])
+
+
+def test_what_is_clear_is_not_tried_more_often_than_it_must_be() -> None:
+    chosen = run(Forms(), 1000, staged=1.0, whole=50.0)
+    assert 2 == chosen.count(False)
+    assert {True} == set(chosen[4:])
+    later = run(Forms(), 20_000, staged=1.0, whole=50.0)
+    assert later.count(False) <= 2 + len(later) // 4_900
 
 
 def test_the_first_run_of_a_form_does_not_count() -> None:
@@ -46,7 +54,7 @@ def test_the_first_run_of_a_form_does_not_count() -> None:
 
 
 def test_the_other_form_is_tried_again_ever_less_often() -> None:
-    chosen = run(Forms(), 10 * LAST_LOOK, staged=1.0, whole=2.0)
+    chosen = run(Forms(), 10 * LAST_LOOK, staged=1.0, whole=1.25)
     looks = [i for i, has in enumerate(chosen) if not has and i >= LEARNING]
     gaps = [later - earlier for earlier, later in pairwise(looks)]
     assert gaps == sorted(gaps)
