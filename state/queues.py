@@ -117,6 +117,8 @@ class Arrival:
         stamp: The raw time of a row as SQL over the source.
         operation: '+', '-' or 'u' as SQL over the source; for relations.
         known: What a survey would tell, where that is known without one.
+        place: The place of a row, from 0, as SQL over the source. To count rows lets one thread
+            alone read them.
     """
 
     source: str
@@ -124,6 +126,7 @@ class Arrival:
     stamp: str
     operation: str = "'+'"
     known: Survey | None = None
+    place: str = "row_number() OVER () - 1"
 
 
 def arrival(
@@ -260,7 +263,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: 
     """
     instant = instant_sql(clock, rows.stamp)
     listed = ", ".join(rows.columns)
-    number = "row_number() OVER () - 1 + $next"
+    number = f"{rows.place} + $next"
     if thing.kind == "stream":
         target, more = thing.table, f"{instant}, {number}"
     else:

@@ -34,6 +34,10 @@ def outcome(create: str, root: Path, limit: int | None) -> list[object]:
     with cqlduck.connect(granularity="1 second", drop_zone=root) as con:
         con.execute(create)
         con.execute("CREATE CONTINUOUS QUERY q AS SELECT * FROM s [RANGE UNBOUNDED]")
+        con.execute(
+            "CREATE CONTINUOUS QUERY keeps_all AS SELECT count(*) AS n "
+            "FROM s [RANGE UNBOUNDED] AS a, s [RANGE UNBOUNDED] AS b WHERE a._ts = b._ts"
+        )
         taken = 1
         while taken:
             try:
@@ -46,6 +50,8 @@ def outcome(create: str, root: Path, limit: int | None) -> list[object]:
         found.append(con.sql("SELECT name, heartbeat, waiting_for FROM cql.streams").fetchall())
         found.append(con.sql("SELECT * FROM cql.batches ORDER BY ALL").fetchall())
         found.append(sorted(map(str, con.changes("q").fetchall())))
+        store = con.engine.database.rows("SELECT * FROM cql_state.stream_s ORDER BY _cql_seq")
+        found.append(list(map(str, store)))
     return found
 
 
@@ -188,3 +194,22 @@ def test_infinite_times_are_duckdbs_to_report(
     write(tmp_path, 0, [pa.table({"a": [1], "_ts": endless})])
     found = compared("CREATE STREAM s (a BIGINT) FROM 's'", tmp_path, monkeypatch)
     assert found[0] != 1
+
+
+@pytest.mark.parametrize("name", ["a", "file_row_number", "FILE_INDEX"])
+@pytest.mark.parametrize("files", [1, 3])
+def test_rows_are_numbered_in_order_of_files(
+    name: str, files: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        tables = [
+            pa.table({name: [number, file, 7], "t": pa.array([number] * 3, pa.int64())})
+            for file in range(files)
+        ]
+        write(tmp_path, number, tables)
+    create = f"CREATE STREAM s ({name} BIGINT, t BIGINT) TIMESTAMP BY t FROM 's'"
+    *_, store = compared(create, tmp_path, monkeypatch)
+    numbers = [int(row.strip("()").split(", ")[-1]) for row in store]  # type: ignore[attr-defined]
+    assert list(range(9 * files)) == numbers
+    values = [int(row.strip("()").split(", ")[0]) for row in store]  # type: ignore[attr-defined]
+    assert [v for n in range(3) for f in range(files) for v in (n, f, 7)] == values

@@ -147,7 +147,7 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
             listed = ", ".join(literal(str(path)) for path in files)
             source = f"read_parquet([{listed}], hive_partitioning = false)"
             with opened(files) as footers:
-                if footers is None or not footers.alike():
+                if footers is None or not footers.alike() or footers.place() is None:
                     return False
                 rows, stamp = _arrival(engine, thing, full[0], source, footers)
                 seen = _plain(engine, thing, stamp, footers)
@@ -272,7 +272,9 @@ def _arrival(
         }
     given = _matched(thing, batch, columns)
     times, stamp, operation = _stamp(engine, thing, columns)
-    return queues.arrival(thing, source, given, stamp, operation), times
+    rows = queues.arrival(thing, source, given, stamp, operation)
+    place = None if footers is None else footers.place()
+    return rows if place is None else replace(rows, place=place), times
 
 
 def _plain(

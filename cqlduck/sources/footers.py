@@ -10,6 +10,7 @@ also words the errors.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -47,6 +48,22 @@ class Footers:
     def alike(self) -> bool:
         """Return whether all files have the same columns."""
         return all(file.schema.equals(self._files[0].schema) for file in self._files)
+
+    def place(self) -> str | None:
+        """Return the place of a row among all rows, from 0, as SQL over the files, or None.
+
+        It is made of DuckDB's own columns for the number of a file and of a row in it; a column of
+        the files with such a name would stand in their way.
+        """
+        if {"file_index", "file_row_number"} & {
+            f.name.lower() for f in self._files[0].schema_arrow
+        }:
+            return None
+        if len(self._files) == 1:
+            return "file_row_number"
+        counts = [file.metadata.num_rows for file in self._files]
+        begins = list(itertools.accumulate(counts[:-1], initial=0))
+        return f"list_extract({begins}, file_index::BIGINT + 1)::BIGINT + file_row_number"
 
     def times(self, column: str) -> list[pa.ChunkedArray] | None:
         """Return a column of each file, or None if it cannot be read as it is."""
