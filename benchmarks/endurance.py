@@ -65,6 +65,10 @@ class Size:
     file_bytes: int
 
 
+COPIES = 16
+"""How often rows are written whose size is measured: a column takes a block of 256 KiB at least."""
+
+
 def size(work: Workload, data: Dataset) -> Size:
     """Catch up on disk, and measure what is kept then."""
     with tempfile.TemporaryDirectory() as made:
@@ -82,18 +86,27 @@ def size(work: Workload, data: Dataset) -> Size:
             con.execute(f"ATTACH '{folder / 'a.duckdb'}' AS kept (READ_ONLY)")
             con.execute(f"ATTACH '{folder / 'state.duckdb'}' AS state")
             for (name,) in con.execute(kept).fetchall():
-                con.execute(f'CREATE TABLE state."{name}" AS FROM kept.cql_state."{name}"')
+                _copied(con, f'state."{name}"', f'FROM kept.cql_state."{name}"')
             con.execute("DETACH state")
             live = 0
             con.execute(f"ATTACH '{folder / 'live.duckdb'}' AS live")
             for name, where in LIVE[work.name].items():
                 con.execute(f"CREATE VIEW {name} AS FROM {data.scan(name)}")
                 chosen = where.format(last=data.last)
-                con.execute(f"CREATE TABLE live.{name} AS FROM {name} WHERE {chosen}")
-                live += con.execute(f"SELECT count(*) FROM live.{name}").fetchall()[0][0]
+                _copied(con, f"live.{name}", f"FROM {name} WHERE {chosen}")
+                live += con.execute(f"SELECT count(*) // {COPIES} FROM live.{name}").fetchall()[0][
+                    0
+                ]
             con.execute("DETACH live")
         files = [(folder / f"{name}.duckdb").stat().st_size for name in ("live", "state", "a")]
-        return Size(work, data.events, live, *files)
+        return Size(work, data.events, live, files[0] // COPIES, files[1] // COPIES, files[2])
+
+
+def _copied(con: duckdb.DuckDBPyConnection, name: str, rows: str) -> None:
+    """Make a table of several copies of rows, one behind the other."""
+    con.execute(f"CREATE TABLE {name} AS {rows} LIMIT 0")
+    for _ in range(COPIES):
+        con.execute(f"INSERT INTO {name} {rows}")
 
 
 # -- (b) memory while catching up ------------------------------------------------------------------

@@ -128,7 +128,7 @@ def sections(found: Found) -> Iterator[Section]:
     yield Section(
         "One more tick, on disk: ms",
         ("query", "history", "events a tick", "cqlduck p50", "p99", "DuckDB recompute p50", "p99",
-         "× recompute"),
+         "× recompute", "DuckDB, last window p50"),
         [_tick_row(x) for x in found.ticks],
     )  # fmt: skip
     yield Section(
@@ -190,11 +190,12 @@ def _endurance(found: Found) -> Iterator[Section]:
 def _tick_row(found: Latency) -> tuple[str, ...]:
     head = (f"{found.work.name}: {found.work.title}", f"{found.history:,}", f"{found.events:,}")
     if found.wrong is not None:
-        return (*head, "✗", "", "", "", "")
+        return (*head, "✗", "", "", "", "", "")
     ours, theirs = found.cqlduck, found.recompute
     middle, other = percentile(ours, 0.5), percentile(theirs, 0.5)
     return (*head, f"{middle:.1f}", f"{percentile(ours, 0.99):.1f}", f"{other:.1f}",
-            f"{percentile(theirs, 0.99):.1f}", f"{other / middle:.2f}")  # fmt: skip
+            f"{percentile(theirs, 0.99):.1f}", f"{other / middle:.2f}",
+            f"{percentile(found.last, 0.5):.1f}" if found.last else "")  # fmt: skip
 
 
 def problems(found: Found) -> list[str]:

@@ -74,6 +74,29 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    # --------------------------------------------------------------------------- forms of a tick
+    *_of(
+        "rewrite/compile.py",
+        ("windows of unlike slides move with the wider one",
+         "math.gcd(*filter(None, periods))", "max(filter(None, periods))",
+         SEMANTICS + "nothing_runs_where_no_window_moves"),
+        ("a window that moves at each instant is none",
+         "if periods and None not in periods else None", "if any(periods) else None",
+         "test_rewrite.py::test_period_is_where_windows_move"),
+    ),
+    *_of(
+        "rewrite/delta/rules.py",
+        ("stages keep what stands instead of what changes",
+         'self.keep(node, name, self.lives(node), "what begins or ends")',
+         'self.keep(node, name, self.alive(node), "what begins or ends")',
+         DIFFERENTIAL),
+    ),
+    *_of(
+        "cqlduck/sources/footers.py",
+        ("rows of each file are numbered from 0",
+         "itertools.accumulate(counts[:-1], initial=0)", "[0] * len(counts)",
+         "test_footers.py::test_rows_are_numbered_in_order_of_files"),
+    ),
     # ------------------------------------------------------------------- rewrite: weighted tuples
     *_of(
         "rewrite/weighted.py",

@@ -1247,3 +1247,25 @@ def test_sql_in_a_text_would_be_found() -> None:
 
 def test_every_module_of_the_room_is_seen() -> None:
     assert {"bind", "compile", "join", "windows"} <= {path.stem for path in MODULES}
+
+
+@pytest.mark.parametrize(
+    ("body", "period"),
+    [
+        ("SELECT a FROM s [TUMBLE 10]", 10),
+        ("SELECT a, count(*) AS n FROM s [RANGE 7 SLIDE 4] GROUP BY a", 4),
+        ("SELECT x.a FROM s [HOP 12 EVERY 6] x, s [RANGE 30 SLIDE 4] y WHERE x.a = y.a", 2),
+        ("SELECT a FROM s [TUMBLE 6] EXCEPT SELECT a FROM s [TUMBLE 9]", 3),
+        ("SELECT Istream(a) FROM s [TUMBLE 10]", 10),
+        ("SELECT Rstream(a) FROM s [TUMBLE 10]", None),
+        ("SELECT a FROM s [RANGE 10]", None),
+        ("SELECT x.a FROM s [TUMBLE 10] x, s [NOW] y WHERE x.a = y.a", None),
+        ("SELECT x.k FROM s [TUMBLE 10] x, r WHERE x.k = r.k", None),
+        ("SELECT a FROM s [RANGE 10 SLIDE 5] UNION ALL SELECT a FROM s [ROWS 3]", None),
+        ("SELECT a FROM s [ROWS 3 SLIDE 2]", None),
+        ("SELECT median(a) AS m FROM s [TUMBLE 10] WHERE a > current_timestamp", None),
+        ("SELECT a, row_number() OVER (ORDER BY a) AS n FROM s [TUMBLE 10]", None),
+    ],
+)
+def test_period_is_where_windows_move(body: str, period: int | None) -> None:
+    assert period == compiled(body).period

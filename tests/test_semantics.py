@@ -1164,3 +1164,27 @@ def test_streams_relations_queries_and_tables_share_one_namespace(con: cqlduck.C
     con.execute("CREATE CONTINUOUS QUERY Q AS SELECT A FROM S")
     refused(lambda: con.execute("CREATE TABLE q (a INTEGER)"), cqlduck.Error)
     assert ["A", "_ts", "_weight"] == con.changes("q").columns
+
+
+def test_nothing_runs_where_no_window_moves(con: cqlduck.Connection) -> None:
+    con.execute(
+        "CREATE STREAM s (k INTEGER);"
+        "CREATE CONTINUOUS QUERY q AS SELECT x.k, count(*) AS n FROM s [RANGE 5 SLIDE 6] x, "
+        "s [HOP 8 EVERY 4] y WHERE x.k = y.k GROUP BY x.k"
+    )
+    seen: list[tuple[int, int]] = []
+    for t in range(-20, 30):
+        con.append("s", [(t % 2,)], at=t)
+        with con.profile() as profile:
+            con.advance(t)
+        ran = sum(1 for line in profile.lines() if line.level == "statement")
+        if t > -20:
+            assert (ran > 0) == (t % 2 == 0), "the greatest common divisor of 6 and 4 is 2"
+        seen += [(t, n) for k, n in con.table("q").fetchall() if k == 0]
+    expected = []
+    for t in range(-20, 30):
+        left = range(max(-20, t // 6 * 6 - 5), t // 6 * 6 + 1)
+        right = range(max(-20, t // 4 * 4 - 8), t // 4 * 4)
+        pairs = sum(1 for x in left if x % 2 == 0) * sum(1 for y in right if y % 2 == 0)
+        expected += [(t, pairs)] if pairs else []
+    assert expected == seen

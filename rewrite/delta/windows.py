@@ -196,6 +196,8 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         .from_(delta.copy(), copy=False)
         .where(after(column(TS), parameter("t0")), copy=False)
         .where(after(column(LEAVE), parameter("t1")), copy=False)
+        # in this order they compress as the stream does
+        .order_by(column(SEQ), copy=False)
     )
     rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
 

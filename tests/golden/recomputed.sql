@@ -1207,7 +1207,9 @@ SELECT
   "_cql_seq"
 FROM temp."_cql_delta_q_1"
 WHERE
-  "_ts" > $t0 AND "_cql_leave" > $t1;
+  "_ts" > $t0 AND "_cql_leave" > $t1
+ORDER BY
+  "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of instants, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
