@@ -12,7 +12,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
-from cqlduck.rewrite.delta import FORMS, WHOLE, Form, Rules, Statement, Synopsis
+from cqlduck.rewrite.delta import WHOLE, Form, Rules, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.frames import has_frame
 from cqlduck.rewrite.flatten import flatten
@@ -149,16 +149,20 @@ class Compiled:
     period: int | None = None
 
     def explain(self) -> str:
-        """Return the plan as text, and under each operator's number its statements."""
+        """Return the plan as text, and under each operator's number its statements.
+
+        Of their forms these are two: the one of several instants without stages, and what is
+        another statement in ticks of one instant with stages. The others mix these.
+        """
         parts = ["\n".join(explain.tree(self.plan))]
-        shown: set[Step] = set()
-        for form in FORMS:
-            for step in self.steps.of(form):
-                if step not in shown:
-                    when = "" if form == WHOLE else f", in {form}"
-                    head = f"-- operator {step.operator}: {step.purpose}{when}"
-                    parts.append(f"{head}\n{step.sql};")
-            shown.update(self.steps.of(form))
+        other = Form(single=True, staged=True)
+        whole = self.steps.of(WHOLE)
+        parts += [f"-- operator {s.operator}: {s.purpose}\n{s.sql};" for s in whole]
+        parts += [
+            f"-- operator {s.operator}: {s.purpose}, in {other}\n{s.sql};"
+            for s in self.steps.of(other)
+            if s not in whole
+        ]
         return "\n\n".join(parts)
 
 

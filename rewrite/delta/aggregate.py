@@ -228,40 +228,37 @@ def _split(node: Plan) -> tuple[list[str], list[str]]:
 def lives(rules: Rules, node: Plan) -> exp.Query:
     """Return the lifetimes of the tuples that come or go: each lasts until the group's next."""
     keys, results = _split(node)
-    over: dict[str, Any] = {
-        "partition_by": [column(key) for key in keys],
-        "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-    }
-    ends = exp.Window(this=exp.Lead(this=column(TS)), **over)
-    begins = exp.Window(this=exp.Lag(this=column(TS)), **over)
-    changed = (
-        exp.select("*", named(ends, "_cql_end"), named(begins, "_cql_begin"))
-        .from_(temp_table(rules.deltas[id(node)]), copy=False)
-        .where(column(CHANGED), copy=False)
-    )
+    single = rules.form.single
+    end = forever() if single else exp.Coalesce(this=column("_cql_end"), expressions=[forever()])
     one = named(cast(number(1), "BIGINT"), WEIGHT)
     come = exp.select(
         *map(column, keys),
         *map(column, results),
         named(column(TS), ENTER),
-        named(exp.Coalesce(this=column("_cql_end"), expressions=[forever()]), LEAVE),
+        named(end, LEAVE),
         one,
-    )
+    ).where(column(IS), copy=False)
     gone = exp.select(
         *map(column, keys),
         *[named(column(f"{OLD}_{name}"), name) for name in results],
         named(cast(parameter("t0"), "BIGINT"), ENTER),
         named(column(TS), LEAVE),
         one.copy(),
-    )
+    ).where(column(WAS), copy=False)
+    changed = exp.select("*").from_(temp_table(rules.deltas[id(node)]), copy=False)
+    changed = changed.where(column(CHANGED), copy=False)
     source = exp.to_table("changed")
-    first = exp.Is(this=column("_cql_begin"), expression=exp.null())
-    both = union_all(
-        [
-            come.from_(source, copy=False).where(column(IS), copy=False),
-            gone.from_(source.copy(), copy=False).where(first, column(WAS), copy=False),
-        ]
-    )
+    come, gone = come.from_(source, copy=False), gone.from_(source.copy(), copy=False)
+    if not single:
+        over: dict[str, Any] = {
+            "partition_by": [column(key) for key in keys],
+            "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+        }
+        ends = exp.Window(this=exp.Lead(this=column(TS)), **over)
+        begins = exp.Window(this=exp.Lag(this=column(TS)), **over)
+        changed.select(named(ends, "_cql_end"), named(begins, "_cql_begin"), copy=False)
+        gone.where(exp.Is(this=column("_cql_begin"), expression=exp.null()), copy=False)
+    both = union_all([come, gone])
     named_once = exp.select("*").from_(both.subquery("both", copy=False), copy=False)
     named_once = named_once.with_("changed", as_=changed, copy=False)
     return exp.select("*").from_(named_once.subquery("lives", copy=False), copy=False)

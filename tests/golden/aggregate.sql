@@ -161,7 +161,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -389,7 +389,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -599,7 +599,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,

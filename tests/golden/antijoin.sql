@@ -228,7 +228,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS lives
       ) AS i1
       WHERE
@@ -272,7 +272,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
       WHERE
         i0."_ts" > $since
@@ -330,7 +330,38 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 6: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "x.k",
@@ -367,13 +398,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 6: what begins or ends, in a tick of instants, in stages
+-- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_6"
   WHERE
     "_cql_changed"
@@ -381,7 +410,7 @@ WITH changed AS (
 SELECT
   "match0",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -394,9 +423,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -463,9 +492,7 @@ FROM (
         FROM (
           WITH changed AS (
             SELECT
-              *,
-              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              *
             FROM temp."_cql_delta_q_6"
             WHERE
               "_cql_changed"
@@ -473,7 +500,7 @@ FROM (
           SELECT
             "match0",
             "_ts" AS "_cql_enter",
-            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            9223372036854775807 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
@@ -486,7 +513,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was"
         ) AS lives
       ) AS i1
       WHERE
@@ -540,37 +567,6 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 6: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
-  SELECT
-    r."match0" AS "match0",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
 
 -- title: NOT IN asks for NULLs too
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
@@ -1013,7 +1009,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS lives
       ) AS i1
       CROSS JOIN (
@@ -1065,7 +1061,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS lives
       ) AS i2
       WHERE
@@ -1114,7 +1110,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
       CROSS JOIN (
         SELECT
@@ -1165,7 +1161,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS lives
       ) AS i2
       WHERE
@@ -1242,7 +1238,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS i2
       WHERE
         i0."_ts" > $since
@@ -1381,7 +1377,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS lives
         ) AS i1
         WHERE
@@ -1424,7 +1420,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
           i0."_ts" > $since
@@ -1549,7 +1545,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS lives
         ) AS i1
         WHERE
@@ -1592,7 +1588,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
           i0."_ts" > $since
@@ -1717,7 +1713,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS lives
         ) AS i1
         WHERE
@@ -1760,7 +1756,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
           i0."_ts" > $since
@@ -1858,7 +1854,100 @@ FROM temp."_cql_delta_q_20"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 3: what begins or ends, in a tick of instants, in stages
+-- operator 7: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_7" AS changes
+    LEFT JOIN cql_state."q_7_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 10: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_10" AS changes
+    LEFT JOIN cql_state."q_10_groups" AS kept
+      ON changes."match1" IS NOT DISTINCT FROM kept."match1"
+  )
+  SELECT
+    r."match1" AS "match1",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 20: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match2" AS "match2",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_20" AS changes
+    LEFT JOIN cql_state."q_20_groups" AS kept
+      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
+  )
+  SELECT
+    r."match2" AS "match2",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 SELECT
   "k" AS "s.k",
@@ -1892,13 +1981,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 7: what begins or ends, in a tick of instants, in stages
+-- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_7"
   WHERE
     "_cql_changed"
@@ -1906,7 +1993,7 @@ WITH changed AS (
 SELECT
   "match0",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1919,15 +2006,13 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 10: what begins or ends, in a tick of instants, in stages
+-- operator 10: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_10" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_10"
   WHERE
     "_cql_changed"
@@ -1935,7 +2020,7 @@ WITH changed AS (
 SELECT
   "match1",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1948,15 +2033,13 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 20: what begins or ends, in a tick of instants, in stages
+-- operator 20: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_20" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_20"
   WHERE
     "_cql_changed"
@@ -1964,7 +2047,7 @@ WITH changed AS (
 SELECT
   "match2",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1977,9 +2060,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -2042,9 +2125,7 @@ FROM (
         FROM (
           WITH changed AS (
             SELECT
-              *,
-              LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-              LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              *
             FROM temp."_cql_delta_q_7"
             WHERE
               "_cql_changed"
@@ -2052,7 +2133,7 @@ FROM (
           SELECT
             "match0",
             "_ts" AS "_cql_enter",
-            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            9223372036854775807 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
@@ -2065,7 +2146,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was"
         ) AS lives
       ) AS i1
       CROSS JOIN (
@@ -2094,9 +2175,7 @@ FROM (
         FROM (
           WITH changed AS (
             SELECT
-              *,
-              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+              *
             FROM temp."_cql_delta_q_10"
             WHERE
               "_cql_changed"
@@ -2104,7 +2183,7 @@ FROM (
           SELECT
             "match1",
             "_ts" AS "_cql_enter",
-            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            9223372036854775807 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
@@ -2117,7 +2196,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was"
         ) AS lives
       ) AS i2
       WHERE
@@ -2167,9 +2246,7 @@ FROM (
         FROM (
           WITH changed AS (
             SELECT
-              *,
-              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+              *
             FROM temp."_cql_delta_q_10"
             WHERE
               "_cql_changed"
@@ -2177,7 +2254,7 @@ FROM (
           SELECT
             "match1",
             "_ts" AS "_cql_enter",
-            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            9223372036854775807 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
@@ -2190,7 +2267,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was"
         ) AS lives
       ) AS i2
       WHERE
@@ -2324,9 +2401,7 @@ FROM (
           FROM (
             WITH changed AS (
               SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                *
               FROM temp."_cql_delta_q_7"
               WHERE
                 "_cql_changed"
@@ -2334,7 +2409,7 @@ FROM (
             SELECT
               "match0",
               "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              9223372036854775807 AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
@@ -2347,7 +2422,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was"
           ) AS lives
         ) AS i1
         WHERE
@@ -2433,9 +2508,7 @@ FROM (
           FROM (
             WITH changed AS (
               SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+                *
               FROM temp."_cql_delta_q_10"
               WHERE
                 "_cql_changed"
@@ -2443,7 +2516,7 @@ FROM (
             SELECT
               "match1",
               "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              9223372036854775807 AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
@@ -2456,7 +2529,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was"
           ) AS lives
         ) AS i1
         WHERE
@@ -2542,9 +2615,7 @@ FROM (
           FROM (
             WITH changed AS (
               SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "match2" ORDER BY "_ts") AS "_cql_begin"
+                *
               FROM temp."_cql_delta_q_20"
               WHERE
                 "_cql_changed"
@@ -2552,7 +2623,7 @@ FROM (
             SELECT
               "match2",
               "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              9223372036854775807 AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
@@ -2565,7 +2636,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was"
           ) AS lives
         ) AS i1
         WHERE
@@ -2618,96 +2689,3 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 7: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_7" AS changes
-    LEFT JOIN cql_state."q_7_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
-  SELECT
-    r."match0" AS "match0",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
-
--- operator 10: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match1" AS "match1",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_10" AS changes
-    LEFT JOIN cql_state."q_10_groups" AS kept
-      ON changes."match1" IS NOT DISTINCT FROM kept."match1"
-  )
-  SELECT
-    r."match1" AS "match1",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
-
--- operator 20: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match2" AS "match2",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_20" AS changes
-    LEFT JOIN cql_state."q_20_groups" AS kept
-      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
-  )
-  SELECT
-    r."match2" AS "match2",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;

@@ -218,7 +218,7 @@ SELECT
   "_weight"
 FROM temp."_cql_delta_q_2";
 
--- operator 6: the groups and instants that changed, in a tick of one instant
+-- operator 6: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
   *,
@@ -425,7 +425,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "x.k",
@@ -465,7 +465,7 @@ FROM (
   ) AS stream
 ) AS arriving;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT

@@ -124,7 +124,7 @@ FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 0: the groups and instants that changed, in a tick of one instant
+-- operator 0: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 SELECT
   *,
@@ -203,7 +203,7 @@ SELECT
   "v"
 FROM temp."_cql_delta_q_1";
 
--- operator 1: the tuples of the tick, each once, in a tick of instants, in stages
+-- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_1" AS
 SELECT
   "k",
@@ -216,7 +216,7 @@ GROUP BY
   "k",
   "v";
 
--- operator 1: the tuples that were not there yet, in a tick of instants, in stages
+-- operator 1: the tuples that were not there yet, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   "k",

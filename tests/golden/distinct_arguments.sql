@@ -312,7 +312,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 8: the groups and instants that changed, in a tick of one instant
+-- operator 8: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_8" AS
 SELECT
   *,
@@ -346,7 +346,7 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -649,7 +649,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 
--- operator 4: the tuples of the tick, each once, in a tick of instants, in stages
+-- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_4" AS
 SELECT
   "s.v" AS "distinct s.v",
@@ -669,7 +669,7 @@ WHERE
 GROUP BY
   "s.v";
 
--- operator 4: the tuples that were not there yet, in a tick of instants, in stages
+-- operator 4: the tuples that were not there yet, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
   "distinct s.v",
@@ -689,7 +689,7 @@ WHERE
       first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
   );
 
--- operator 11: the tuples of the tick, each once, in a tick of instants, in stages
+-- operator 11: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_11" AS
 SELECT
   "argument1" AS "distinct argument1",
@@ -709,7 +709,7 @@ WHERE
 GROUP BY
   "argument1";
 
--- operator 11: the tuples that were not there yet, in a tick of instants, in stages
+-- operator 11: the tuples that were not there yet, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
 SELECT
   "distinct argument1",
@@ -729,7 +729,7 @@ WHERE
       first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
   );
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,

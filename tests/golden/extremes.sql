@@ -136,7 +136,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -369,7 +369,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the elements, summed up, in a tick of one instant
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
@@ -398,7 +398,7 @@ GROUP BY
   "s.k",
   "_ts";
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,

@@ -166,7 +166,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,

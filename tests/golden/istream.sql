@@ -115,7 +115,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 2: the rows that come, in a tick of instants, in stages
+-- operator 2: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -126,7 +126,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 2: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
@@ -301,7 +301,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,

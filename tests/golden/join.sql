@@ -136,7 +136,7 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -173,7 +173,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "t.k",
@@ -210,7 +210,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
@@ -452,7 +452,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 2: the rows that come, in a tick of instants, in stages
+-- operator 2: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -463,7 +463,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 2: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
@@ -493,7 +493,7 @@ FROM (
   FROM arrivals
 ) AS rows;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "t.k",
@@ -530,7 +530,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
@@ -645,7 +645,7 @@ WHERE
   AND i0."_ts" <= $t0
   AND i0."k" = i1."k";
 
--- operator 3: what begins or ends, in a tick of instants, in stages
+-- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 SELECT
   "k" AS "s.k",
@@ -657,7 +657,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 5: what begins or ends, in a tick of instants, in stages
+-- operator 5: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
 SELECT
   "k" AS "t.k",
@@ -669,7 +669,7 @@ FROM cql_state."stream_t"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   i0."s.v" AS "v",
@@ -829,7 +829,7 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -866,7 +866,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "t.k",
@@ -903,7 +903,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT

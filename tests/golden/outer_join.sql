@@ -368,7 +368,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS lives
         ) AS i1
         WHERE
@@ -412,7 +412,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
           i0."_ts" > $since
@@ -472,7 +472,38 @@ FROM temp."_cql_delta_q_11"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 11: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_11" AS changes
+    LEFT JOIN cql_state."q_11_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "x.k",
@@ -509,7 +540,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 6: what begins or ends, in a tick of instants, in stages
+-- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 SELECT
   "k" AS "y.k",
@@ -528,13 +559,11 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 11: what begins or ends, in a tick of instants, in stages
+-- operator 11: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_11" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_11"
   WHERE
     "_cql_changed"
@@ -542,7 +571,7 @@ WITH changed AS (
 SELECT
   "match0",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -555,9 +584,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -712,9 +741,7 @@ FROM (
           FROM (
             WITH changed AS (
               SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+                *
               FROM temp."_cql_delta_q_11"
               WHERE
                 "_cql_changed"
@@ -722,7 +749,7 @@ FROM (
             SELECT
               "match0",
               "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              9223372036854775807 AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
@@ -735,7 +762,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was"
           ) AS lives
         ) AS i1
         WHERE
@@ -791,34 +818,3 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 11: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_11" AS changes
-    LEFT JOIN cql_state."q_11_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
-  SELECT
-    r."match0" AS "match0",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;

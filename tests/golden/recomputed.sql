@@ -203,7 +203,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -493,7 +493,7 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the groups and instants that changed, in a tick of one instant
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
   *,
@@ -1211,7 +1211,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "k" AS "s.k",
@@ -1223,7 +1223,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
@@ -1422,7 +1422,7 @@ WITH _cql_alive0 AS (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS "both"
       ) AS lives
     ) AS input
@@ -1568,7 +1568,7 @@ FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 3: the groups and instants that changed, in a tick of one instant
+-- operator 3: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
   *,
@@ -1603,6 +1603,193 @@ FROM (
   WHERE
     r."_ts" > $t0
 ) AS results;
+
+-- operator 0: worked out again: LIMIT, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
+WITH _cql_alive0 AS (
+  SELECT
+    "k" AS "x.k",
+    "n" AS "x.n",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_cql_n" AS "count0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_3_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_3" AS delta
+          WHERE
+            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *
+          FROM temp."_cql_delta_q_3"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          *
+        FROM (
+          SELECT
+            "s.k",
+            "count0",
+            "_ts" AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "s.k",
+            "_cql_old_count0" AS "count0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_was"
+        ) AS "both"
+      ) AS lives
+    ) AS input
+  ) AS input
+), _cql_instants AS (
+  SELECT
+    "_ts",
+    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
+  FROM (
+    SELECT
+      "_ts"
+    FROM (
+      SELECT
+        "_cql_enter" AS "_ts"
+      FROM _cql_alive0
+      WHERE
+        "_cql_enter" > $t0 AND "_cql_enter" <= $t1
+      UNION ALL
+      SELECT
+        "_cql_leave" AS "_ts"
+      FROM _cql_alive0
+      WHERE
+        "_cql_leave" > $t0 AND "_cql_leave" <= $t1
+      UNION ALL
+      SELECT
+        CAST($t0 AS BIGINT) AS "_ts"
+      WHERE
+        $begin <= $t0
+      UNION ALL
+      SELECT
+        CAST($begin AS BIGINT) AS "_ts"
+      WHERE
+        $begin > $t0
+    ) AS all_instants
+    GROUP BY
+      "_ts"
+  ) AS distinct_instants
+), _cql_at0 AS (
+  SELECT
+    "x.k",
+    "x.n",
+    "_cql_at",
+    UNNEST(RANGE("_weight")) AS "_cql_copy"
+  FROM (
+    SELECT
+      l."x.k" AS "x.k",
+      l."x.n" AS "x.n",
+      i."_ts" AS "_cql_at",
+      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
+    FROM _cql_instants AS i
+    JOIN _cql_alive0 AS l
+      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
+    GROUP BY
+      l."x.k",
+      l."x.n",
+      i."_ts"
+    HAVING
+      SUM(l."_weight") > 0
+  ) AS net
+), _cql_results AS (
+  SELECT
+    _cql_again."k",
+    _cql_again."n",
+    _cql_instants."_ts",
+    _cql_instants."_cql_next"
+  FROM _cql_instants
+  CROSS JOIN LATERAL (
+    SELECT
+      k,
+      n
+    FROM (
+      SELECT
+        "x.k" AS "k",
+        "x.n" AS "n"
+      FROM _cql_at0
+      WHERE
+        "_cql_at" = _cql_instants."_ts"
+    ) AS x
+    ORDER BY
+      n DESC,
+      "x"."k",
+      "x"."n"
+    LIMIT 3
+  ) AS _cql_again("k", "n")
+)
+SELECT
+  "k",
+  "n",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "n",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM _cql_results
+  WHERE
+    "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "n",
+    "_cql_next" AS "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM _cql_results
+  WHERE
+    NOT "_cql_next" IS NULL
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3

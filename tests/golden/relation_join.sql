@@ -123,7 +123,7 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -160,7 +160,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "r.k",
@@ -179,7 +179,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
@@ -386,7 +386,7 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
--- operator 3: what begins or ends, in a tick of instants, in stages
+-- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 SELECT
   "k" AS "s.k",
@@ -423,7 +423,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 5: what begins or ends, in a tick of instants, in stages
+-- operator 5: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
 SELECT
   "k" AS "r.k",
@@ -442,7 +442,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "v",
@@ -642,7 +642,7 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "a.k",
@@ -661,7 +661,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 3: what begins or ends, in a tick of instants, in stages
+-- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 SELECT
   "k" AS "b.k",
@@ -680,7 +680,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT

@@ -93,7 +93,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "k" AS "s.k",
@@ -104,7 +104,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
@@ -251,7 +251,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "late.k",
@@ -279,7 +279,7 @@ FROM (
   ) AS stream
 ) AS arriving;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
@@ -399,7 +399,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "k" AS "s.k",
@@ -410,7 +410,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT

@@ -179,7 +179,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS lives
     ) AS input
   ) AS lives
@@ -211,7 +211,7 @@ FROM temp."_cql_delta_q_2"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: the groups and instants that changed, in a tick of one instant
+-- operator 2: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
   *,
@@ -246,6 +246,104 @@ FROM (
   WHERE
     r."_ts" > $t0
 ) AS results;
+
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "k",
+  "n",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "n",
+    UNNEST(RANGE(
+      CASE
+        WHEN "_cql_enter" IS NULL OR (
+          $t0 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE GREATEST("_cql_enter", $t0 + 1)
+      END,
+      CASE
+        WHEN "_cql_leave" IS NULL OR (
+          $t1 + 1
+        ) IS NULL
+        THEN NULL
+        ELSE LEAST("_cql_leave", $t1 + 1)
+      END
+    )) AS "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
+      SELECT
+        "s.k",
+        "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        "_weight"
+      FROM (
+        SELECT
+          "s.k",
+          "_cql_n" AS "count0",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."q_2_groups"
+      ) AS groups
+      WHERE
+        NOT EXISTS(
+          SELECT
+            1
+          FROM temp."_cql_delta_q_2" AS delta
+          WHERE
+            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+        )
+      UNION ALL
+      SELECT
+        *
+      FROM (
+        WITH changed AS (
+          SELECT
+            *
+          FROM temp."_cql_delta_q_2"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "s.k",
+          "count0",
+          "_ts" AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "s.k",
+          "_cql_old_count0" AS "count0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_was"
+      ) AS lives
+    ) AS input
+  ) AS lives
+) AS elements
+GROUP BY
+  "k",
+  "n",
+  "_ts"
+HAVING
+  SUM("_weight") <> 0;
 
 -- title: of a NOW window the tick alone is read
 SELECT Rstream(v) FROM s [NOW]

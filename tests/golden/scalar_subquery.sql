@@ -228,7 +228,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS lives
     ) AS i1
     WHERE
@@ -274,7 +274,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM changed
       WHERE
-        "_cql_begin" IS NULL AND "_cql_was"
+        "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
       i0."_ts" > $since
@@ -334,7 +334,56 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last";
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 6: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON TRUE
+  )
+  SELECT
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_sum0" AS "_cql_sum0",
+    r."_cql_last" AS "_cql_last",
+    TRUE AS "_cql_is",
+    r."_ts" > $begin AS "_cql_was",
+    CASE
+      WHEN r."_cql_count0" > 0
+      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
+    END AS "avg0",
+    CASE
+      WHEN (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) > 0
+      THEN CAST(CAST((
+        r."_cql_sum0" - r."_cql_sum0_d"
+      ) AS DOUBLE) / (
+        r."_cql_count0" - r."_cql_count0_d"
+      ) AS DOUBLE)
+    END AS "_cql_old_avg0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -371,13 +420,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_6"
   WHERE
     "_cql_changed"
@@ -385,7 +432,7 @@ WITH changed AS (
 SELECT
   "avg0" AS "match0",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -398,9 +445,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -446,9 +493,7 @@ FROM (
       FROM (
         WITH changed AS (
           SELECT
-            *,
-            LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_begin"
+            *
           FROM temp."_cql_delta_q_6"
           WHERE
             "_cql_changed"
@@ -456,7 +501,7 @@ FROM (
         SELECT
           "avg0",
           "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          9223372036854775807 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
@@ -469,7 +514,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was"
       ) AS lives
     ) AS i1
     WHERE
@@ -526,55 +571,6 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 6: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
-      changes."_cql_count0" AS "_cql_count0_d",
-      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
-      changes."_cql_sum0" AS "_cql_sum0_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON TRUE
-  )
-  SELECT
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_count0" AS "_cql_count0",
-    r."_cql_sum0" AS "_cql_sum0",
-    r."_cql_last" AS "_cql_last",
-    TRUE AS "_cql_is",
-    r."_ts" > $begin AS "_cql_was",
-    CASE
-      WHEN r."_cql_count0" > 0
-      THEN CAST(CAST(r."_cql_sum0" AS DOUBLE) / r."_cql_count0" AS DOUBLE)
-    END AS "avg0",
-    CASE
-      WHEN (
-        r."_cql_count0" - r."_cql_count0_d"
-      ) > 0
-      THEN CAST(CAST((
-        r."_cql_sum0" - r."_cql_sum0_d"
-      ) AS DOUBLE) / (
-        r."_cql_count0" - r."_cql_count0_d"
-      ) AS DOUBLE)
-    END AS "_cql_old_avg0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
 
 -- title: one that is correlated is an outer join with the groups
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
@@ -854,7 +850,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS lives
         ) AS i1
         WHERE
@@ -915,7 +911,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
-            "_cql_begin" IS NULL AND "_cql_was"
+            "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
           i0."r.k" = i1."match0"
@@ -1064,7 +1060,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM changed
               WHERE
-                "_cql_begin" IS NULL AND "_cql_was"
+                "_cql_was" AND "_cql_begin" IS NULL
             ) AS lives
           ) AS i1
           WHERE
@@ -1122,7 +1118,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was" AND "_cql_begin" IS NULL
           ) AS i1
           WHERE
             i0."r.k" = i1."match3"
@@ -1195,7 +1191,74 @@ FROM temp."_cql_delta_q_14"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 6: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."y.k" AS "y.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
+  )
+  SELECT
+    r."y.k" AS "y.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 14: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match3" AS "match3",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_14" AS changes
+    LEFT JOIN cql_state."q_14_groups" AS kept
+      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
+  )
+  SELECT
+    r."match3" AS "match3",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "r.k",
@@ -1213,13 +1276,11 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 5: what begins or ends, in a tick of instants, in stages
+-- operator 5: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_6"
   WHERE
     "_cql_changed"
@@ -1228,7 +1289,7 @@ SELECT
   "y.k" AS "match0",
   "count0" AS "match1",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1242,15 +1303,13 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 14: what begins or ends, in a tick of instants, in stages
+-- operator 14: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_14" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_14"
   WHERE
     "_cql_changed"
@@ -1258,7 +1317,7 @@ WITH changed AS (
 SELECT
   "match3",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1271,9 +1330,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -1332,9 +1391,7 @@ FROM (
           FROM (
             WITH changed AS (
               SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+                *
               FROM temp."_cql_delta_q_6"
               WHERE
                 "_cql_changed"
@@ -1343,7 +1400,7 @@ FROM (
               "y.k",
               "count0",
               "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              9223372036854775807 AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
@@ -1357,7 +1414,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
-              "_cql_begin" IS NULL AND "_cql_was"
+              "_cql_was"
           ) AS lives
         ) AS i1
         WHERE
@@ -1499,9 +1556,7 @@ FROM (
             FROM (
               WITH changed AS (
                 SELECT
-                  *,
-                  LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
-                  LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
+                  *
                 FROM temp."_cql_delta_q_14"
                 WHERE
                   "_cql_changed"
@@ -1509,7 +1564,7 @@ FROM (
               SELECT
                 "match3",
                 "_ts" AS "_cql_enter",
-                COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+                9223372036854775807 AS "_cql_leave",
                 CAST(1 AS BIGINT) AS "_weight"
               FROM changed
               WHERE
@@ -1522,7 +1577,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM changed
               WHERE
-                "_cql_begin" IS NULL AND "_cql_was"
+                "_cql_was"
             ) AS lives
           ) AS i1
           WHERE
@@ -1585,70 +1640,3 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 6: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."y.k" AS "y.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
-  )
-  SELECT
-    r."y.k" AS "y.k",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "count0",
-    (
-      r."_cql_n" - r."_cql_d_n"
-    ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
-
--- operator 14: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match3" AS "match3",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_14" AS changes
-    LEFT JOIN cql_state."q_14_groups" AS kept
-      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
-  )
-  SELECT
-    r."match3" AS "match3",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;

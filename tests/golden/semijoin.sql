@@ -204,7 +204,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS lives
     ) AS i1
     WHERE
@@ -248,7 +248,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM changed
       WHERE
-        "_cql_begin" IS NULL AND "_cql_was"
+        "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
       i0."_ts" > $since
@@ -305,7 +305,38 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 4: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_4" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -342,13 +373,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_4"
   WHERE
     "_cql_changed"
@@ -356,7 +385,7 @@ WITH changed AS (
 SELECT
   "match0",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -369,9 +398,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -414,9 +443,7 @@ FROM (
       FROM (
         WITH changed AS (
           SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+            *
           FROM temp."_cql_delta_q_4"
           WHERE
             "_cql_changed"
@@ -424,7 +451,7 @@ FROM (
         SELECT
           "match0",
           "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          9223372036854775807 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
@@ -437,7 +464,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was"
       ) AS lives
     ) AS i1
     WHERE
@@ -490,37 +517,6 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 4: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_4" AS changes
-    LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
-  SELECT
-    r."match0" AS "match0",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
 
 -- title: of any other condition the columns that it names are counted
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
@@ -807,7 +803,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS lives
     ) AS i1
     WHERE
@@ -855,7 +851,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM changed
       WHERE
-        "_cql_begin" IS NULL AND "_cql_was"
+        "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
       i0."_ts" > $since
@@ -915,7 +911,7 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "x.k",
@@ -952,7 +948,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 7: what begins or ends, in a tick of instants, in stages
+-- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
 SELECT
   "k" AS "y.k",
@@ -964,7 +960,7 @@ FROM cql_state."stream_t"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 4: the elements, summed up, in a tick of instants, in stages
+-- operator 4: the elements, summed up, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
 SELECT
   "match0",
@@ -1035,13 +1031,45 @@ GROUP BY
   "match1",
   "_ts";
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."match0" AS "match0",
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_4" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+      AND changes."match1" IS NOT DISTINCT FROM kept."match1"
+  )
+  SELECT
+    r."match0" AS "match0",
+    r."match1" AS "match1",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_4"
   WHERE
     "_cql_changed"
@@ -1050,7 +1078,7 @@ SELECT
   "match0",
   "match1",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -1064,9 +1092,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
@@ -1115,9 +1143,7 @@ FROM (
       FROM (
         WITH changed AS (
           SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "match0", "match1" ORDER BY "_ts") AS "_cql_begin"
+            *
           FROM temp."_cql_delta_q_4"
           WHERE
             "_cql_changed"
@@ -1126,7 +1152,7 @@ FROM (
           "match0",
           "match1",
           "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          9223372036854775807 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
@@ -1140,7 +1166,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was"
       ) AS lives
     ) AS i1
     WHERE
@@ -1193,37 +1219,3 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 4: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."match1" AS "match1",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_4" AS changes
-    LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-      AND changes."match1" IS NOT DISTINCT FROM kept."match1"
-  )
-  SELECT
-    r."match0" AS "match0",
-    r."match1" AS "match1",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;

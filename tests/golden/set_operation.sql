@@ -176,7 +176,7 @@ WHERE
     "_cql_n0" <> 0 OR "_cql_n1" <> 0
   );
 
--- operator 0: the elements, summed up, in a tick of instants, in stages
+-- operator 0: the elements, summed up, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
 SELECT
   "k",
@@ -253,7 +253,7 @@ GROUP BY
 HAVING
   SUM("_cql_n0") <> 0 OR SUM("_cql_n1") <> 0;
 
--- operator 0: the tuples and instants that changed, in a tick of instants, in stages
+-- operator 0: the tuples and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
@@ -493,7 +493,7 @@ WHERE
     "_cql_n0" <> 0 OR "_cql_n1" <> 0
   );
 
--- operator 0: the elements, summed up, in a tick of instants, in stages
+-- operator 0: the elements, summed up, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
 SELECT
   "k",
@@ -570,7 +570,7 @@ GROUP BY
 HAVING
   SUM("_cql_n0") <> 0 OR SUM("_cql_n1") <> 0;
 
--- operator 0: the tuples and instants that changed, in a tick of instants, in stages
+-- operator 0: the tuples and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT

@@ -333,7 +333,7 @@ WHERE
 ORDER BY
   "_cql_seq";
 
--- operator 1: the rows that come, in a tick of instants, in stages
+-- operator 1: the rows that come, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "k" AS "s.k",
@@ -343,7 +343,7 @@ FROM cql_state."stream_s"
 WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 1: the rows that come, and whom they push out, in a tick of instants, in stages
+-- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT

@@ -144,7 +144,7 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 4: the groups and instants that changed, in a tick of one instant
+-- operator 4: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
   *,
@@ -380,7 +380,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was" AND "_cql_begin" IS NULL
       ) AS lives
     ) AS i1
     WHERE
@@ -427,7 +427,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM changed
       WHERE
-        "_cql_begin" IS NULL AND "_cql_was"
+        "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
       i0."_ts" > $since
@@ -484,7 +484,43 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 6: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_6" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_n" AS "count0",
+    (
+      r."_cql_n" - r."_cql_d_n"
+    ) AS "_cql_old_count0"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "t.k",
@@ -521,13 +557,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_6"
   WHERE
     "_cql_changed"
@@ -536,7 +570,7 @@ SELECT
   "s.k" AS "x.k",
   "count0" AS "x.n",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -550,9 +584,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "w",
@@ -598,9 +632,7 @@ FROM (
       FROM (
         WITH changed AS (
           SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+            *
           FROM temp."_cql_delta_q_6"
           WHERE
             "_cql_changed"
@@ -609,7 +641,7 @@ FROM (
           "s.k",
           "count0",
           "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          9223372036854775807 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
@@ -623,7 +655,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM changed
         WHERE
-          "_cql_begin" IS NULL AND "_cql_was"
+          "_cql_was"
       ) AS lives
     ) AS i1
     WHERE
@@ -677,42 +709,6 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 6: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "count0" IS DISTINCT FROM "_cql_old_count0"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
-  SELECT
-    r."s.k" AS "s.k",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_n" AS "count0",
-    (
-      r."_cql_n" - r."_cql_d_n"
-    ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;
 
 -- title: a common table expression is a subquery with a name
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
@@ -843,7 +839,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM changed
       WHERE
-        "_cql_begin" IS NULL AND "_cql_was"
+        "_cql_was" AND "_cql_begin" IS NULL
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -956,13 +952,42 @@ FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 3: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_3" AS changes
+    LEFT JOIN cql_state."q_3_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  )
+  SELECT
+    r."k" AS "k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 WITH changed AS (
   SELECT
-    *,
-    LEAD("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_end",
-    LAG("_ts") OVER (PARTITION BY "k" ORDER BY "_ts") AS "_cql_begin"
+    *
   FROM temp."_cql_delta_q_3"
   WHERE
     "_cql_changed"
@@ -970,7 +995,7 @@ WITH changed AS (
 SELECT
   "k" AS "x.k",
   "_ts" AS "_cql_enter",
-  COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+  9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
@@ -983,9 +1008,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM changed
 WHERE
-  "_cql_begin" IS NULL AND "_cql_was";
+  "_cql_was";
 
--- operator 7: what begins or ends, in a tick of instants, in stages
+-- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
 SELECT
   "k" AS "r.k",
@@ -1004,7 +1029,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
   "name",
@@ -1093,34 +1118,3 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
-
--- operator 3: the groups and instants that changed, in a tick of one instant
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  WITH running AS (
-    SELECT
-      changes."k" AS "k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_3" AS changes
-    LEFT JOIN cql_state."q_3_groups" AS kept
-      ON changes."k" IS NOT DISTINCT FROM kept."k"
-  )
-  SELECT
-    r."k" AS "k",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
-) AS results;

@@ -240,7 +240,7 @@ FROM lives
 WHERE
   "_cql_leave" <= $t1;
 
--- operator 2: what begins or ends, in a tick of instants, in stages
+-- operator 2: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
 SELECT
   "k" AS "s.k",
@@ -277,7 +277,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of instants, in stages
+-- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
   "k" AS "t.k",
@@ -314,7 +314,7 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 6: what begins or ends, in a tick of instants, in stages
+-- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 SELECT
   "k" AS "r.k",
@@ -333,7 +333,7 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 0: write the elements of the answer, in a tick of instants, in stages
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT

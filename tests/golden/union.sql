@@ -204,7 +204,7 @@ FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 0: the groups and instants that changed, in a tick of one instant
+-- operator 0: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 SELECT
   *,
