@@ -491,8 +491,8 @@ class Engine:
                 begins = max(begins, query.since + 1)
         compiled = self.compiled[query.name.lower()]
         single = query.frontier is not None and goal == query.frontier + 1
-        chosen = compiled.steps.has_stages(single=single)
         arrived = self._arrived(query)
+        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
         done = tick.run(self.database, query, compiled, goal, begins or 0, staged)

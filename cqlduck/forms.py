@@ -86,26 +86,34 @@ class Forms:
     always: bool | None = None
     _known: dict[tuple[str, bool, int], _Learned] = field(default_factory=dict)
 
+    def may_stage(self, elements: int | None) -> bool:
+        """Return whether a tick may have stages at all.
+
+        Args:
+            elements: How many elements came since the query's last tick, or None if that is not
+                known.
+        """
+        return self.always is not None or (elements is not None and elements <= FEW)
+
     def staged(self, query: str, single: bool, elements: int | None) -> bool:
         """Return whether a query's next tick is to have stages.
 
         Args:
             query: The query.
             single: Whether the tick has one instant.
-            elements: How many elements came since the query's last tick, or None if that is not
-                known.
+            elements: How many elements came, such that the tick may have stages.
         """
         if self.always is not None:
             return self.always
-        if elements is None or elements > FEW:
-            return False
+        assert elements is not None
         return self._of(query, single, elements).next()
 
     def took(
         self, query: str, single: bool, elements: int | None, staged: bool, seconds: float
     ) -> None:
-        """Take note of what a tick took."""
-        if elements is not None and elements <= FEW:
+        """Take note of what a tick took that might have had stages."""
+        if self.always is None:
+            assert elements is not None
             self._of(query, single, elements).took(staged, seconds)
 
     def forget(self, query: str) -> None:

@@ -37,6 +37,12 @@ class DrawnForms(Forms):
         super().__init__()
         self.drawn = random.Random(0)
 
+    def may_stage(self, elements: int | None) -> bool:
+        return True
+
+    def took(self, *_: object) -> None:
+        pass
+
     def staged(self, query: str, single: bool, elements: int | None) -> bool:
         return self.drawn.random() < 0.5 if self.always is None else self.always
 

@@ -88,8 +88,8 @@ def test_sizes_and_queries_learn_apart() -> None:
 
 @pytest.mark.parametrize("elements", [None, FEW + 1])
 def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
-    forms = Forms()
-    assert {False} == {forms.staged("q", False, elements) for _ in range(20)}
+    assert not Forms().may_stage(elements)
+    assert Forms().may_stage(FEW)
 
 
 def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> None:
