@@ -34,6 +34,7 @@ from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
+from cqlduck.state.tick import Ran
 
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""
@@ -490,22 +491,32 @@ class Engine:
             if query.since is not None:
                 begins = max(begins, query.since + 1)
         compiled = self.compiled[query.name.lower()]
-        single = query.frontier is not None and goal == query.frontier + 1
-        arrived = self._arrived(query)
+        before = None if query.begin_instant is None else query.frontier
+        if before is not None and compiled.rests(before, goal):
+            query.frontier = goal
+            self.housekeeping.ran(query, Ran())
+            return 0
+        single = before is not None and goal == before + 1
+        arrived = self._arrived(query, goal)
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
         done = tick.run(self.database, query, compiled, goal, begins or 0, staged)
-        if chosen and not done.idle:
+        if chosen:
             seconds = wall.perf_counter() - started
             self.forms.took(query.name, single, arrived, staged, seconds)
         self.housekeeping.ran(query, done)
         return done.elements
 
-    def _arrived(self, query: Query) -> int | None:
-        """Return how many elements came for a query since this was asked last, if it was."""
+    def _arrived(self, query: Query, goal: int) -> int | None:
+        """Return how many elements came for a query since its last tick, or None.
+
+        It is known if this tick and the last one go as far as they can.
+        """
+        seen = self._seen.pop(query.name, None)
+        if goal != self.target(query):
+            return None
         count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
-        seen = self._seen.get(query.name)
         self._seen[query.name] = count
         return None if seen is None else count - seen
 

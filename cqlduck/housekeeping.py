@@ -117,10 +117,12 @@ class Housekeeping:
             return
         span = self.catalogue.clock.instants(parse_duration(kept))
         readers = [q for q in self.catalogue.queries.values() if query.name in q.inputs]
-        frontiers = [q.frontier for q in readers]
-        if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
-            return
-        until = min([query.frontier, *[f for f in frontiers if f is not None]]) - span
+        until = query.frontier - span
+        for reader in readers:
+            reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)
+            if reader.frontier is None or reach is None or self.catalogue.amends(reader):
+                return
+            until = min(until, reader.frontier - max(span, reach + 1))
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is not None and until > start + max(span // 4, 1):
             answers.forget_history(

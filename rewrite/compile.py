@@ -28,9 +28,12 @@ from cqlduck.rewrite.plan import (
     Recompute,
     SetOperation,
     Source,
+    StreamScan,
     TimeWindow,
     ToStream,
+    Trace,
     UnionAll,
+    chain_of,
     children,
     has_no_twins,
     is_instantaneous,
@@ -148,6 +151,10 @@ class Compiled:
     answer: str | None = None
     period: int | None = None
 
+    def rests(self, before: int, until: int) -> bool:
+        """Return whether nothing can change after one instant and up to another."""
+        return self.period is not None and before // self.period == until // self.period
+
     def explain(self) -> str:
         """Return the plan as text, and under each operator's number its statements.
 
@@ -234,10 +241,14 @@ def _period(plan: Plan) -> int | None:
     """
     match plan:
         case TimeWindow():
-            return plan.slide
+            # what is made of other elements has a trace, which is written at any instant
+            *_, stream = chain_of(plan.input)
+            return plan.slide if isinstance(stream, StreamScan) else None
+        case Trace() if is_stream(plan):
+            return None
         case Filter() | Project() | Join() | UnionAll() | Difference() | SetOperation():
             pass
-        case Aggregate() | Distinct() | ToStream(kind="istream" | "dstream"):
+        case Aggregate() | Distinct() | Trace() | ToStream(kind="istream" | "dstream"):
             pass
         case _:
             return None

@@ -24,12 +24,10 @@ class Ran:
     Attributes:
         elements: How many elements of its answer it wrote.
         rows: How many rows it wrote.
-        idle: Whether nothing was run, because nothing could change.
     """
 
     elements: int = 0
     rows: int = 0
-    idle: bool = False
 
 
 def run(
@@ -57,10 +55,6 @@ def run(
     else:
         assert query.frontier is not None
         before = query.frontier
-        period = compiled.period
-        if period is not None and before // period == until // period:
-            query.frontier = until
-            return Ran(idle=True)
     values = {
         "t0": before,
         "t1": until,

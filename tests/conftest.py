@@ -31,7 +31,10 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 class DrawnForms(Forms):
-    """Draws the form of each tick, so that forms follow each other over the same synopses."""
+    """Draws the form of each tick, so that forms follow each other over the same synopses.
+
+    Random cases seed it anew, each by what it is.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -19,9 +19,15 @@ from sql_strategies import sql_cases
 import cqlduck
 
 
+def connect(case: strategies.Case, database: str, **options) -> cqlduck.Connection:
+    con = cqlduck.connect(database, **options)
+    con.engine.forms.drawn.seed(str(case))
+    return con
+
+
 def play(case: strategies.Case, database: str, **options) -> dict[str, list[tuple]]:
     """Run a case's script on the engine; return the changes of each query."""
-    con = cqlduck.connect(database, **options)
+    con = connect(case, database, **options)
     try:
         for declaration in case.declarations:
             con.execute(declaration)
@@ -36,7 +42,7 @@ def play(case: strategies.Case, database: str, **options) -> dict[str, list[tupl
                 case strategies.Restart():
                     if database != ":memory:":
                         con.close()
-                        con = cqlduck.connect(database, **options)
+                        con = connect(case, database, **options)
         return {query.name: con.changes(query.name).fetchall() for query in case.queries}
     finally:
         con.close()

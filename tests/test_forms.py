@@ -127,3 +127,44 @@ def test_forms_write_the_same_elements() -> None:
             changes.append(sorted(con.changes("q").fetchall()))
     assert changes[0]
     assert changes[0] == changes[1] == changes[2]
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_a_form_works_out_nothing_that_no_tuple_asks_for(always: bool) -> None:
+    with cqlduck.connect() as con:
+        con.engine.forms = Forms(always)
+        con.execute(
+            "CREATE STREAM s (k INTEGER, c VARCHAR, t INTEGER) TIMESTAMP BY t;"
+            "CREATE RELATION r (k INTEGER);"
+            "CREATE CONTINUOUS QUERY q AS SELECT x.n FROM "
+            "(SELECT k, CAST(c AS INTEGER) AS n FROM s) x JOIN r ON x.k = r.k"
+        )
+        con.append("r", [(1,)], at=0)
+        for t in range(8):
+            con.append("s", [(2, "n/a", t) if t % 3 == 0 else (1, str(t), t)])
+            con.advance()
+        con.advance(8)
+        assert "active" == con.engine.query("q").state
+        assert [(n,) for n in (1, 2, 4, 5, 7)] == sorted(con.sql("SELECT n FROM q").fetchall())
+
+
+def test_ticks_that_do_not_go_as_far_as_they_could_are_not_learned_from() -> None:
+    seen: list[int | None] = []
+
+    class Asked(Forms):
+        def may_stage(self, elements: int | None) -> bool:
+            seen.append(elements)
+            return super().may_stage(elements)
+
+    with cqlduck.connect(max_tick=2) as con:
+        con.engine.forms = Asked()
+        con.execute(JOIN)
+        for t in range(3):
+            con.append("b", [(1, t, t)])
+            con.advance(t)
+        con.append("b", [(1, t, t) for t in range(3, 9)])
+        con.advance(9)
+        con.append("b", [(1, 10, 10)])
+        con.advance(10)
+    assert None in seen[3:-1]
+    assert 0 not in seen

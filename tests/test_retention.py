@@ -144,3 +144,24 @@ def test_keeping_logs_and_answers_small_shows_in_nothing(
                 assert sums(changes, instant) == reference.bag_of(rows), f"{name}\n{case}"
             rows = con.table(name).fetchall()
             assert sums(changes, case.t_end) == reference.bag_of(rows), f"{name}\n{case}"
+
+
+@pytest.mark.parametrize("window", ["TUMBLE 10", "RANGE 10", "RANGE 7 SLIDE 4", "ROWS 5"])
+def test_history_that_a_window_still_reads_is_kept(window: str) -> None:
+    found = []
+    for keep in ("", "WITH (keep = '1 second') "):
+        with cqlduck.connect() as con:
+            con.execute(
+                "CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t;"
+                f"CREATE CONTINUOUS QUERY p {keep}AS "
+                "SELECT Istream(k, count(*) AS n) FROM s [RANGE 3] GROUP BY k;"
+                f"CREATE CONTINUOUS QUERY q AS SELECT k, n FROM p [{window}]"
+            )
+            for t in range(60):
+                con.append("s", [(t % 3, t)])
+                con.advance(t)
+            con.advance(80)
+            found.append(sorted(con.changes("q").fetchall()))
+            kept = con.changes("p").fetchall()
+    assert found[0] == found[1]
+    assert len(kept) < 40, "what no window needs is forgotten"

@@ -1188,3 +1188,21 @@ def test_nothing_runs_where_no_window_moves(con: cqlduck.Connection) -> None:
         pairs = sum(1 for x in left if x % 2 == 0) * sum(1 for y in right if y % 2 == 0)
         expected += [(t, pairs)] if pairs else []
     assert expected == seen
+
+
+@pytest.mark.parametrize("inner", ["SELECT Istream(k) FROM s [NOW]", "SELECT k FROM s [TUMBLE 3]"])
+def test_a_window_over_a_subquery_takes_in_what_comes_while_it_rests(inner: str) -> None:
+    found = []
+    for step in (1, 25):
+        with cqlduck.connect() as con:
+            con.execute(
+                "CREATE STREAM s (k INTEGER, t INTEGER) TIMESTAMP BY t;"
+                f"CREATE CONTINUOUS QUERY q AS SELECT k FROM ({inner}) [TUMBLE 10]"
+            )
+            for t in range(25):
+                con.append("s", [(t, t)])
+                if (t + 1) % step == 0:
+                    con.advance(t)
+            found.append(sorted(con.changes("q").fetchall()))
+    assert found[0] == found[1]
+    assert len(found[0]) > 20

@@ -179,9 +179,16 @@ class Rules:
         return name
 
     def staged_lives(self, node: Plan) -> exp.Query:
-        """Return what begins or ends, for a node that meets others; where it pays, kept before."""
-        if not self.form.staged or self._is_at_hand(node):
-            return self.lives(node)
+        """Return what begins or ends, for a node that meets others; where it pays, kept before.
+
+        Expressions stay outside of the stage: in it they would be worked out for tuples that meet
+        none, and could fail there.
+        """
+        match node:
+            case Filter() | Project() | UnionAll() | Difference() if self.form.staged:
+                return self._linear(node, "staged_lives", (ENTER, LEAVE, WEIGHT))
+            case _ if not self.form.staged or self._is_at_hand(node):
+                return self.lives(node)
         if id(node) not in self._staged:
             name = f"_cql_lives_{self.query}_{self.number(node)}"
             self._staged[id(node)] = self.keep(node, name, self.lives(node), "what begins or ends")
@@ -200,8 +207,6 @@ class Rules:
     def _is_at_hand(self, node: Plan) -> bool:
         """Return whether what begins or ends is read from a temporary table as it is."""
         match node:
-            case Filter() | Project():
-                return self._is_at_hand(node.input)
             case RowWindow() | Trace():
                 return True
             case Join():

@@ -420,8 +420,8 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+-- operator 6: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -430,7 +430,7 @@ WITH changed AS (
     "_cql_changed"
 )
 SELECT
-  "avg0" AS "match0",
+  "avg0",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -439,7 +439,7 @@ WHERE
   "_cql_is"
 UNION ALL
 SELECT
-  "_cql_old_avg0" AS "match0",
+  "_cql_old_avg0" AS "avg0",
   CAST($t0 AS BIGINT) AS "_cql_enter",
   "_ts" AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -527,20 +527,20 @@ FROM (
     SELECT
       i0."k" AS "s.k",
       i0."v" AS "s.v",
-      i1."match0",
+      i1."avg0" AS "match0",
       GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
       LEAST((
         i0."_ts" + 11
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    CROSS JOIN temp."_cql_lives_q_6" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."v" > (
-        i1."match0"
+        i1."avg0"
       )
       AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
@@ -1276,8 +1276,8 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
+-- operator 6: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -1286,8 +1286,8 @@ WITH changed AS (
     "_cql_changed"
 )
 SELECT
-  "y.k" AS "match0",
-  "count0" AS "match1",
+  "y.k",
+  "count0",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -1296,8 +1296,8 @@ WHERE
   "_cql_is"
 UNION ALL
 SELECT
-  "y.k" AS "match0",
-  "_cql_old_count0" AS "match1",
+  "y.k",
+  "_cql_old_count0" AS "count0",
   CAST($t0 AS BIGINT) AS "_cql_enter",
   "_ts" AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -1424,8 +1424,8 @@ FROM (
         UNION ALL
         SELECT
           i0."r.k",
-          i1."match0",
-          i1."match1",
+          i1."y.k" AS "match0",
+          i1."count0" AS "match1",
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
@@ -1447,9 +1447,9 @@ FROM (
             )
             AND "_cql_leave" > $t1
         ) AS i0
-        CROSS JOIN temp."_cql_lives_q_5" AS i1
+        CROSS JOIN temp."_cql_lives_q_6" AS i1
         WHERE
-          i0."r.k" = i1."match0"
+          i0."r.k" = i1."y.k"
           AND i0."_cql_enter" < i1."_cql_leave"
           AND i1."_cql_enter" < i0."_cql_leave"
       )

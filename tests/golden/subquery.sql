@@ -557,8 +557,8 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+-- operator 6: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -567,8 +567,8 @@ WITH changed AS (
     "_cql_changed"
 )
 SELECT
-  "s.k" AS "x.k",
-  "count0" AS "x.n",
+  "s.k",
+  "count0",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -577,8 +577,8 @@ WHERE
   "_cql_is"
 UNION ALL
 SELECT
-  "s.k" AS "x.k",
-  "_cql_old_count0" AS "x.n",
+  "s.k",
+  "_cql_old_count0" AS "count0",
   CAST($t0 AS BIGINT) AS "_cql_enter",
   "_ts" AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -666,20 +666,20 @@ FROM (
     SELECT
       i0."k" AS "t.k",
       i0."w" AS "t.w",
-      i1."x.k",
-      i1."x.n",
+      i1."s.k" AS "x.k",
+      i1."count0" AS "x.n",
       GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
       LEAST((
         i0."_ts" + 6
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_t" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    CROSS JOIN temp."_cql_lives_q_6" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
-      AND i0."k" = i1."x.k"
+      AND i0."k" = i1."s.k"
       AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
         i0."_ts" + 6
@@ -983,8 +983,8 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
--- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+-- operator 3: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 WITH changed AS (
   SELECT
     *
@@ -993,7 +993,7 @@ WITH changed AS (
     "_cql_changed"
 )
 SELECT
-  "k" AS "x.k",
+  "k",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -1002,7 +1002,7 @@ WHERE
   "_cql_is"
 UNION ALL
 SELECT
-  "k" AS "x.k",
+  "k",
   CAST($t0 AS BIGINT) AS "_cql_enter",
   "_ts" AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
@@ -1038,13 +1038,13 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."x.k",
+      i0."k" AS "x.k",
       i1."r.k",
       i1."r.name",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_q_3" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",
@@ -1059,7 +1059,7 @@ FROM (
         ) AND "_cql_leave" > $begin
     ) AS i1
     WHERE
-      i0."x.k" = i1."r.k"
+      i0."k" = i1."r.k"
       AND i0."_cql_enter" < i1."_cql_leave"
       AND i1."_cql_enter" < i0."_cql_leave"
     UNION ALL
