@@ -3,10 +3,11 @@
 Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
 state is, and the cost that counts is the clock's. So both forms are tried in turn, each `TRIALS`
 times after a first one that does not count, because its statements are parsed then; the one with
-the lesser median is kept. What is `CLEAR` after one trial is not tried more often. The other is
-tried again from time to time, less often as long as nothing changes, and so seldom that it costs a
-hundredth of the time at most: so what was learned stays true while the state grows. Ticks of unlike
-sizes learn apart.
+the lesser median is kept. Stages come first, because they never cost much. What is `CLEAR` after
+one trial, or after a first one that parsing alone cannot explain, is not tried more often. The
+other form is tried again from time to time, less often as long as nothing changes, and so seldom
+that it costs a hundredth of the time at most: so what was learned stays true while the state grows.
+Ticks of unlike sizes learn apart.
 
 Both forms write the same, so nothing of this shows in an answer.
 """
@@ -42,6 +43,8 @@ class _Learned:
 
     def next(self) -> bool:
         """Return whether the next tick is to have stages."""
+        if not self.taken[True]:
+            return True
         short = [staged for staged in (False, True) if len(self.taken[staged]) < TRIALS]
         fewest = min(len(taken) for taken in self.taken.values())
         if fewest == 0 or (short and self._times() < CLEAR):
@@ -70,7 +73,8 @@ class _Learned:
 
     def took(self, staged: bool, seconds: float) -> None:
         """Take note of what a tick took."""
-        if staged in self.warm:
+        other = self.taken[not staged]
+        if staged in self.warm or (other and seconds > 2 * CLEAR * statistics.median(other)):
             self.taken[staged].append(seconds)
         self.warm.add(staged)
 
