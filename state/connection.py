@@ -35,7 +35,7 @@ time of ticks over many rows. In memory, at 64 MB it was seen to leave it as it 
 times the memory. In a file it is as much that is read again after a crash.
 """
 
-ROW_GROUP = 30720
+ROW_GROUP = 30_720
 """How many rows DuckDB stores together in a file: a fourth of what it does by itself.
 
 Rows that fill a group are compressed and written where they stay. Fewer go into the log first, and

@@ -10,6 +10,7 @@ by DuckDB here, so a file cannot hold SQL that does not compile.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
-from cqlduck.rewrite.delta import FORMS
+from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.plan import Plan, walk
 from cqlduck.rewrite.syntax import Sql
 
@@ -86,8 +87,8 @@ def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
     values = {"t0": -1, "t1": 0, "low": NEVER, "begin": 0, "since": NEVER}
     database = con.engine.database
     with con.engine.changing():
-        for form in FORMS:
-            for step in compiled.steps.of(form):
+        for single, staged in itertools.product((False, True), repeat=2):
+            for step in compiled.steps.of(Form(single, staged)):
                 taken = {name: values[name] for name in step.parameters}
                 database.execute(f"EXPLAIN {step.sql}", taken).fetchall()
                 database.execute(step.sql, taken).fetchall()

@@ -25,7 +25,7 @@ which stream elements count for it.
 
 from __future__ import annotations
 
-from cqlduck.rewrite.delta.form import FORMS, WHOLE, Form
+from cqlduck.rewrite.delta.form import WHOLE, Form
 from cqlduck.rewrite.delta.rules import Rules, Statement, Synopsis
 
-__all__ = ["FORMS", "WHOLE", "Form", "Rules", "Statement", "Synopsis"]
+__all__ = ["WHOLE", "Form", "Rules", "Statement", "Synopsis"]

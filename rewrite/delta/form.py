@@ -40,5 +40,3 @@ class Form:
 
 WHOLE = Form()
 """Several instants, without stages."""
-
-FORMS = (WHOLE, Form(staged=True), Form(single=True), Form(single=True, staged=True))
