@@ -217,9 +217,7 @@ def flatness(work: Workload, folder: Path, ticks: int, samples: int = 100, rate:
                 taken = []
                 for tables, heartbeat, _ in ticks_of(work, empty, rate, block, first):
                     started = time.perf_counter()
-                    for name, rows in tables.items():
-                        con.append(name, rows)
-                    con.advance(heartbeat)
+                    con.tick(tables, heartbeat)
                     taken.append((time.perf_counter() - started) * 1e3)
                 found.ticks.append(first + block)
                 found.median.append(sorted(taken)[len(taken) // 2])
@@ -340,9 +338,7 @@ def _trickle(
         con.follow()
         for tables, heartbeat, _ in ticks:
             started = time.perf_counter()
-            for name, rows in tables.items():
-                con.append(name, rows)
-            con.advance(heartbeat)
+            con.tick(tables, heartbeat)
             taken.append((time.perf_counter() - started) * 1e3)
         answers = [con.table(f"q{i}").fetchall() for i in range(len(queries))]
     with duckdb.connect(config={"threads": THREADS}) as batch:

@@ -1,9 +1,9 @@
 """Keeping up: how long one more tick takes after a history, on disk.
 
-A tick is `append` to each input and `advance`; both DuckDB and cqlduck get the same Arrow tables,
-made beforehand, each tick here and then there. In a tick of few events each tick is a second of its
-own, so that it closes an instant. What is measured is the call until the answer stands in the
-database.
+A tick appends to each input and advances (`Connection.tick`); both DuckDB and cqlduck get the same
+Arrow tables, made beforehand, each tick here and then there. In a tick of few events each tick is a
+second of its own, so that it closes an instant. What is measured is the call until the answer
+stands in the database.
 """
 
 from __future__ import annotations
@@ -142,9 +142,7 @@ def _in_turn(
 
 def _advance(con: cqlduck.Connection, tick: Tick) -> None:
     tables, heartbeat, _ = tick
-    for name, rows in tables.items():
-        con.append(name, rows)
-    con.advance(heartbeat)
+    con.tick(tables, heartbeat)
 
 
 def _insert(con: duckdb.DuckDBPyConnection, tick: Tick) -> None:

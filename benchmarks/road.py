@@ -189,15 +189,13 @@ def held(directions: int, folder: Path, measured: int = MEASURED, cars: int = CA
     path.unlink(missing_ok=True)
     with open_road(path) as con:
         for first in range(0, WARM_UP, 30):
-            con.append("reports", traffic.reports(first, first + 30))
-            con.advance(first + 29)
+            con.tick({"reports": traffic.reports(first, first + 30)}, first + 29)
         done, now = WARM_UP, float(WARM_UP + 1)
         while done < WARM_UP + measured and found.holds:
             until = min(int(now), WARM_UP + measured)
             rows = traffic.reports(done, until)
             started = time.perf_counter()
-            con.append("reports", rows)
-            con.advance(until - 1)
+            con.tick({"reports": rows}, until - 1)
             for name in ("tolls", "alerts"):
                 found.answers += con.changes(name, since=done - 1).to_arrow_table().num_rows
             took = time.perf_counter() - started

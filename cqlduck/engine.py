@@ -332,22 +332,32 @@ class Engine:
             )
         )
 
-    def step(self, before: Callable[[], None], until: int | None = None) -> None:
+    def step(self, before: Callable[[], int | None]) -> int | None:
         """Run `before`, which takes elements in, and one tick, in one transaction.
 
-        If a query fails in the tick, what was taken in is kept, and the failing query is set apart.
+        If a query fails in the tick, what was taken in is kept, and the failing query is set apart;
+        `before` is run twice then.
+
+        Args:
+            before: Takes elements in, inside a change; returns up to which instant the tick goes,
+                or None if as far as heartbeats allow.
+
+        Returns:
+            What `before` did.
         """
         with self.lock:
-            if self._try_tick(set(), until, before) is not None:
+            bound, failed = self._try_tick(set(), before)
+            if failed is not None:
                 with self.changing():
-                    before()
-                self._step(until)
+                    bound = before()
+                self._step(bound)
+            return bound
 
     def _step(self, until: int | None) -> None:
         """Run one tick; separate a query that fails from the others."""
         skip: set[str] = set()
         while True:
-            failed = self._try_tick(skip, until)
+            _, failed = self._try_tick(skip, lambda: until)
             if failed is None:
                 return
             name, error = failed
@@ -355,20 +365,21 @@ class Engine:
             self._advance_alone(name, error, until)
 
     def _try_tick(
-        self, skip: set[str], until: int | None, before: Callable[[], None] | None = None
-    ) -> tuple[str, Exception] | None:
+        self, skip: set[str], before: Callable[[], int | None]
+    ) -> tuple[int | None, tuple[str, Exception] | None]:
+        """Return what `before` did, and the query that failed with its error, or None."""
         current: list[str] = []
+        bound: int | None = None
         try:
             with self.changing():
-                if before is not None:
-                    with self.database.part(INGEST):
-                        before()
-                self._tick(skip, current, until)
+                with self.database.part(INGEST):
+                    bound = before()
+                self._tick(skip, current, bound)
         except duckdb.Error as error:
             if not current or not _is_the_querys(error):
                 raise _outside(error) from error
-            return current[-1], error
-        return None
+            return bound, (current[-1], error)
+        return bound, None
 
     def _tick(self, skip: set[str], current: list[str], bound: int | None) -> None:
         started = wall.perf_counter()

@@ -104,31 +104,30 @@ def arriving(
         DataError: The data does not fit the input.
     """
     table = _as_arrow(thing, data)
-    connection = engine.database.connection
-    names: list[str] | None
-    if table is not None:
-        source, names, count = "_cql_incoming_data", list(table.column_names), table.num_rows
-        connection.register(source, table)
-    else:
-        source = "temp._cql_incoming_rows"
+    if table is None:
         names, count = _rows(engine, thing, data)
-    try:
-        given = _matched(thing, names)
-        rows, stamp = _stamp(engine, thing, source, names, at)
-        known = None
-        if isinstance(stamp, int):
-            known = queues.Survey(count, count, stamp, stamp, True, True)
-            stamp = f"{stamp}::BIGINT"
-        elif table is not None and thing.timestamp_by is not None:
-            own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-            (name,) = [n for n in names or () if n.lower() == own.name.lower()]
-            known = queues.survey_of(engine.clock, own.type, table.column(name))
-        yield queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
-    finally:
-        if table is not None:
-            # after an error the transaction is over, and the view with it
-            with contextlib.suppress(duckdb.Error):
-                connection.unregister(source)
+        yield _arrival(engine, thing, "temp._cql_incoming_rows", names, count, None, at, operation)
+        return
+    source, names = f"_cql_incoming_{thing.position}", list(table.column_names)
+    with engine.database.incoming.readable(source, table):
+        yield _arrival(engine, thing, source, names, table.num_rows, table, at, operation)
+
+
+def _arrival(
+    engine: Engine, thing: Input, source: str, names: list[str] | None, count: int,
+    table: pa.Table | None, at: Any, operation: str,
+) -> queues.Arrival:  # fmt: skip
+    given = _matched(thing, names)
+    rows, stamp = _stamp(engine, thing, source, names, at)
+    known = None
+    if isinstance(stamp, int):
+        known = queues.Survey(count, count, stamp, stamp, True, True)
+        stamp = f"{stamp}::BIGINT"
+    elif table is not None and thing.timestamp_by is not None:
+        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+        (name,) = [n for n in names or () if n.lower() == own.name.lower()]
+        known = queues.survey_of(engine.clock, own.type, table.column(name))
+    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
@@ -145,6 +144,16 @@ def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
     else:
         given = _matched(thing, names, timed=False)
     return queues.arrival(thing, "temp._cql_incoming_rows", given, "NULL")
+
+
+def kept(thing: Input, data: Any) -> Any:
+    """Return data such that it can be read more than once.
+
+    Raises:
+        DataError: It is nothing that can be appended.
+    """
+    table = _as_arrow(thing, data)
+    return list(data) if table is None else table
 
 
 def _as_arrow(thing: Input, data: Any) -> pa.Table | None:

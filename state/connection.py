@@ -22,6 +22,7 @@ import pyarrow as pa
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Step
+from cqlduck.state.incoming import Incoming
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 
@@ -93,6 +94,7 @@ class Database:
         try:
             self.connection = duckdb.connect(":memory:")
             self._parsed = Parsed()
+            self.incoming = Incoming(self.connection)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if memory_limit is None or not in_memory:
@@ -243,6 +245,7 @@ class Database:
                 self.depth = 0
                 with contextlib.suppress(duckdb.Error):
                     self.execute("ROLLBACK")
+                self.incoming.forget()
                 raise
             self.depth = 0
             with self.part(COMMIT):

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
+from cqlduck.engine import TickReport
 from cqlduck.rewrite.delta import Form
 from cqlduck.sources import dropzone
 
@@ -355,6 +356,67 @@ def test_integer_time_begins_at_0_and_wall_clock_time_with_the_first_element() -
 
 
 # ------------------------------------------------------------------------- heartbeats and advance
+
+
+MATCHED = """
+    CREATE STREAM s (a INTEGER, t INTEGER) TIMESTAMP BY t;
+    CREATE STREAM u (a INTEGER, t INTEGER) TIMESTAMP BY t;
+    CREATE CONTINUOUS QUERY q AS
+        SELECT s.a FROM s [RANGE UNBOUNDED], u [RANGE UNBOUNDED] WHERE s.a = u.a;
+    CREATE CONTINUOUS QUERY n AS SELECT count(*) AS n FROM u [RANGE UNBOUNDED];
+"""
+
+
+def test_a_tick_is_appends_and_an_advance(anywhere: cqlduck.Connection) -> None:
+    anywhere.execute(MATCHED)
+    reports: list[TickReport] = []
+    anywhere.engine.on_tick.append(reports.append)
+    rows = {"s": pa.table({"a": [1, 2], "t": [1, 2]}), "u": ((a, 3) for a in (2, 1))}
+    assert 5 == anywhere.tick(rows, 5)
+    assert [(1, 3, 1), (2, 3, 1)] == sorted(elements(anywhere, "q"))
+    assert [(2,)] == anywhere.table("n").fetchall()
+    assert [4] == [report.elements_in for report in reports]
+    assert 6 == anywhere.tick({"s": [(9, 7)], "u": [(9, 7)]})
+    assert [(9, 7, 1)] == (anywhere.advance(7), elements(anywhere, "q", since=5))[1]
+    assert 8 == anywhere.tick({}, 8)
+
+
+@pytest.mark.parametrize(
+    ("rows", "refusal"),
+    [
+        ({"s": [(5, 5)], "u": [(1, 2)]}, cqlduck.LateError),
+        ({"s": [(5, 5)], "u": [("x", 5)]}, cqlduck.DataError),
+        ({"s": [(5, 5)], "v": [(1, 5)]}, cqlduck.CatalogError),
+        ({"s": [(5, 5)], "u": 7}, cqlduck.DataError),
+    ],
+)
+def test_a_tick_takes_all_or_nothing(
+    anywhere: cqlduck.Connection, rows: dict[str, Any], refusal: type[Exception]
+) -> None:
+    anywhere.execute(MATCHED)
+    anywhere.tick({"s": [(1, 1)], "u": [(1, 1)]}, 3)
+    with pytest.raises(refusal):
+        anywhere.tick(rows, 9)
+    assert 3 == anywhere.advance()
+    assert [(1, 1)] == anywhere.sql("FROM s").fetchall()
+    assert 9 == anywhere.tick({"s": [(5, 5)], "u": [(5, 5)]}, 9)
+    assert [(1, 1, 1), (5, 5, 1)] == sorted(elements(anywhere, "q"))
+
+
+def test_a_query_that_fails_in_a_tick_leaves_its_rows_to_the_others(
+    con: cqlduck.Connection,
+) -> None:
+    con.execute("""
+        CREATE STREAM s (b VARCHAR, t INTEGER) TIMESTAMP BY t;
+        CREATE CONTINUOUS QUERY bad AS SELECT CAST(b AS INTEGER) AS n FROM s;
+        CREATE CONTINUOUS QUERY q AS SELECT b FROM s;
+    """)
+    con.tick({"s": ((b, t) for b, t in (("1", 1), ("two", 2)))}, 4)
+    assert [("1", 1, 1), ("two", 2, 1)] == elements(con, "q")
+    assert [(1, 1, 1)] == elements(con, "bad")
+    assert [("bad", "failed"), ("q", "active")] == con.sql(
+        "SELECT name, state FROM cql.queries ORDER BY name"
+    ).fetchall()
 
 
 def test_advance_without_a_time_never_closes_the_last_instant(con: cqlduck.Connection) -> None:

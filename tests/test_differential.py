@@ -6,6 +6,7 @@ exactness), 2 (batch invariance) and 4 (restarts) at once.
 
 from __future__ import annotations
 
+import random
 import tempfile
 from pathlib import Path
 
@@ -28,11 +29,19 @@ def connect(case: strategies.Case, database: str, **options) -> cqlduck.Connecti
 def play(case: strategies.Case, database: str, **options) -> dict[str, list[tuple]]:
     """Run a case's script on the engine; return the changes of each query."""
     con = connect(case, database, **options)
+    draw = random.Random(str(case))
+    script = list(case.script)
     try:
         for declaration in case.declarations:
             con.execute(declaration)
-        for step in case.script:
-            match step:
+        while script:
+            taken = arrivals(script)
+            if taken and draw.random() < 0.5:
+                *_, last = script[: len(taken) + 1]
+                con.tick(taken, last.to)
+                del script[: len(taken) + 1]
+                continue
+            match script.pop(0):
                 case strategies.Register(query):
                     con.execute(strategies.registration(query))
                 case strategies.Append(thing, elements):
@@ -46,6 +55,27 @@ def play(case: strategies.Case, database: str, **options) -> dict[str, list[tupl
         return {query.name: con.changes(query.name).fetchall() for query in case.queries}
     finally:
         con.close()
+
+
+def arrivals(script) -> dict[str, list[dict]]:
+    """Return what streams get before the next advance, if that is all and each gets it at once."""
+    found: dict[str, list[dict]] = {}
+    for step in script:
+        match step:
+            case strategies.Append(reference.Stream() as stream, elements):
+                if stream.name in found or not elements:
+                    return {}
+                names = [name for name, *_ in stream.columns]
+                rows = [dict(zip(names, row, strict=True)) for _, row in elements]
+                if not stream.timestamp_by:
+                    instants = [ts for ts, _ in elements]
+                    rows = [r | {"_ts": ts} for r, ts in zip(rows, instants, strict=True)]
+                found[stream.name] = rows
+            case strategies.Advance():
+                return found
+            case _:
+                return {}
+    return {}
 
 
 def append(con, thing, elements) -> None:

@@ -118,6 +118,7 @@ def _plan(
 
 
 def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str]) -> None:
+    """Take the batches of a plan, those of an input together where that can be."""
     for name, pairs in itertools.groupby(plan, key=lambda pair: pair[0]):
         batches = [batch for _, batch in pairs]
         thing = engine.input(name)

@@ -11,6 +11,7 @@ elements that cancel.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -84,7 +85,7 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
         if place < changed:
             parts.append(rules.standing(plan))
         elif place == changed:
-            parts.append(rules.staged_lives(plan))
+            parts.append(rules.staged_lives(plan, _of(plan, node.predicates)))
         else:
             parts.append(rules.alive(plan))
     enter = _most("greatest", [qualified(name, ENTER) for name in names])
@@ -105,6 +106,13 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
     conditions += bounds.of_time(rules.clock, node, changed)
     conditions += _overlaps(node, names)
     return query.where(*conditions, copy=False) if conditions else query
+
+
+def _of(plan: Plan, predicates: Iterable[exp.Expr]) -> list[exp.Expr]:
+    """Return the predicates that are about one input alone."""
+    names = {known.name for known in plan.columns}
+    columns = [(p, {c.name for c in p.find_all(exp.Column)}) for p in predicates]
+    return [predicate for predicate, read in columns if read and read <= names]
 
 
 def _overlaps(node: Join, names: list[str]) -> list[exp.Expr]:

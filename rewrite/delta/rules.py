@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -178,24 +179,34 @@ class Rules:
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
 
-    def staged_lives(self, node: Plan) -> exp.Query:
+    def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> exp.Query:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
 
         Expressions stay outside of the stage: in it they would be worked out for tuples that meet
-        none, and could fail there.
+        none, and could fail there. Comparisons with constants cannot, and are in it: what a stage
+        has not, DuckDB does not look for.
+
+        Args:
+            node: The node.
+            conditions: Some that its tuples have to meet; they are tested again outside.
         """
         match node:
             case Filter() | Project() | UnionAll() | Difference() if self.form.staged:
                 return self._linear(node, "staged_lives", (ENTER, LEAVE, WEIGHT))
             case _ if not self.form.staged or self._is_at_hand(node):
                 return self.lives(node)
+        listed = (*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT))
         if id(node) not in self._staged:
+            query = self.lives(node)
+            # what several read is kept once, for all of them
+            plain = [c.copy() for c in conditions if self.readers[id(node)] == 1 and _is_plain(c)]
+            if plain:
+                inner = query.subquery("input", copy=False)
+                query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
+                query = query.where(*plain, copy=False)
             name = f"_cql_lives_{self.query}_{self.number(node)}"
-            self._staged[id(node)] = self.keep(node, name, self.lives(node), "what begins or ends")
-        kept = (column(ENTER), column(LEAVE), column(WEIGHT))
-        return exp.select(*references(node.columns), *kept).from_(
-            temp_table(self._staged[id(node)]), copy=False
-        )
+            self._staged[id(node)] = self.keep(node, name, query, "what begins or ends")
+        return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
 
     def staged(self, node: Plan, name: str, query: exp.Query, purpose: str) -> exp.Query:
         """Return what a query gives; where it pays, kept in a temporary table before."""
@@ -470,6 +481,17 @@ def _create(name: str, query: exp.Query) -> exp.Create:
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
+
+
+_PLAIN = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Paren, exp.And,
+    exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between,
+)  # fmt: skip
+
+
+def _is_plain(condition: exp.Expr) -> bool:
+    """Return whether a condition compares columns and constants and does nothing else."""
+    return all(isinstance(part, _PLAIN) for part in condition.walk())
 
 
 def _one() -> exp.Expr:

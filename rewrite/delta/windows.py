@@ -176,7 +176,11 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
     fresh = rules.staged(node, "arrivals", arrivals, "the rows that come")
     reader = rules.framed.get(id(node))
     results = [] if reader is None else frames.results(reader, node)
-    numbered = _numbered(node, table, fresh, results)
+    is_plain = not results and node.width is None and node.slide is None and node.every is None
+    if rules.form.single and node.rows == 1 and is_plain:
+        numbered = _newest(node, table, fresh)
+    else:
+        numbered = _numbered(node, table, fresh, results)
     rules.delta(node, numbered, "the rows that come, and whom they push out")
     delta = temp_table(rules.deltas[id(node)])
     gone = (
@@ -240,18 +244,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.E
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
     kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"), copy=False)
     if keys and node.width is None and node.slide is None:
-        touched = (
-            exp.select("1")
-            .from_(arrivals.copy(), copy=False)
-            .where(
-                same(
-                    [qualified("arrivals", name) for name in node.partition_by],
-                    [qualified("kept", name) for name in node.partition_by],
-                ),
-                copy=False,
-            )
-        )
-        kept = kept.where(exp.Exists(this=touched), copy=False)
+        kept = kept.where(_touched(node), copy=False)
     fresh_rows = exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)
     if node.slide is not None:
         kept = kept.select(column(POSITION), copy=False)
@@ -280,6 +273,39 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.E
         ]
         query = exp.select(*[x.copy() for x in listed]).from_(query.subquery("moved", copy=False))
     return query.with_("arrivals", as_=fresh, copy=False)
+
+
+def _newest(node: RowWindow, table: str, fresh: exp.Query) -> exp.Select:
+    """Return the same of ROWS 1 in one instant: the newest row of each touched partition comes.
+
+    Those that come before it in the instant never show, so that nothing has to be put in order.
+    """
+    listed = [*references(node.columns), column(TS)]
+    arrivals = exp.Table(this=exp.to_identifier("arrivals"))
+    seq = named(exp.Max(this=column(SEQ)), SEQ)
+    last = exp.select(seq).from_(arrivals.copy(), copy=False)
+    if node.partition_by:
+        last = last.group_by(*(column(name) for name in node.partition_by), copy=False)
+    newest = exp.select(
+        *[x.copy() for x in listed], named(column(TS), ENTER), named(forever(), LEAVE), column(SEQ)
+    )
+    newest = newest.from_(arrivals.copy(), copy=False).where(
+        exp.In(this=column(SEQ), query=last.subquery(copy=False)), copy=False
+    )
+    older = exp.select(
+        *listed, named(column(TS), ENTER), named(parameter("t1"), LEAVE), column(SEQ)
+    ).from_(state_table(table).as_("kept"), copy=False)
+    older = older.where(_touched(node), copy=False)
+    query = exp.select("*").from_(union_all([older, newest]).subquery("rows", copy=False))
+    return query.with_("arrivals", as_=fresh, copy=False)
+
+
+def _touched(node: RowWindow) -> exp.Exists:
+    """Return whether something arrives in the partition of a row of `kept`."""
+    arrivals = exp.select("1").from_(exp.Table(this=exp.to_identifier("arrivals")), copy=False)
+    names = node.partition_by
+    keys = same([qualified("arrivals", n) for n in names], [qualified("kept", n) for n in names])
+    return exp.Exists(this=arrivals.where(keys, copy=False) if names else arrivals)
 
 
 def _with_positions(

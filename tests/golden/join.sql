@@ -869,39 +869,49 @@ FROM (
 -- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 SELECT
-  "k" AS "t.k",
-  "w" AS "t.w",
-  "_ts" AS "_cql_enter",
-  "_ts" + 6 AS "_cql_leave",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-UNION ALL
-SELECT
   "t.k",
   "t.w",
-  "_ts" AS "_cql_enter",
-  "_ts" + 6 AS "_cql_leave",
+  "_cql_enter",
+  "_cql_leave",
   "_weight"
 FROM (
   SELECT
-    *
+    "k" AS "t.k",
+    "w" AS "t.w",
+    "_ts" AS "_cql_enter",
+    "_ts" + 6 AS "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_t"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "t.k",
+    "t.w",
+    "_ts" AS "_cql_enter",
+    "_ts" + 6 AS "_cql_leave",
+    "_weight"
   FROM (
     SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
+      *
+    FROM (
+      SELECT
+        "k" AS "t.k",
+        "w" AS "t.w",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        (
+          "_ts" > $since AND "_ts" <= $t1 - 6
+        ) AND "_ts" > $t0 - 6
+    ) AS leaving
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 6
-      ) AND "_ts" > $t0 - 6
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+      "_ts" <= $t0
+  ) AS stream
+) AS input
+WHERE
+  "t.w" > 0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
