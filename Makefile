@@ -8,10 +8,12 @@ DEMO_DATA ?= demo-data
 # costly, such as a Spark session, stay in one process by the mark xdist_group.
 PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
 
+PEERS := chdb deephaven flink pathway
+
 SOURCES := cqlduck rewrite state sql tests benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check golden bench bench-smoke long compiled fuzz mutants lock clean
+.PHONY: help demo test check golden bench bench-smoke peers long compiled fuzz mutants lock clean
 
 help:  ## list the verbs
 	@sed -n -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -45,6 +47,9 @@ bench: $(VENV)/installed  ## the benchmarks
 bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all results right?
 	$(BIN)/python benchmarks/run.py --smoke
 
+# Flink's requirements exclude cqlduck's, so each has an environment of its own.
+peers: $(PEERS:%=.peers/%/installed)  ## other engines for the benchmarks, under ./.peers
+
 long: $(VENV)/installed  ## 20,000 random cases of each generator, hours; CASES=1000 for fewer
 	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -m long -v tests/test_many_cases.py
 
@@ -68,7 +73,7 @@ lock: $(VENV)/installed  ## resolve requirements.lock anew from pyproject.toml
 	    requirements.lock; } > requirements.new && mv requirements.new requirements.lock
 
 clean:  ## remove what the other verbs made
-	rm -rf $(VENV) build dist *.egg-info $(DEMO_DATA) .mypy_cache .ruff_cache .pytest_cache \
+	rm -rf $(VENV) .peers build dist *.egg-info $(DEMO_DATA) .mypy_cache .ruff_cache .pytest_cache \
 	    .import_linter_cache .hypothesis .coverage spark-warehouse metastore_db derby.log
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -106,4 +111,10 @@ $(VENV)/locked: requirements.lock
 $(VENV)/installed: $(VENV)/locked pyproject.toml
 	@echo "Installing cqlduck into $(VENV)."
 	@$(call install,$$pip --no-index --no-build-isolation -e .)
+	@touch $@
+
+.peers/%/installed: benchmarks/peers/requirements-%.txt
+	@echo "Making .peers/$*."
+	@rm -rf .peers/$* && $(PYTHON) -m venv .peers/$*
+	@.peers/$*/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

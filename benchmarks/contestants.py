@@ -31,11 +31,14 @@ class Ran:
         seconds: By the clock on the wall.
         cpu: Of processor time, all threads together; other work on the machine shows less there.
         output: Where its output lies as Parquet, if that was asked for.
+        ticks: The seconds of each tick, from the read of its files to the last row of its answer,
+            of those who have ticks.
     """
 
     seconds: float
     cpu: float
     output: Path | None
+    ticks: tuple[float, ...] = ()
 
 
 class _Watch:
@@ -93,17 +96,20 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None) -> Ran:
     with cqlduck.connect(drop_zone=data.root, **settings(work)) as con:
         con.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer AS {work.cql};")
         seen: datetime.datetime | None = None
+        ticks: list[float] = []
         watch = _Watch()
         for _ in range(data.batches):
+            tick = _Watch()
             con.follow(limit=1)
             if is_stream(work):
                 con.changes("answer", since=seen)
                 seen = con.advance()
             else:
                 con.table("answer")
+            ticks.append(tick.stop()[0])
         took = watch.stop()
         _well(con)
-        return Ran(*took, _written(con, work, output))
+        return Ran(*took, _written(con, work, output), tuple(ticks))
 
 
 def _well(con: cqlduck.Connection) -> None:
@@ -141,16 +147,19 @@ def recompute(work: Workload, data: Dataset, output: Path | None) -> Ran:
     with duckdb.connect(config={"threads": THREADS}) as con:
         for name in work.streams:
             con.execute(f"CREATE TABLE {name} AS FROM {data.scan(name)} LIMIT 0")
-        ticks = _instants if data.family == "windows" else _batches
+        ticks: tuple[float, ...] = ()
         watch = _Watch()
-        ticks(con, work, data)
+        if data.family == "windows":
+            _instants(con, work, data)
+        else:
+            ticks = _batches(con, work, data)
         took = watch.stop()
         # Of a query whose answer is the last window's only the final answer can be compared.
         comparable = data.family == "windows" or not work.changes
         if output is None or not comparable:
-            return Ran(*took, None)
+            return Ran(*took, None, ticks)
         con.execute(f"COPY answer TO '{output}' (FORMAT parquet)")
-        return Ran(*took, output)
+        return Ran(*took, output, ticks)
 
 
 def _instants(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> None:
@@ -172,12 +181,17 @@ def _instants(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> 
         con.execute("CREATE OR REPLACE TABLE before AS FROM now")
 
 
-def _batches(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> None:
+def _batches(con: duckdb.DuckDBPyConnection, work: Workload, data: Dataset) -> tuple[float, ...]:
+    """Recompute after each batch; return the seconds of each."""
+    ticks: list[float] = []
     for number, read in enumerate(data.cuts):
+        tick = _Watch()
         for name in work.streams:
             con.execute(f"INSERT INTO {name} FROM {data.scan(name, number, 1)}")
         query = (work.every_window or work.recompute).format(**literals(data, read))
         con.execute(f"CREATE OR REPLACE TABLE answer AS {query}")
+        ticks.append(tick.stop()[0])
+    return tuple(ticks)
 
 
 # -- plain Python ---------------------------------------------------------------------------------

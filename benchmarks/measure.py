@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import contestants
+import peerrun
 from check import difference
 from contestants import Ran
 from data import Dataset
@@ -90,13 +92,7 @@ def measure(
     """
     result = Result(work, data.events)
     field_ = field_of(work, data, spark)
-    for known in smaller:
-        for name in list(field_):
-            rate = known.rate(name)
-            seconds = known.left_out.get(name, data.events / rate if rate else 0.0)
-            if name != ONCE and seconds > limit:
-                result.left_out[name] = seconds
-                del field_[name]
+    _leave_out(result, field_, limit, smaller)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(times):
             for name, run in field_.items():
@@ -104,6 +100,49 @@ def measure(
                 if name not in result.wrong and not (done and done[0].seconds > LONG):
                     _run(result, name, run, data, Path(folder) if number == 0 else None)
     return result
+
+
+def beside(
+    work: Workload,
+    data: Dataset,
+    peers: Sequence[str],
+    limit: float,
+    smaller: Sequence[Result] = (),
+) -> Result:
+    """Run cqlduck by ticks, DuckDB recomputing, and peers, once each; check the peers' answers.
+
+    Args:
+        work: A Nexmark workload; those of the first two are checked by `measure`.
+        data: Its data.
+        peers: Who runs, as far as they can express it.
+        limit: As for `measure`.
+        smaller: The results of smaller sizes.
+    """
+    result = Result(work, data.events)
+    runs: dict[str, Run] = {TICKS: contestants.in_ticks, RECOMPUTE: contestants.recompute}
+    for peer in peers:
+        if work.name in peerrun.QUERIES[peer]:
+            runs[peer] = functools.partial(peerrun.run_peer, peer)
+    _leave_out(result, runs, limit, smaller)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        peerrun.write_final(work, data, folder / "expected.parquet")
+        for name, run in runs.items():
+            _run(result, name, run, data, folder if name in peers else None)
+    return result
+
+
+def _leave_out(
+    result: Result, runs: dict[str, Run], limit: float, smaller: Sequence[Result]
+) -> None:
+    """Take out who would need more seconds than the limit, going by smaller sizes."""
+    for known in smaller:
+        for name in list(runs):
+            rate = known.rate(name)
+            seconds = known.left_out.get(name, result.events / rate if rate else 0.0)
+            if name != ONCE and seconds > limit:
+                result.left_out[name] = seconds
+                del runs[name]
 
 
 def _run(result: Result, name: str, run: Run, data: Dataset, folder: Path | None) -> None:

@@ -31,6 +31,7 @@ class Found:
         broken: Invariants that do not hold, and what else is wrong.
         checked: How many results were compared.
         results: Throughput.
+        beside: Throughput beside peers.
         ticks: Single ticks.
         road: Linear Road, what was tried.
         sizes: What is kept.
@@ -42,6 +43,7 @@ class Found:
     broken: list[str] = field(default_factory=list)
     checked: int = 0
     results: list[Result] = field(default_factory=list)
+    beside: list[Result] = field(default_factory=list)
     ticks: list[Latency] = field(default_factory=list)
     road: list[Held] = field(default_factory=list)
     sizes: list[Size] = field(default_factory=list)
@@ -125,6 +127,7 @@ def sections(found: Found) -> Iterator[Section]:
     for family, title in (("windows", "Sliding windows"), ("nexmark", "Nexmark")):
         rows = [_row(r, contestants) for r in found.results if r.work.family == family]
         yield Section(f"{title}: events a second", head, rows)
+    yield from _beside(found)
     yield Section(
         "One more tick, on disk: ms",
         ("query", "history", "events a tick", "cqlduck p50", "p99", "DuckDB recompute p50", "p99",
@@ -141,6 +144,48 @@ def sections(found: Found) -> Iterator[Section]:
         ],
     )  # fmt: skip
     yield from _endurance(found)
+
+
+LAST = 10
+"""Of how many ticks at the end the median is shown."""
+
+
+def _beside(found: Found) -> Iterator[Section]:
+    ran = dict.fromkeys(
+        name for r in found.beside for name in (*r.runs, *r.wrong, *r.left_out) if name != TICKS
+    )
+    head = ("query", "events", TICKS, *ran)
+    yield Section(
+        "Nexmark beside other engines, the answer read after each tick: events a second",
+        (*head, "× the best other"),
+        [
+            (f"{r.work.name}: {r.work.title}", f"{r.events:,}",
+             *(_cell(r, name) for name in (TICKS, *ran)), _times(_lead(r)))
+            for r in found.beside
+        ],
+    )  # fmt: skip
+    yield Section(
+        f"Nexmark beside other engines: ms a tick of 100,000, median of the last {LAST}",
+        head,
+        [
+            (f"{r.work.name}: {r.work.title}", f"{r.events:,}",
+             *(_last_ticks(r, name) for name in (TICKS, *ran)))
+            for r in found.beside
+        ],
+    )  # fmt: skip
+
+
+def _lead(result: Result) -> float | None:
+    """Return cqlduck's rate as a multiple of the greatest of the others."""
+    ours = result.rate(TICKS)
+    rates = [result.rate(name) for name in result.runs if name != TICKS]
+    others = [rate for rate in rates if rate is not None]
+    return ours / max(others) if ours is not None and others else None
+
+
+def _last_ticks(result: Result, name: str) -> str:
+    ticks = [t for run in result.runs.get(name, ()) for t in run.ticks[-LAST:]]
+    return f"{percentile(ticks, 0.5) * 1e3:.0f}" if ticks else ""
 
 
 def _endurance(found: Found) -> Iterator[Section]:
@@ -203,7 +248,7 @@ def problems(found: Found) -> list[str]:
     lines = list(found.broken)
     lines += [
         f"{result.work.name}, {result.events:,} events, {name}: {what}"
-        for result in found.results
+        for result in (*found.results, *found.beside)
         for name, what in result.wrong.items()
     ]
     lines += [

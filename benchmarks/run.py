@@ -15,18 +15,21 @@ from pathlib import Path
 import endurance
 import invariants
 import nexmark
+import peerrun
 import report
 import road
 import windows
 from data import dataset
 from latency import latency
-from measure import Result, measure
+from measure import Result, beside, measure
 from report import Found
 from workload import Workload
 
 HERE = Path(__file__).parent
 WORKLOADS = {work.name: work for work in (*windows.WORKLOADS, *nexmark.WORKLOADS)}
-PARTS = ("invariants", "queries", "ticks", "road", "sizes", "memory", "flatness", "trickle")
+PARTS = (
+    "invariants", "queries", "peers", "ticks", "road", "sizes", "memory", "flatness", "trickle",
+)  # fmt: skip
 TICKED = ("a", "d", "q4", "q5", "q7", "q15", "q18", "q20")
 """The workloads whose ticks are measured one by one; a tick of a window is one instant."""
 
@@ -52,6 +55,8 @@ def _arguments() -> argparse.Namespace:
     add("--times", type=int, default=3, help="how often each is run (%(default)s)")
     longest = "leave out runs that would take longer, going by a smaller size (%(default)s)"
     add("--limit", type=float, default=20.0, metavar="SECONDS", help=longest)
+    longest = "peers: leave out runs that would take longer (%(default)s)"
+    add("--peer-limit", type=float, default=60.0, metavar="SECONDS", help=longest)
     add("--history", type=int, help="ticks: events before them; the largest size by default")
     add("--road-seconds", type=int, default=60, help="Linear Road: what is measured (%(default)s)")
     add("--histories", default="1000000,2000000,4000000",
@@ -94,6 +99,8 @@ def main() -> int:
             _smoke(folder, wanted, found)
         else:
             _run(folder, dict.fromkeys(SMOKE_SIZES, _numbers(wanted.sizes)), wanted, found)
+            if "peers" in wanted.parts:
+                _beside(folder, wanted, found)
             _endure(folder, wanted, found)
     right = report.show(found, only_wrong=wanted.smoke)
     if not wanted.smoke and not _save(wanted, found):
@@ -164,6 +171,22 @@ def _smoke(folder: Path, wanted: argparse.Namespace, found: Found) -> None:
         _say("ticks of 100 events")
         found.trickles += endurance.trickle(work, folder, 10_000, 3)
     found.checked += len(found.peaks) + len(found.flat) + len(found.trickles)
+
+
+def _beside(folder: Path, wanted: argparse.Namespace, found: Found) -> None:
+    """Run Nexmark beside the peers whose environments are there."""
+    peers = list(peerrun.available())
+    absent = [name for name in peerrun.QUERIES if name not in peers]
+    if absent:
+        print(f"Not there: {', '.join(absent)}; `make peers` installs them.", file=sys.stderr)
+    for work in _chosen(wanted, [work.name for work in nexmark.WORKLOADS]) if peers else ():
+        smaller: list[Result] = []
+        for size in _numbers(wanted.sizes):
+            _say(f"{work.name}, {size:,} events, beside {', '.join(peers)}")
+            data = dataset(work.family, folder, size)
+            smaller.append(beside(work, data, peers, wanted.peer_limit, smaller))
+        found.beside += smaller
+        _save(wanted, found)
 
 
 def _endure(folder: Path, wanted: argparse.Namespace, found: Found) -> None:

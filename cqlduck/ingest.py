@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +24,7 @@ from cqlduck.rewrite.scope import suggestion
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
+from cqlduck.state.incoming import PLACE
 
 CHUNK = 400
 """How many rows one INSERT of Python values has."""
@@ -127,7 +129,8 @@ def _arrival(
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
         (name,) = [n for n in names or () if n.lower() == own.name.lower()]
         known = queues.survey_of(engine.clock, own.type, table.column(name))
-    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
+    arrived = queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
+    return arrived if table is None else replace(arrived, place=PLACE)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:

@@ -94,7 +94,7 @@ class Database:
         try:
             self.connection = duckdb.connect(":memory:")
             self._parsed = Parsed()
-            self.incoming = Incoming(self.connection)
+            self.incoming = Incoming(self.connection, ROW_GROUP)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if memory_limit is None or not in_memory:

@@ -11,13 +11,21 @@ from collections.abc import Iterator
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
+
+PLACE = "_cql_place"
+"""A column that readable tables have besides: the place of a row, from 0."""
 
 
 class _Current:
-    """An object that gives out one table after another, all of one schema, by Arrow's interface."""
+    """An object that gives out one table after another, all of one schema, by Arrow's interface.
 
-    def __init__(self, table: pa.Table) -> None:
+    In batches of `batch` rows, each of which one of DuckDB's threads takes in.
+    """
+
+    def __init__(self, table: pa.Table, batch: int) -> None:
         self.table = table
+        self.batch = batch
         self.schema: pa.Schema = table.schema
         self.nothing: pa.Table = table.schema.empty_table()
 
@@ -25,23 +33,36 @@ class _Current:
         return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.table.__arrow_c_stream__(requested_schema)
+        batches = self.table.to_reader(max_chunksize=self.batch)
+        return batches.__arrow_c_stream__(requested_schema)
 
 
 class Incoming:
-    """What is registered on a connection, by name."""
+    """What is registered on a connection, by name.
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    Args:
+        connection: The connection.
+        batch: How many rows are read at a time: if that is how many DuckDB stores together, what
+            a thread has read it writes by itself, and once.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, batch: int) -> None:
         """Begin with nothing."""
         self._connection = connection
+        self._batch = batch
         self._registered: dict[str, _Current] = {}
 
     @contextlib.contextmanager
     def readable(self, name: str, table: pa.Table) -> Iterator[None]:
-        """Let statements of the block read a table by a name."""
+        """Let statements of the block read a table by a name.
+
+        It has the column `PLACE` too: DuckDB counts rows with one thread alone.
+        """
+        ones = pa.repeat(pa.scalar(1, pa.int64()), table.num_rows)
+        table = table.append_column(PLACE, pc.cumulative_sum(ones, start=-1))
         current = self._registered.get(name)
         if current is None or not current.schema.equals(table.schema):
-            current = _Current(table)
+            current = _Current(table, self._batch)
             self._connection.register(name, current)
             self._registered[name] = current
         current.table = table

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import sys
+import textwrap
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -10,12 +13,16 @@ from pathlib import Path
 import duckdb
 import endurance
 import invariants
+import nexmark
+import peerrun
 import pytest
 import road
 import windows
 from check import difference
 from data import dataset
 from latency import ticks_of
+from measure import beside
+from workload import Workload
 
 MEAN = next(work for work in windows.WORKLOADS if work.name == "a")
 
@@ -195,3 +202,87 @@ def test_the_largest_that_holds_is_found(monkeypatch: pytest.MonkeyPatch, limit:
     tried = road.largest(most=16)
     assert limit / 2 == max((x.expressways for x in tried if x.holds), default=0)
     assert limit == 16 or (limit + 1) / 2 in {x.expressways for x in tried}
+
+
+# --- peers ----------------------------------------------------------------------------------------
+
+PASSES_THROUGH = """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from protocol import Clock, Task, main
+
+    QUERIES = {"q0": None}
+
+    def run(task: Task) -> Clock:
+        clock, read = Clock(), []
+        for file in task.files["bid"]:
+            clock.start()
+            read.append(pq.ParquetFile(file).read())
+            clock.stop()
+        print("much else")
+        pq.write_table(pa.concat_tables(read).slice(SKIPPED), task.output)
+        return clock
+
+    main(run)
+"""
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, folder: Path, program: str) -> None:
+    """Have one peer, with this program and the Python of the tests."""
+    file = folder / "on_pretended.py"
+    file.write_text(textwrap.dedent(program))
+    shutil.copy(Path(peerrun.__file__).parent / "peers" / "protocol.py", folder)
+    (folder / "pretended" / "bin").mkdir(parents=True)
+    python = folder / "pretended" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setenv(peerrun.FOLDER, str(folder))
+    monkeypatch.setattr(peerrun, "_programs", lambda: {"pretended": file})
+    monkeypatch.setattr(peerrun, "QUERIES", {"pretended": ("q0",)})
+
+
+def test_every_peer_has_queries_of_the_benchmarks() -> None:
+    known = {work.name for work in nexmark.WORKLOADS}
+    assert {"chdb", "deephaven", "flink", "pathway"} == set(peerrun.QUERIES)
+    for queries in peerrun.QUERIES.values():
+        assert queries
+        assert set(queries) <= known
+
+
+@pytest.mark.parametrize(("skipped", "right"), [("0", True), ("1", False)])
+def test_a_peer_is_timed_and_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, skipped: str, right: bool
+) -> None:
+    pretend(monkeypatch, tmp_path, PASSES_THROUGH.replace("SKIPPED", skipped))
+    work = next(work for work in nexmark.WORKLOADS if work.name == "q0")
+    data = dataset("nexmark", tmp_path / "data", 300, rate=100, cuts=[100, 200, 300])
+    result = beside(work, data, ["pretended"], 60.0)
+    assert right == ("pretended" in result.runs)
+    if right:
+        (ran,) = result.runs["pretended"]
+        assert 3 == len(ran.ticks)
+        assert sum(ran.ticks) == pytest.approx(ran.seconds)
+    else:
+        assert "differs" in result.wrong["pretended"]
+
+
+@pytest.mark.parametrize("work", nexmark.WORKLOADS, ids=lambda work: work.name)
+def test_what_a_peer_is_compared_with_has_no_instants_of_changes(
+    tmp_path: Path, work: Workload
+) -> None:
+    data = dataset("nexmark", tmp_path / "data", 4_000, rate=100, cuts=[4_000])
+    peerrun.write_final(work, data, tmp_path / "final.parquet")
+    with duckdb.connect() as con:
+        found = con.sql(f"FROM '{tmp_path / 'final.parquet'}'")
+        assert not {"_ts", "_weight"} & set(found.columns)
+        assert found.limit(1).fetchall()
+        due = [name for name in found.columns if name == "due"]
+        assert due == (["due"] if work.every_window else [])
+
+
+def test_a_peer_that_fails_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pretend(monkeypatch, tmp_path, "raise ValueError('no memory for this')")
+    work = next(work for work in nexmark.WORKLOADS if work.name == "q0")
+    data = dataset("nexmark", tmp_path / "data", 100, rate=100, cuts=[100])
+    with pytest.raises(RuntimeError, match="no memory for this"):
+        peerrun.run_peer("pretended", work, data, None)
