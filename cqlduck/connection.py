@@ -240,6 +240,7 @@ class Connection:
         first = " ".join(word[1].upper().split()) if word else ""
         if first in _OURS:
             raise NotSupportedError(f"{first} is not supported here", hint=_OURS[first])
+        self._engine.database.threads.all()
         if _reads(text):
             return self._kept(text, parameters)
         self._refuse_ours(text)

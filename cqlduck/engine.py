@@ -387,7 +387,12 @@ class Engine:
             q for q in self.catalogue.queries.values() if q.state == "active" and q.name not in skip
         ]
         with self.database.part("bounds"):
-            until = _least(self._bounded(active), bound)
+            most = self._bounded(active)
+            until = _least(most, bound)
+        if most is None:
+            self.database.threads.expect(self._taken)
+        else:
+            self.database.threads.all()
         with self.database.part("relations"):
             self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
@@ -403,6 +408,7 @@ class Engine:
             moved.append(query)
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
+        self.database.threads.took(seconds)
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
             with self.database.part("catalogue"):
@@ -472,6 +478,7 @@ class Engine:
     def _run_query(self, query: Query, goal: int) -> int:
         written = 0
         if query.amend_from is not None:
+            self.database.threads.all()
             compiled = self.compiled[query.name.lower()]
             written = amend.amend(
                 self.database, query, compiled, lambda until: self._replay(query, until)

@@ -25,6 +25,7 @@ from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.incoming import PLACE
+from cqlduck.state.threads import FEW
 
 CHUNK = 400
 """How many rows one INSERT of Python values has."""
@@ -119,6 +120,8 @@ def _arrival(
     engine: Engine, thing: Input, source: str, names: list[str] | None, count: int,
     table: pa.Table | None, at: Any, operation: str,
 ) -> queues.Arrival:  # fmt: skip
+    if count > FEW:
+        engine.database.threads.all()
     given = _matched(thing, names)
     rows, stamp = _stamp(engine, thing, source, names, at)
     known = None

@@ -25,6 +25,7 @@ from cqlduck.rewrite.compile import Step
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
+from cqlduck.state.threads import Threads
 
 ALIAS = "cqlduck"
 STORAGE_VERSION = "v1.5.0"
@@ -95,6 +96,7 @@ class Database:
             self.connection = duckdb.connect(":memory:")
             self._parsed = Parsed()
             self.incoming = Incoming(self.connection, ROW_GROUP)
+            self.threads = Threads(self.rows)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if memory_limit is None or not in_memory:
@@ -255,6 +257,7 @@ class Database:
 
     def reader(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own that sees what is committed."""
+        self.threads.all()
         return self.session(self.connection.cursor())
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.profile import INGEST
+from cqlduck.state.threads import FEW
 
 
 class _Apart(Exception):
@@ -119,6 +120,8 @@ def _plan(
 
 def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str]) -> None:
     """Take the batches of a plan, those of an input together where that can be."""
+    if sum(batch.manifest.rows for _, batch in plan) > FEW:
+        engine.database.threads.all()
     for name, pairs in itertools.groupby(plan, key=lambda pair: pair[0]):
         batches = [batch for _, batch in pairs]
         thing = engine.input(name)

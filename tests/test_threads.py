@@ -1,0 +1,84 @@
+"""How many threads run statements: small ticks take one, whatever may be large takes all."""
+
+from __future__ import annotations
+
+import pytest
+
+import cqlduck
+from cqlduck.state import threads
+
+APPLICATION = """
+    CREATE STREAM s (a INTEGER, t INTEGER) TIMESTAMP BY t;
+    CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM s [RANGE UNBOUNDED];
+"""
+
+
+@pytest.fixture
+def con():
+    with cqlduck.connect(threads=3) as con:
+        con.execute(APPLICATION)
+        yield con
+
+
+def setting(con: cqlduck.Connection) -> int:
+    return con.engine.database.value("SELECT current_setting('threads')")
+
+
+def small_ticks(con: cqlduck.Connection, first: int, count: int = threads.IN_A_ROW) -> None:
+    for t in range(first, first + count):
+        con.tick({"s": [(t, t)]}, t)
+
+
+def test_small_ticks_that_follow_each_other_take_one_thread(con: cqlduck.Connection) -> None:
+    small_ticks(con, 0, threads.IN_A_ROW - 1)
+    assert 3 == setting(con)
+    small_ticks(con, threads.IN_A_ROW)
+    assert 1 == setting(con)
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        lambda con: con.table("q"),
+        lambda con: con.sql("FROM s"),
+        lambda con: con.execute("CREATE TABLE mine AS FROM s"),
+        lambda con: con.append("s", [(0, 100)] * (threads.FEW + 1)),
+        lambda con: con.tick({"s": [(0, 100)] * (threads.FEW + 1)}, 100),
+    ],
+    ids=["an answer", "a query", "a table", "many rows", "a large tick"],
+)
+def test_what_may_be_large_takes_all(con: cqlduck.Connection, large) -> None:
+    small_ticks(con, 0)
+    large(con)
+    assert 3 == setting(con)
+    assert 0 < con.table("q").fetchall()[0][0]
+
+
+def test_a_long_tick_in_spite_of_few_arrivals_takes_all_and_is_waited_for_twice_as_long(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_ticks(con, 0)
+    monkeypatch.setattr(threads, "LONG", 0.0)
+    small_ticks(con, 10, 1)
+    monkeypatch.undo()
+    assert 3 == setting(con)
+    small_ticks(con, 20, 2 * threads.IN_A_ROW - 1)
+    assert 3 == setting(con)
+    small_ticks(con, 40, 1)
+    assert 1 == setting(con)
+
+
+def test_what_a_user_sets_is_what_comes_back(con: cqlduck.Connection) -> None:
+    con.execute("SET threads = 2")
+    small_ticks(con, 0)
+    assert 1 == setting(con)
+    con.table("q")
+    assert 2 == setting(con)
+
+
+def test_one_thread_stays_one() -> None:
+    with cqlduck.connect(threads=1) as con:
+        con.execute(APPLICATION)
+        small_ticks(con, 0, 5)
+        con.table("q")
+        assert 1 == setting(con)
