@@ -91,8 +91,15 @@ def catch_up(work: Workload, data: Dataset, output: Path | None) -> Ran:
         return Ran(*took, _written(con, work, output))
 
 
-def in_ticks(work: Workload, data: Dataset, output: Path | None) -> Ran:
-    """Run cqlduck batch by batch, and read its answer after each tick."""
+def in_ticks(work: Workload, data: Dataset, output: Path | None, *, arrow: bool = False) -> Ran:
+    """Run cqlduck batch by batch, and read its answer after each tick.
+
+    Args:
+        work: The workload.
+        data: Its data.
+        output: Where its output goes.
+        arrow: Whether the answer is handed over as Arrow, or stands in a table.
+    """
     with cqlduck.connect(drop_zone=data.root, **settings(work)) as con:
         con.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer AS {work.cql};")
         seen: datetime.datetime | None = None
@@ -102,10 +109,12 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None) -> Ran:
             tick = _Watch()
             con.follow(limit=1)
             if is_stream(work):
-                con.changes("answer", since=seen)
+                answer = con.changes("answer", since=seen)
                 seen = con.advance()
             else:
-                con.table("answer")
+                answer = con.table("answer")
+            if arrow:
+                answer.to_arrow_table()
             ticks.append(tick.stop()[0])
         took = watch.stop()
         _well(con)

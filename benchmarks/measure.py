@@ -119,7 +119,8 @@ def beside(
         smaller: The results of smaller sizes.
     """
     result = Result(work, data.events)
-    runs: dict[str, Run] = {TICKS: contestants.in_ticks, RECOMPUTE: contestants.recompute}
+    ours = functools.partial(contestants.in_ticks, arrow=True)
+    runs: dict[str, Run] = {TICKS: ours, RECOMPUTE: contestants.recompute}
     for peer in peers:
         if work.name in peerrun.QUERIES[peer]:
             runs[peer] = functools.partial(peerrun.run_peer, peer)
@@ -151,6 +152,7 @@ def _run(result: Result, name: str, run: Run, data: Dataset, folder: Path | None
     if folder is not None:
         expected = folder / "expected.parquet"
         output = expected if name == ONCE else folder / "found.parquet"
+        output.unlink(missing_ok=True)
     try:
         done = run(result.work, data, output)
         if expected is not None and done.output is not None:

@@ -102,9 +102,11 @@ def _said(name: str, task: Task, folder: Path) -> str:
     out, err = folder / "out", folder / "err"
     command = [str(available()[name]), str(_programs()[name]), str(folder / "task.json")]
     with out.open("wb") as stdout, err.open("wb") as stderr:
+        # what it leaves in temporary folders goes with this one
         process = subprocess.Popen(
-            command, cwd=folder, stdout=stdout, stderr=stderr, start_new_session=True
-        )
+            command, cwd=folder, stdout=stdout, stderr=stderr, start_new_session=True,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )  # fmt: skip
         try:
             process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:

@@ -156,7 +156,7 @@ def _beside(found: Found) -> Iterator[Section]:
     )
     head = ("query", "events", TICKS, *ran)
     yield Section(
-        "Nexmark beside other engines, the answer read after each tick: events a second",
+        "Nexmark beside other engines, by ticks where they have any: events a second",
         (*head, "× the best other"),
         [
             (f"{r.work.name}: {r.work.title}", f"{r.events:,}",

@@ -184,6 +184,7 @@ class Connection:
             raise Error("parameters need a single statement", hint="run the statements one by one")
         result: duckdb.DuckDBPyRelation | None = None
         with self._engine.lock:
+            self._engine.database.threads.all()
             with self._engine.changing():
                 for statement in statements:
                     try:
@@ -240,7 +241,6 @@ class Connection:
         first = " ".join(word[1].upper().split()) if word else ""
         if first in _OURS:
             raise NotSupportedError(f"{first} is not supported here", hint=_OURS[first])
-        self._engine.database.threads.all()
         if _reads(text):
             return self._kept(text, parameters)
         self._refuse_ours(text)
@@ -419,6 +419,11 @@ class Connection:
         with engine.lock:
             until = None
             if rows or to is not None:
+                if not isinstance(rows, Mapping):
+                    raise DataError(
+                        f"the rows of a tick are a mapping, not a {type(rows).__name__}",
+                        hint='from the name of each input to its data, as in {"s": rows}',
+                    )
                 # once, because a tick in which a query fails takes them in a second time
                 kept = {name: ingest.kept(engine.input(name), rows[name]) for name in rows}
                 until = engine.step(lambda: self._take(kept, to))
@@ -522,6 +527,7 @@ class Connection:
                 found = engine.query(query)
                 if found.frontier is not None and (position is None or found.frontier > position):
                     sql = answers.changes_sql(engine.clock, found, position, found.frontier)
+                    engine.database.threads.all()
                     batches = engine.database.arrow(sql).to_batches()
                     position = found.frontier
             yield from batches
@@ -597,6 +603,7 @@ class Connection:
     def snapshot(self, path: str | os.PathLike[str]) -> Path:
         """Write a consistent copy of the database, renamed into place; return its path."""
         with self._engine.lock:
+            self._engine.database.threads.all()
             return snapshot.write(self._engine.database, path)
 
     def _read(
@@ -607,13 +614,13 @@ class Connection:
             if self._engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
             reader = self._engine.database.reader()
-        if _is_select(query):
-            reader.execute(f"CREATE TEMP TABLE result AS {query.strip().rstrip(';')}", parameters)
-        else:
+        with self._engine.database.threads.reading():
+            if _is_select(query):
+                text = query.strip().rstrip(";")
+                reader.execute(f"CREATE TEMP TABLE result AS {text}", parameters)
+                return reader.table("temp.result")
             relation = reader.sql(query, params=parameters)
-            rows = pa.table({}) if relation is None else relation.to_arrow_table()
-            return _relation(rows)
-        return reader.table("temp.result")
+            return _relation(pa.table({}) if relation is None else relation.to_arrow_table())
 
     # -- the scheduler ----------------------------------------------------------------------------
 

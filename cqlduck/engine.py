@@ -115,7 +115,7 @@ class Engine:
             if self.closed:
                 raise DatabaseError("the connection is closed", hint="connect again")
             outermost = self.database.depth == 0
-            compiled = dict(self.compiled)
+            compiled, taken = dict(self.compiled), self._taken
             try:
                 with self.database.transaction():
                     yield
@@ -129,6 +129,7 @@ class Engine:
                     self.catalogue.restore(catalog.load(self.database))
                     self.compiled.clear()
                     self.compiled.update(compiled)
+                    self._taken = taken
                     self.recount()
                     self.housekeeping.recount()
                     self.compiler.ended(committed=False)

@@ -24,7 +24,6 @@ from cqlduck.rewrite.scope import suggestion
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
-from cqlduck.state.incoming import PLACE
 from cqlduck.state.threads import FEW
 
 CHUNK = 400
@@ -112,8 +111,9 @@ def arriving(
         yield _arrival(engine, thing, "temp._cql_incoming_rows", names, count, None, at, operation)
         return
     source, names = f"_cql_incoming_{thing.position}", list(table.column_names)
-    with engine.database.incoming.readable(source, table):
-        yield _arrival(engine, thing, source, names, table.num_rows, table, at, operation)
+    with engine.database.incoming.readable(source, table) as place:
+        rows = _arrival(engine, thing, source, names, table.num_rows, table, at, operation)
+        yield replace(rows, place=place)
 
 
 def _arrival(
@@ -132,8 +132,7 @@ def _arrival(
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
         (name,) = [n for n in names or () if n.lower() == own.name.lower()]
         known = queues.survey_of(engine.clock, own.type, table.column(name))
-    arrived = queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
-    return arrived if table is None else replace(arrived, place=PLACE)
+    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:

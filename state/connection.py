@@ -250,8 +250,12 @@ class Database:
                 self.incoming.forget()
                 raise
             self.depth = 0
-            with self.part(COMMIT):
-                self.execute("COMMIT")
+            try:
+                with self.part(COMMIT):
+                    self.execute("COMMIT")
+            except BaseException:
+                self.incoming.forget()
+                raise
         if self.profile is not None:
             self.profile.committed()
 

@@ -13,9 +13,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-PLACE = "_cql_place"
-"""A column that readable tables have besides: the place of a row, from 0."""
-
 
 class _Current:
     """An object that gives out one table after another, all of one schema, by Arrow's interface.
@@ -27,7 +24,8 @@ class _Current:
         self.table = table
         self.batch = batch
         self.schema: pa.Schema = table.schema
-        self.nothing: pa.Table = table.schema.empty_table()
+        # not empty_table(), which cannot make every type
+        self.nothing: pa.Table = pa.Table.from_batches([], schema=table.schema)
 
     def __arrow_c_schema__(self) -> object:
         return self.schema.__arrow_c_schema__()
@@ -53,21 +51,26 @@ class Incoming:
         self._registered: dict[str, _Current] = {}
 
     @contextlib.contextmanager
-    def readable(self, name: str, table: pa.Table) -> Iterator[None]:
+    def readable(self, name: str, table: pa.Table) -> Iterator[str]:
         """Let statements of the block read a table by a name.
 
-        It has the column `PLACE` too: DuckDB counts rows with one thread alone.
+        Yields:
+            The name of a column that it has besides: the place of a row, from 0. DuckDB itself
+            counts rows with one thread alone.
         """
+        place = "_cql_place"
+        while place in (column.lower() for column in table.column_names):
+            place += "_"
         ones = pa.repeat(pa.scalar(1, pa.int64()), table.num_rows)
-        table = table.append_column(PLACE, pc.cumulative_sum(ones, start=-1))
+        table = table.append_column(place, pc.cumulative_sum(ones, start=-1))
         current = self._registered.get(name)
-        if current is None or not current.schema.equals(table.schema):
+        if current is None or not current.schema.equals(table.schema, check_metadata=True):
             current = _Current(table, self._batch)
             self._connection.register(name, current)
             self._registered[name] = current
         current.table = table
         try:
-            yield
+            yield place
         finally:
             # it may be large, and is not ours to keep
             current.table = current.nothing

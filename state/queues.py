@@ -211,7 +211,7 @@ def _read(
     try:
         return database.rows(sql, parameters)
     except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
-            duckdb.BinderException) as error:  # fmt: skip
+            duckdb.BinderException, duckdb.NotImplementedException) as error:  # fmt: skip
         raise DataError(
             f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
             hint=f"its columns are {typed(thing.columns)}",

@@ -9,7 +9,10 @@ followed each other and nothing else was run between them, and changed back for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 FEW = 20_000
@@ -20,6 +23,10 @@ IN_A_ROW = 3
 
 LONG = 0.1
 """Seconds of a tick that was not so small after all: elements may leave that came long ago."""
+
+
+QUIET = 2.0
+"""Seconds after a read in which all threads stay: what it gave may be looked at once more."""
 
 
 class Threads:
@@ -35,6 +42,9 @@ class Threads:
         self._small = 0
         self._wanted = IN_A_ROW
         self._before: int | None = None
+        self._lock = threading.Lock()
+        self._reading = 0
+        self._quiet_from = 0.0
 
     @property
     def is_one(self) -> bool:
@@ -47,11 +57,14 @@ class Threads:
             self.all()
             return
         self._small += 1
-        if self._small == self._wanted:
+        reads = self._reading > 0 or time.monotonic() < self._quiet_from
+        if self._small >= self._wanted and not self.is_one and not reads:
             (before,) = self._execute("SELECT current_setting('threads')")[0]
             if before > 1:
                 self._execute("SET threads = 1")
                 self._before = before
+            else:
+                self._small = 0
 
     def took(self, seconds: float) -> None:
         """Take note of what the tick took; after a long one it is tried half as often."""
@@ -65,3 +78,15 @@ class Threads:
         if self._before is not None:
             self._execute(f"SET threads = {self._before}")
             self._before = None
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let all threads read in the block, which may run beside ticks."""
+        with self._lock:
+            self._reading += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._reading -= 1
+            self._quiet_from = time.monotonic() + QUIET

@@ -74,6 +74,45 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    # --------------------------------------------------------------------------- panes
+    *_of(
+        "rewrite/delta/panes.py",
+        ("a pane that another one follows ends too",
+         "exp.not_(exp.Coalesce(this=goes_on, expressions=[exp.false()])),", "",
+         SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
+        ("a pane that none follows stays",
+         "exp.not_(exp.Coalesce(this=goes_on, expressions=[exp.false()])),", "exp.false(),",
+         SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
+        ("a pane stands before any other of its group",
+         "was = after(column(TS), parameter(\"begin\")) if node.everything else follows",
+         "was = after(column(TS), parameter(\"begin\")) if node.everything else exp.true()",
+         SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
+        ("after a gap comes what was before it",
+         "value = exp.Case().when(stood, before).else_(nothing)", "value = before",
+         SEMANTICS + "between_panes_an_aggregate_without_keys_is_that_of_nothing"),
+        ("nothing is there before the first pane",
+         "parts.append(first.where(after(parameter(\"begin\"), parameter(\"t0\")), copy=False))",
+         "pass",
+         SEMANTICS + "between_panes_an_aggregate_without_keys_is_that_of_nothing"),
+        ("a pane that ended is the last state of its group",
+         "exp.and_(none_comes, exp.not_(exp.paren(ends_here)))", "none_comes",
+         SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
+    ),
+    *_of(
+        "rewrite/delta/windows.py",
+        ("of one instant the first arrival stays",
+         "named(exp.Max(this=column(SEQ)), SEQ)", "named(exp.Min(this=column(SEQ)), SEQ)",
+         SEMANTICS + "of_one_instant_the_last_arrival_of_each_partition_stays"),
+        ("a partition without arrivals goes",
+         "older = older.where(_touched(node), copy=False)", "pass",
+         SEMANTICS + "of_one_instant_the_last_arrival_of_each_partition_stays"),
+    ),
+    *_of(
+        "rewrite/delta/rules.py",
+        ("what several read is cut by the conditions of one",
+         "self.readers[id(node)] == 1 and _is_plain(c, node.columns)", "_is_plain(c, node.columns)",
+         SEMANTICS + "what_several_joins_read_is_not_cut_by_the_conditions_of_one"),
+    ),
     # --------------------------------------------------------------------------- forms of a tick
     *_of(
         "rewrite/compile.py",

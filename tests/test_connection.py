@@ -403,6 +403,49 @@ def test_a_tick_takes_all_or_nothing(
     assert [(1, 1, 1), (5, 5, 1)] == sorted(elements(anywhere, "q"))
 
 
+def test_what_was_refused_is_not_counted_as_taken(con: cqlduck.Connection) -> None:
+    con.execute(MATCHED)
+    reports: list[TickReport] = []
+    con.engine.on_tick.append(reports.append)
+    con.tick({"s": [(1, 1)], "u": [(1, 1)]}, 3)
+    with pytest.raises(cqlduck.LateError):
+        con.tick({"s": [(5, 5)] * 7, "u": [(1, 2)]}, 9)
+    con.tick({"s": [(5, 5)]}, 9)
+    assert [2, 1] == [report.elements_in for report in reports]
+
+
+def test_the_rows_of_a_tick_are_a_mapping(con: cqlduck.Connection) -> None:
+    con.execute(MATCHED)
+    refused(cqlduck.DataError, lambda: con.tick([("s", [(1, 1)])]), "mapping", "list")  # type: ignore[arg-type]
+
+
+class Tagged(pa.ExtensionType):
+    def __init__(self) -> None:
+        super().__init__(pa.int32(), "cqlduck.tests.tagged")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "Tagged":
+        return cls()
+
+
+def test_arrow_data_of_one_shape_and_another_follow_each_other(con: cqlduck.Connection) -> None:
+    """What is registered for one table must not stay for one that only looks alike."""
+    con.execute("CREATE STREAM s (a INTEGER, _cql_place INTEGER, t INTEGER) TIMESTAMP BY t")
+    plain = pa.array([7, 8], pa.int32())
+    tagged = pa.ExtensionArray.from_storage(Tagged(), plain)
+    places = pa.array([5, -5], pa.int32())
+    for t, column in enumerate([plain, tagged, plain.cast(pa.int64()), plain.dictionary_encode()]):
+        con.append("s", pa.table({"a": column, "_cql_place": places, "t": [t, t]}))
+    assert [(7, 5, 0), (8, -5, 0)] == con.sql("FROM s WHERE t = 0").fetchall()
+    assert [(7,), (8,)] * 4 == con.sql("SELECT a FROM s").fetchall()
+    assert [(n,) for n in range(8)] == con.sql(
+        "SELECT _cql_seq FROM cql_state.stream_s ORDER BY rowid"
+    ).fetchall()
+
+
 def test_a_query_that_fails_in_a_tick_leaves_its_rows_to_the_others(
     con: cqlduck.Connection,
 ) -> None:

@@ -448,6 +448,113 @@ def test_a_tumbling_window_is_a_hop_as_wide_as_its_step() -> None:
         assert expected == contents(S, f"SELECT a FROM s {window}", {"s": INTO_S}, 10)
 
 
+def test_an_aggregate_of_a_tumbling_window_is_that_of_one_pane() -> None:
+    """Panes (0, 3], (3, 6] and (9, 12] have x; y goes after its first and comes again in the last.
+
+    So a result that a pane repeats is no change, and one that nothing follows goes.
+    """
+    arrivals = [
+        (1, (7, "x")), (2, (5, "x")), (2, (4, "y")), (4, (7, "x")), (5, (3, "x")), (9, (1, "y")),
+        (9, (1, "x")), (11, (1, "y")),
+    ]  # fmt: skip
+    assert [
+        ("x", 7, 2, 3, 1),
+        ("y", 4, 1, 3, 1),
+        ("y", 4, 1, 6, -1),
+        ("x", 7, 2, 9, -1),
+        ("x", 1, 1, 12, 1),
+        ("y", 1, 2, 12, 1),
+        ("x", 1, 1, 15, -1),
+        ("y", 1, 2, 15, -1),
+    ] == play(
+        S,
+        "SELECT b, max(a) AS top, count(*) AS n FROM s [TUMBLE 3] GROUP BY b",
+        {"s": arrivals},
+        20,
+    )
+
+
+def test_between_panes_an_aggregate_without_keys_is_that_of_nothing() -> None:
+    arrivals = [(4, (7, "x")), (5, (5, "x")), (7, (6, "y")), (13, (6, "y"))]
+    assert [
+        (None, 0, 0, 1),
+        (None, 0, 6, -1),
+        (6.0, 2, 6, 1),
+        (6.0, 2, 9, -1),
+        (6.0, 1, 9, 1),
+        (6.0, 1, 12, -1),
+        (None, 0, 12, 1),
+        (None, 0, 15, -1),
+        (6.0, 1, 15, 1),
+        (6.0, 1, 18, -1),
+        (None, 0, 18, 1),
+    ] == play(S, "SELECT median(a) AS middle, count(a) AS n FROM s [TUMBLE 3]", {"s": arrivals}, 20)
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_of_one_instant_the_last_arrival_of_each_partition_stays(staged: bool) -> None:
+    with cqlduck.connect() as con:
+        con.engine.forms.always = staged
+        con.execute(
+            f"{S}; CREATE CONTINUOUS QUERY q AS SELECT a, b FROM s [PARTITION BY b ROWS 1];"
+            "CREATE CONTINUOUS QUERY last AS SELECT a, b FROM s [ROWS 1]"
+        )
+        for instant, rows in enumerate(
+            [[(1, "x"), (2, None), (3, "x")], [(4, None), (5, "y"), (4, None)], [(6, "x")], []]
+        ):
+            con.append("s", rows, at=instant)
+            con.advance(instant)
+        assert [
+            (2, None, 0, 1),
+            (3, "x", 0, 1),
+            (2, None, 1, -1),
+            (4, None, 1, 1),
+            (5, "y", 1, 1),
+            (3, "x", 2, -1),
+            (6, "x", 2, 1),
+        ] == elements(con)
+        assert [
+            (3, "x", 0, 1),
+            (3, "x", 1, -1),
+            (4, None, 1, 1),
+            (4, None, 2, -1),
+            (6, "x", 2, 1),
+        ] == elements(con, "last")
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_what_several_joins_read_is_not_cut_by_the_conditions_of_one(staged: bool) -> None:
+    """NOT IN joins a NULL and other values apart; the condition of one must not cut the other."""
+    with cqlduck.connect() as con:
+        con.engine.forms.always = staged
+        con.execute(
+            f"{S}; {R};"
+            "CREATE CONTINUOUS QUERY q AS SELECT a, b FROM s [RANGE 5] "
+            "WHERE a NOT IN (SELECT a FROM r)"
+        )
+        con.advance(0)
+        con.append("s", [(1, "x"), (2, "x"), (None, "x")], at=1)
+        con.advance(1)
+        con.append("r", [(1, "y")], at=2)
+        con.advance(2)
+        con.append("s", [(1, "z"), (3, "z"), (None, "z")], at=3)
+        con.advance(3)
+        con.retract("r", [(1, "y")], at=4)
+        con.advance(4)
+        assert [
+            (1, "x", 1, 1),
+            (2, "x", 1, 1),
+            (None, "x", 1, 1),
+            (1, "x", 2, -1),
+            (None, "x", 2, -1),
+            (3, "z", 3, 1),
+            (1, "x", 4, 1),
+            (1, "z", 4, 1),
+            (None, "x", 4, 1),
+            (None, "z", 4, 1),
+        ] == elements(con)
+
+
 def test_a_window_stands_on_a_named_query_that_yields_a_stream() -> None:
     """Istream of the last x is a stream; ROWS 1 on it keeps its last element."""
     queries = {

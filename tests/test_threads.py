@@ -13,6 +13,11 @@ APPLICATION = """
 """
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "QUIET", 0.0)
+
+
 @pytest.fixture
 def con():
     with cqlduck.connect(threads=3) as con:
@@ -44,8 +49,9 @@ def test_small_ticks_that_follow_each_other_take_one_thread(con: cqlduck.Connect
         lambda con: con.execute("CREATE TABLE mine AS FROM s"),
         lambda con: con.append("s", [(0, 100)] * (threads.FEW + 1)),
         lambda con: con.tick({"s": [(0, 100)] * (threads.FEW + 1)}, 100),
+        lambda con: next(con.subscribe("q", since=0)),
     ],
-    ids=["an answer", "a query", "a table", "many rows", "a large tick"],
+    ids=["an answer", "a query", "a table", "many rows", "a large tick", "a subscription"],
 )
 def test_what_may_be_large_takes_all(con: cqlduck.Connection, large) -> None:
     small_ticks(con, 0)
@@ -82,3 +88,17 @@ def test_one_thread_stays_one() -> None:
         small_ticks(con, 0, 5)
         con.table("q")
         assert 1 == setting(con)
+
+
+def test_while_somebody_reads_and_shortly_after_all_threads_stay(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "QUIET", 1000.0)
+    with con.engine.database.threads.reading():
+        small_ticks(con, 0, 5)
+        assert 3 == setting(con)
+    small_ticks(con, 10, 5)
+    assert 3 == setting(con)
+    monkeypatch.setattr(con.engine.database.threads, "_quiet_from", 0.0)
+    small_ticks(con, 20, 1)
+    assert 1 == setting(con)

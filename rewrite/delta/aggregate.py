@@ -17,6 +17,7 @@ before in the group. Where the two results differ, the old one goes and the new 
   group still has at an instant are added up anew. So what passed through leaves nothing behind.
 * min and max of a relation that only grows are running extremes; over a RANGE window they are the
   extremes of the last w instants, each instant's own having been found first.
+* Over a window that tumbles all results are those of a pane (`panes`).
 * Everything else is worked out again from the group's tuples, for the groups and instants that
   changed: as a frame of the log where it is one (`frames`), else over the input's lifetimes.
 
@@ -33,14 +34,14 @@ trace. A group's tuple lives until the group's next one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import FLOATS, sums_exactly
-from cqlduck.rewrite.delta import frames
+from cqlduck.rewrite.delta import frames, panes
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -195,6 +196,11 @@ def window_of_its_own(node: Aggregate, readers: Mapping[int, int]) -> RowWindow 
     return frames.only_window(node, readers)
 
 
+def _is_whole(node: Aggregate, made: Sequence[Rule]) -> bool:
+    """Return whether all results are worked out at once, and kept with the groups."""
+    return frames.whole_rows(node, made) or panes.fits(node, made)
+
+
 def needs_lifetimes(node: Aggregate) -> bool:
     """Return whether an aggregate asks its input for more than elements."""
     return any(rule.again for rule in rules_of(node))
@@ -292,7 +298,7 @@ def standing(rules: Rules, node: Plan) -> exp.Query:
 def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
     made = rules_of(grouped)
-    whole = frames.whole_rows(grouped, made)
+    whole = _is_whole(grouped, made)
     carried = made if whole else [rule for rule in made if rule.carried]
     parts = [] if whole else [p for r in made for p in r.parts if p.width is None]
     types = {c.name: c.type for c in grouped.input.columns}
@@ -324,11 +330,15 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
             "the values that stay as they are",
         )
     purpose = "the groups and instants that changed"
-    if whole:
+    sums = f"_cql_sums_{rules.query}_{rules.number(node)}"
+    if panes.fits(grouped, made):
+        rules.keep(node, sums, panes.begun(rules, grouped), "the panes that begin")
+        query = panes.states(grouped, table, sums)
+        rules.delta(node, _changed(query, grouped), purpose)
+    elif whole:
         query = frames.states(rules, grouped, [rule.call.name for rule in made])
         rules.delta(node, _changed(query, grouped), purpose)
     else:
-        sums = f"_cql_sums_{rules.query}_{rules.number(node)}"
         written = _Query(rules, grouped, made, table, outliers, fresh, sums)
         rules.keep(node, sums, written.changes(), "the elements, summed up")
         rules.delta(node, _changed(written.build(), grouped), purpose)
@@ -363,7 +373,7 @@ def kept(rules: Rules, node: Plan) -> exp.Select:
     if not isinstance(grouped, Aggregate):
         grouped = Aggregate(node.input, tuple(c.name for c in node.columns), ())  # type: ignore[union-attr]
     made = rules_of(grouped)
-    whole = frames.whole_rows(grouped, made)
+    whole = _is_whole(grouped, made)
     results = [
         column(rule.call.name)
         if whole or rule.carried

@@ -183,8 +183,8 @@ class Rules:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
 
         Expressions stay outside of the stage: in it they would be worked out for tuples that meet
-        none, and could fail there. Comparisons with constants cannot, and are in it: what a stage
-        has not, DuckDB does not look for.
+        none, and could fail there. Comparisons that cannot fail are in it: what a stage has not,
+        DuckDB does not look for.
 
         Args:
             node: The node.
@@ -199,7 +199,11 @@ class Rules:
         if id(node) not in self._staged:
             query = self.lives(node)
             # what several read is kept once, for all of them
-            plain = [c.copy() for c in conditions if self.readers[id(node)] == 1 and _is_plain(c)]
+            plain = [
+                c.copy()
+                for c in conditions
+                if self.readers[id(node)] == 1 and _is_plain(c, node.columns)
+            ]
             if plain:
                 inner = query.subquery("input", copy=False)
                 query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
@@ -289,6 +293,16 @@ class Rules:
                 return streams.trace_lives(self, node)
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)
+
+    def begins(self, node: Plan) -> exp.Query:
+        """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
+        match node:
+            case Filter() | Project():
+                return self._linear(node, "begins", (ENTER, LEAVE, WEIGHT))
+            case TimeWindow():
+                return windows.time_begins(self, node)
+            case _:
+                raise AssertionError(f"{type(node).__name__} is no window in time")
 
     def standing(self, node: Plan) -> exp.Query:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
@@ -483,15 +497,49 @@ def _create(name: str, query: exp.Query) -> exp.Create:
     )
 
 
-_PLAIN = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Paren, exp.And,
-    exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between,
-)  # fmt: skip
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 
 
-def _is_plain(condition: exp.Expr) -> bool:
-    """Return whether a condition compares columns and constants and does nothing else."""
-    return all(isinstance(part, _PLAIN) for part in condition.walk())
+def _is_plain(condition: exp.Expr, columns: Sequence[Column]) -> bool:
+    """Return whether a condition compares columns with constants of their kind, or with NULL.
+
+    So there is nothing to cast, and nothing that could fail.
+    """
+    types = {known.name: known.type for known in columns}
+
+    def is_alike(tree: exp.Expr, constant: exp.Expr) -> bool:
+        if not isinstance(tree, exp.Column):
+            return False
+        if isinstance(constant, exp.Neg):
+            constant = constant.this
+        kind = "VARCHAR" if constant.is_string else types.get(tree.name)
+        known = types.get(tree.name)
+        return (
+            isinstance(constant, exp.Literal)
+            and known == kind
+            and (constant.is_string or (known in _WHOLE and constant.is_int))
+        )
+
+    match condition:
+        case exp.Paren() | exp.Not():
+            return _is_plain(condition.this, columns)
+        case exp.And() | exp.Or():
+            return _is_plain(condition.left, columns) and _is_plain(condition.right, columns)
+        case exp.Is():
+            return isinstance(condition.this, exp.Column) and isinstance(
+                condition.expression, exp.Null
+            )
+        case exp.In(expressions=[_, *_] as listed):
+            return all(is_alike(condition.this, constant) for constant in listed)
+        case exp.Between():
+            ends = (condition.args["low"], condition.args["high"])
+            return all(is_alike(condition.this, end) for end in ends)
+        case _ if isinstance(condition, _COMPARED):
+            left, right = condition.left, condition.right
+            return is_alike(left, right) or is_alike(right, left)
+        case _:
+            return False
 
 
 def _one() -> exp.Expr:

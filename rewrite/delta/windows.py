@@ -118,9 +118,14 @@ def _stamped(node: TimeWindow, rows: exp.Select, instant: exp.Expr, weight: exp.
     return _that_live(node, query)
 
 
+def time_begins(rules: Rules, node: TimeWindow) -> exp.Select:
+    """Return the lifetimes that begin in the tick."""
+    return _living(node, _entering(rules, node))
+
+
 def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return the lifetimes that begin in the tick, and the older ones that end in it."""
-    parts = [_living(node, _entering(rules, node))]
+    parts = [time_begins(rules, node)]
     if node.width is not None:
         older = until(column(TS), _entered(node, "t0"))
         rows = exp.select("*").from_(_leaving(rules, node).subquery("leaving", copy=False))
