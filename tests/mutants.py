@@ -110,7 +110,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/delta/rules.py",
         ("what several read is cut by the conditions of one",
-         "self.readers[id(node)] == 1 and _is_plain(c, node.columns)", "_is_plain(c, node.columns)",
+         "if conditions and self.readers[id(node)] == 1:", "if conditions:",
          SEMANTICS + "what_several_joins_read_is_not_cut_by_the_conditions_of_one"),
     ),
     # --------------------------------------------------------------------------- forms of a tick

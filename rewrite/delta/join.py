@@ -11,7 +11,7 @@ elements that cancel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -85,7 +85,7 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
         if place < changed:
             parts.append(rules.standing(plan))
         elif place == changed:
-            parts.append(rules.staged_lives(plan, _of(plan, node.predicates)))
+            parts.append(rules.staged_lives(plan, _harmless(plan, node.predicates)))
         else:
             parts.append(rules.alive(plan))
     enter = _most("greatest", [qualified(name, ENTER) for name in names])
@@ -108,11 +108,47 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
     return query.where(*conditions, copy=False) if conditions else query
 
 
-def _of(plan: Plan, predicates: Iterable[exp.Expr]) -> list[exp.Expr]:
-    """Return the predicates that are about one input alone."""
-    names = {known.name for known in plan.columns}
-    columns = [(p, {c.name for c in p.find_all(exp.Column)}) for p in predicates]
-    return [predicate for predicate, read in columns if read and read <= names]
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+
+
+def _harmless(plan: Plan, predicates: Iterable[exp.Expr]) -> list[exp.Expr]:
+    """Return the predicates about one input that cannot fail.
+
+    Those compare a column with constants of its kind, or with NULL: there is nothing to cast.
+    """
+    types = {known.name: known.type for known in plan.columns}
+    return [predicate for predicate in predicates if _cannot_fail(predicate, types)]
+
+
+def _cannot_fail(tree: exp.Expr, types: Mapping[str, str]) -> bool:
+    match tree:
+        case exp.Paren() | exp.Not():
+            return _cannot_fail(tree.this, types)
+        case exp.And() | exp.Or():
+            return _cannot_fail(tree.left, types) and _cannot_fail(tree.right, types)
+        case exp.Is(this=exp.Column(), expression=exp.Null()):
+            return tree.this.name in types
+        case exp.In(expressions=[_, *_] as listed):
+            return all(_are_alike(tree.this, constant, types) for constant in listed)
+        case exp.Between():
+            ends = (tree.args["low"], tree.args["high"])
+            return all(_are_alike(tree.this, end, types) for end in ends)
+        case _ if isinstance(tree, _COMPARISONS):
+            left, right = tree.left, tree.right
+            return _are_alike(left, right, types) or _are_alike(right, left, types)
+        case _:
+            return False
+
+
+def _are_alike(tree: exp.Expr, constant: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Return whether these are a column of the input and a constant of its kind."""
+    if isinstance(constant, exp.Neg):
+        constant = constant.this
+    if not isinstance(tree, exp.Column) or not isinstance(constant, exp.Literal):
+        return False
+    kind = types.get(tree.name)
+    return kind == "VARCHAR" if constant.is_string else kind in _INTEGERS and constant.is_int
 
 
 def _overlaps(node: Join, names: list[str]) -> list[exp.Expr]:

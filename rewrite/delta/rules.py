@@ -188,7 +188,8 @@ class Rules:
 
         Args:
             node: The node.
-            conditions: Some that its tuples have to meet; they are tested again outside.
+            conditions: Some that its tuples have to meet and that cannot fail; they are tested
+                again outside.
         """
         match node:
             case Filter() | Project() | UnionAll() | Difference() if self.form.staged:
@@ -199,15 +200,10 @@ class Rules:
         if id(node) not in self._staged:
             query = self.lives(node)
             # what several read is kept once, for all of them
-            plain = [
-                c.copy()
-                for c in conditions
-                if self.readers[id(node)] == 1 and _is_plain(c, node.columns)
-            ]
-            if plain:
+            if conditions and self.readers[id(node)] == 1:
                 inner = query.subquery("input", copy=False)
                 query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
-                query = query.where(*plain, copy=False)
+                query = query.where(*(c.copy() for c in conditions), copy=False)
             name = f"_cql_lives_{self.query}_{self.number(node)}"
             self._staged[id(node)] = self.keep(node, name, query, "what begins or ends")
         return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
@@ -495,51 +491,6 @@ def _create(name: str, query: exp.Query) -> exp.Create:
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
-
-
-_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-
-
-def _is_plain(condition: exp.Expr, columns: Sequence[Column]) -> bool:
-    """Return whether a condition compares columns with constants of their kind, or with NULL.
-
-    So there is nothing to cast, and nothing that could fail.
-    """
-    types = {known.name: known.type for known in columns}
-
-    def is_alike(tree: exp.Expr, constant: exp.Expr) -> bool:
-        if not isinstance(tree, exp.Column):
-            return False
-        if isinstance(constant, exp.Neg):
-            constant = constant.this
-        kind = "VARCHAR" if constant.is_string else types.get(tree.name)
-        known = types.get(tree.name)
-        return (
-            isinstance(constant, exp.Literal)
-            and known == kind
-            and (constant.is_string or (known in _WHOLE and constant.is_int))
-        )
-
-    match condition:
-        case exp.Paren() | exp.Not():
-            return _is_plain(condition.this, columns)
-        case exp.And() | exp.Or():
-            return _is_plain(condition.left, columns) and _is_plain(condition.right, columns)
-        case exp.Is():
-            return isinstance(condition.this, exp.Column) and isinstance(
-                condition.expression, exp.Null
-            )
-        case exp.In(expressions=[_, *_] as listed):
-            return all(is_alike(condition.this, constant) for constant in listed)
-        case exp.Between():
-            ends = (condition.args["low"], condition.args["high"])
-            return all(is_alike(condition.this, end) for end in ends)
-        case _ if isinstance(condition, _COMPARED):
-            left, right = condition.left, condition.right
-            return is_alike(left, right) or is_alike(right, left)
-        case _:
-            return False
 
 
 def _one() -> exp.Expr:
