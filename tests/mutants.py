@@ -126,8 +126,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/delta/rules.py",
         ("stages keep what stands instead of what changes",
-         'self.keep(node, name, self.lives(node), "what begins or ends")',
-         'self.keep(node, name, self.alive(node), "what begins or ends")',
+         "query = self.lives(node)", "query = self.alive(node)",
          DIFFERENTIAL),
     ),
     *_of(
