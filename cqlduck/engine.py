@@ -409,7 +409,7 @@ class Engine:
             moved.append(query)
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
-        self.database.threads.took(seconds)
+        self.database.threads.took(seconds / max(len(moved), 1))
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
             with self.database.part("catalogue"):

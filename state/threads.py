@@ -22,7 +22,7 @@ IN_A_ROW = 3
 """After how many small ticks one thread goes on alone."""
 
 LONG = 0.1
-"""Seconds of a tick that was not so small after all: elements may leave that came long ago."""
+"""Seconds for a query in a tick that was not so small: elements may leave that came long ago."""
 
 
 QUIET = 2.0
@@ -67,7 +67,7 @@ class Threads:
                 self._small = 0
 
     def took(self, seconds: float) -> None:
-        """Take note of what the tick took; after a long one it is tried half as often."""
+        """Take note of what the tick took for each query; after a long one try half as often."""
         if self.is_one and seconds > LONG:
             self.all()
             self._wanted *= 2
