@@ -538,6 +538,20 @@ def test_what_several_joins_read_is_not_cut_by_the_conditions_of_one(staged: boo
         assert [(2, "y", 1, 1), (1, "x", 1, 2)] == elements(con)
 
 
+def test_a_condition_about_another_input_is_not_in_a_stage() -> None:
+    with cqlduck.connect() as con:
+        con.engine.forms.always = True
+        con.execute(
+            f"{S}; CREATE STREAM u (c INTEGER, d INTEGER); CREATE CONTINUOUS QUERY q AS "
+            "SELECT a, d FROM s [RANGE 9], u [RANGE 9] WHERE a = c AND d IS NULL AND b = 'x'"
+        )
+        con.append("u", [(1, None), (2, 5)], at=0)
+        con.advance(0)
+        con.append("s", [(1, "x"), (2, "x"), (1, "y")], at=1)
+        con.advance(1)
+        assert [(1, None, 1, 1)] == elements(con)
+
+
 def test_a_window_stands_on_a_named_query_that_yields_a_stream() -> None:
     """Istream of the last x is a stream; ROWS 1 on it keeps its last element."""
     queries = {
