@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -51,6 +51,9 @@ from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
+
+if TYPE_CHECKING:
+    from cqlduck.sources.ahead import Ahead
 
 SETTINGS = (
     "drop_zone",
@@ -135,6 +138,12 @@ class Connection:
             raise
         zone = settings.get("drop_zone")
         self.drop_zone = None if zone is None else Path(zone)
+        self._ahead: Ahead | None = None
+        if zone is not None:
+            # not in the first tick; who has no drop zone does not wait for what reads Parquet
+            from cqlduck.sources.ahead import Ahead
+
+            self._ahead = Ahead()
         self._scheduler = Scheduler(self._engine, self.follow)
 
     def __enter__(self) -> Connection:
@@ -158,6 +167,8 @@ class Connection:
     def close(self) -> None:
         """Stop the scheduler and close the database."""
         self._scheduler.stop()
+        if self._ahead is not None:
+            self._ahead.close()
         self._engine.close()
 
     # -- statements -------------------------------------------------------------------------------
@@ -450,10 +461,10 @@ class Connection:
         """
         from cqlduck.sources.follow import take
 
-        if self.drop_zone is None:
+        if self.drop_zone is None or self._ahead is None:
             self._engine.run()
             return 0
-        return take(self._engine, self.drop_zone, limit)
+        return take(self._engine, self.drop_zone, self._ahead, limit)
 
     # -- answers ----------------------------------------------------------------------------------
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -111,28 +110,32 @@ def arriving(
         yield _arrival(engine, thing, "temp._cql_incoming_rows", names, count, None, at, operation)
         return
     source, names = f"_cql_incoming_{thing.position}", list(table.column_names)
-    with engine.database.incoming.readable(source, table) as place:
-        rows = _arrival(engine, thing, source, names, table.num_rows, table, at, operation)
-        yield replace(rows, place=place)
+    ready = queues.prepared(engine.clock, table, _times(thing, names))
+    with engine.database.incoming.readable(source, ready.table):
+        rows = _arrival(engine, thing, source, names, table.num_rows, ready.seen, at, operation)
+        yield ready.filled(rows)
+
+
+def _times(thing: Input, names: Sequence[str]) -> Column | None:
+    """Return the data's own column of timestamps, as what it is read; None if it has none."""
+    if thing.timestamp_by is None:
+        return None
+    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+    return next((Column(n, own.type) for n in names if n.lower() == own.name.lower()), None)
 
 
 def _arrival(
     engine: Engine, thing: Input, source: str, names: list[str] | None, count: int,
-    table: pa.Table | None, at: Any, operation: str,
+    seen: queues.Survey | None, at: Any, operation: str,
 ) -> queues.Arrival:  # fmt: skip
     if count > FEW:
         engine.database.threads.all()
     given = _matched(thing, names)
     rows, stamp = _stamp(engine, thing, source, names, at)
-    known = None
     if isinstance(stamp, int):
-        known = queues.Survey(count, count, stamp, stamp, True, True)
+        seen = queues.Survey(count, count, stamp, stamp, True, True)
         stamp = f"{stamp}::BIGINT"
-    elif table is not None and thing.timestamp_by is not None:
-        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        (name,) = [n for n in names or () if n.lower() == own.name.lower()]
-        known = queues.survey_of(engine.clock, own.type, table.column(name))
-    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", known)
+    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", seen)
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:

@@ -260,7 +260,8 @@ def _steps(rules: Rules) -> tuple[Step, ...]:
     """Return the statements of a tick: of deltas, of the answer, and of synopses."""
     plan = rules.plan
     output = rules.elements(plan)
-    if not only_inserts(plan) and not isinstance(plan, ToStream) and not has_no_twins(plan):
+    is_net = isinstance(plan, ToStream) or only_inserts(plan) or has_no_twins(plan)
+    if not is_net and rules.at_boundaries is None:
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)

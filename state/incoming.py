@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 
 class _Current:
@@ -51,18 +50,8 @@ class Incoming:
         self._registered: dict[str, _Current] = {}
 
     @contextlib.contextmanager
-    def readable(self, name: str, table: pa.Table) -> Iterator[str]:
-        """Let statements of the block read a table by a name.
-
-        Yields:
-            The name of a column that it has besides: the place of a row, from 0. DuckDB itself
-            counts rows with one thread alone.
-        """
-        place = "_cql_place"
-        while place in (column.lower() for column in table.column_names):
-            place += "_"
-        ones = pa.repeat(pa.scalar(1, pa.int64()), table.num_rows)
-        table = table.append_column(place, pc.cumulative_sum(ones, start=-1))
+    def readable(self, name: str, table: pa.Table) -> Iterator[None]:
+        """Let statements of the block read a table by a name."""
         current = self._registered.get(name)
         if current is None or not current.schema.equals(table.schema, check_metadata=True):
             current = _Current(table, self._batch)
@@ -70,7 +59,7 @@ class Incoming:
             self._registered[name] = current
         current.table = table
         try:
-            yield place
+            yield
         finally:
             # it may be large, and is not ours to keep
             current.table = current.nothing

@@ -15,8 +15,10 @@ heartbeat.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass
+import functools
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
@@ -30,6 +32,9 @@ from cqlduck.state.connection import Database, quoted
 
 SHOWN = 5
 """How many offending rows a message names."""
+
+SOME = 200_000
+"""The numbers of so many rows are worked out once."""
 
 FINITE = 2**62
 """Raw times beyond are infinite, or no times."""
@@ -119,6 +124,7 @@ class Arrival:
         known: What a survey would tell, where that is known without one.
         place: The place of a row, from 0, as SQL over the source. To count rows lets one thread
             alone read them.
+        instant: The instant of a row as SQL over the source, where it is at hand.
     """
 
     source: str
@@ -127,6 +133,82 @@ class Arrival:
     operation: str = "'+'"
     known: Survey | None = None
     place: str = "row_number() OVER () - 1"
+    instant: str | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An Arrow table on its way in, with what Arrow works out of it faster than SQL.
+
+    Args:
+        table: The rows, with columns of ours after their own.
+        clock: The clock that was asked.
+        place: The column of a row's place, from 0.
+        instant: The column of a row's instant, or None.
+        seen: What a survey would tell of a stream's rows, or None.
+    """
+
+    table: pa.Table
+    clock: Clock
+    place: str
+    instant: str | None = None
+    seen: Survey | None = None
+
+    def filled(self, rows: Arrival) -> Arrival:
+        """Return rows that are read from the table with what is known of them."""
+        return replace(rows, place=self.place, instant=self.instant)
+
+
+def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
+    """Prepare a table.
+
+    Args:
+        clock: The clock.
+        table: The rows.
+        times: The column of a stream's timestamps, and the type in which they are read; or None.
+    """
+    # 60 ms that those who append rows need not wait for
+    import pyarrow.compute as pc
+
+    taken = {name.lower() for name in table.column_names}
+
+    def free(name: str) -> str:
+        while name in taken:
+            name += "_"
+        return name
+
+    place, instant = free("_cql_place"), free("_cql_instant")
+    seen = None
+    if times is not None and table.column_names.count(times.name) == 1:
+        stamps = table.column(times.name)
+        seen = survey_of(clock, times.type, stamps)
+        # Arrow divides towards zero, and instants go down
+        if seen is not None and clock.kind == "wall" and (seen.lowest or 0) >= 0:
+            granule = _integers([clock.granularity])[0]
+            table = table.append_column(instant, pc.divide(stamps.cast(pa.int64()), granule))
+    table = table.append_column(place, _places(table.num_rows))
+    return Prepared(table, clock, place, instant if instant in table.column_names else None, seen)
+
+
+def _integers(values: Iterable[int]) -> pa.Array:
+    """Return BIGINTs; `pa.array` and `pa.scalar` would import pandas first, where there is one."""
+    raw = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(raw), [None, pa.py_buffer(raw)])
+
+
+def _places(count: int) -> pa.Array:
+    """Return the numbers from 0 up to before `count`."""
+    if count <= SOME:
+        return _some_places().slice(0, count)
+    import pyarrow.compute as pc
+
+    ones = pa.repeat(pa.scalar(1, pa.int64()), count)
+    return pc.cumulative_sum(ones, start=-1)
+
+
+@functools.cache
+def _some_places() -> pa.Array:
+    return _integers(range(SOME))
 
 
 def arrival(
@@ -261,7 +343,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: 
     Raises:
         DataError: A row that does not fit the input.
     """
-    instant = instant_sql(clock, rows.stamp)
+    instant = rows.instant or instant_sql(clock, rows.stamp)
     listed = ", ".join(rows.columns)
     number = f"{rows.place} + $next"
     if thing.kind == "stream":

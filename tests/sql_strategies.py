@@ -862,6 +862,7 @@ def sql_cases(
     restarts: bool = False,
     disorder: bool = False,
     timestamp_by: bool = False,
+    paced: bool = False,
     most_queries: int = 2,
 ) -> Case:
     """Draw a case.
@@ -876,10 +877,11 @@ def sql_cases(
         restarts: Sometimes restarts in the script.
         disorder: Sometimes streams that are out of order within a declared bound.
         timestamp_by: Sometimes streams whose timestamp is a column.
+        paced: Streams alone, and all windows hop by the same step.
         most_queries: The most queries that are registered.
     """
     flags = _Flags(
-        wide, False, negative, later, restarts, disorder, timestamp_by, False, most_queries
+        wide, False, negative, later, restarts, disorder, timestamp_by, False, paced, most_queries
     )
     builder = _SqlBuilder(draw, flags)
     builder.shapes, builder.plain = shapes, plain

@@ -281,6 +281,7 @@ class _Flags:
     disorder: bool
     timestamp_by: bool
     current: bool
+    paced: bool
     most_queries: int
 
 
@@ -323,6 +324,7 @@ class _Builder:
         self.names = 0
         self.aliases = 0
         self.known: list[_Known] = []
+        self.pace = self.between(1, 3) if flags.paced else 0
 
     # Drawing; everything shrinks towards the first, the smallest, the absent.
 
@@ -347,6 +349,8 @@ class _Builder:
         key = self.one(["int", "varchar"])
         keys = KEYS[key][: self.between(2, 3)] + ([None] if self.chance(40) else [])
         forms = self.one(["s", "ss", "sr", "ssr", "srr", "sss", "r"])
+        if self.flags.paced:
+            forms = self.one(["s", "ss", "sss"])
         letters = list("abcdefgh")
         inputs: list[Stream | Relation] = []
         for form in forms:
@@ -469,6 +473,8 @@ class _Builder:
             kinds += ["range slide", "hop", "tumble"]
             kinds += ["rows slide", "partition range", "partition slide"] if known.exact else []
             kinds += ["partition range slide"] if known.exact else []
+        if self.flags.paced:
+            kinds = ["paced"]
         kind = self.one(kinds)
         if not kind:
             return None, ""
@@ -494,6 +500,11 @@ class _Builder:
                 spec = Hop(self.between(1, 5), self.between(1, 4), where)
             case "tumble":
                 spec = Tumble(self.between(1, 4), where)
+            case "paced":
+                hops = self.one([1, 1, 2, 3])
+                spec = Tumble(self.pace, where)
+                if hops > 1:
+                    spec = Hop(hops * self.pace, self.pace, where)
             case _:
                 names = [column.name for column in known.columns]
                 by = tuple(names[: self.between(1, min(2, len(names)))])
@@ -981,6 +992,7 @@ def cases(
     disorder: bool = False,
     timestamp_by: bool = False,
     current: bool = False,
+    paced: bool = False,
     most_queries: int = 3,
 ) -> Case:
     """Draw a case.
@@ -995,11 +1007,13 @@ def cases(
         disorder: Sometimes streams that are out of order within a declared bound.
         timestamp_by: Sometimes streams whose timestamp is a column.
         current: `current_timestamp` in conditions and elsewhere.
+        paced: Streams alone, and all windows hop by the same step.
         most_queries: The most queries that are registered.
     """
     flags = _Flags(
-        wide, extremes, negative, later, restarts, disorder, timestamp_by, current, most_queries
-    )
+        wide, extremes, negative, later, restarts, disorder, timestamp_by, current, paced,
+        most_queries,
+    )  # fmt: skip
     builder = _Builder(draw, flags)
     t_begin = -builder.between(1, 6) if negative and builder.chance(20) else 0
     t_end = t_begin + builder.between(2, 15)

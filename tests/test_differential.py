@@ -109,11 +109,13 @@ ANY_CASE = st.one_of(
     strategies.cases(restarts=False, extremes=True),
     strategies.cases(timestamp_by=True, disorder=True),
     strategies.cases(restarts=False, timestamp_by=True, current=True, extremes=True),
+    strategies.cases(wide=True, paced=True, disorder=True),
     sql_cases(shapes=COUNTED, plain=5, most_queries=1),
     sql_cases(shapes=COUNTED, plain=20, wide=True, disorder=True, restarts=True),
+    sql_cases(plain=30, wide=True, paced=True),
 )
 """Plain cases; all kinds of windows, out of order; NaN, infinities and 1e300; restarts on disk; the
-current time; what counts partners or copies of a tuple, twice."""
+current time; windows that hop together; what counts partners or copies of a tuple, twice."""
 
 
 def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:

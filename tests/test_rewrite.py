@@ -1272,3 +1272,45 @@ def test_every_module_of_the_room_is_seen() -> None:
 )
 def test_period_is_where_windows_move(body: str, period: int | None) -> None:
     assert period == compiled(body).period
+
+
+HOT = "SELECT k, count(*) AS n FROM s [HOP 10 EVERY 2] GROUP BY k"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_whole"),
+    [
+        ("SELECT k, max(v) AS top FROM s [TUMBLE 5] GROUP BY k", True),
+        ("SELECT k, median(v) AS mid FROM s [TUMBLE 5] GROUP BY k", True),
+        (f"SELECT h.k FROM ({HOT}) h, (SELECT max(n) AS m FROM ({HOT})) WHERE h.n = m", True),
+        ("SELECT DISTINCT x.k FROM s [TUMBLE 5] x, s [TUMBLE 5] y WHERE x.k = y.k", True),
+        ("SELECT k FROM s [TUMBLE 5] EXCEPT SELECT k FROM s [TUMBLE 5] WHERE v > 1", True),
+        ("SELECT Dstream(DISTINCT k) FROM s [TUMBLE 5]", True),
+        # nothing meets, so lifetimes say all
+        ("SELECT k FROM s [TUMBLE 5]", False),
+        ("SELECT k FROM s [TUMBLE 5] UNION ALL SELECT k FROM s [TUMBLE 5]", False),
+        # other instants
+        ("SELECT DISTINCT k FROM s [RANGE 5]", False),
+        ("SELECT x.k FROM s [TUMBLE 5] x, s [TUMBLE 4] y WHERE x.k = y.k", False),
+        ("SELECT x.k FROM s [TUMBLE 5] x, r WHERE x.k = r.k", False),
+        ("SELECT Rstream(DISTINCT k) FROM s [TUMBLE 5]", False),
+        # a row over nothing, which may be there or meet something at any boundary
+        ("SELECT max(v) AS top FROM s [TUMBLE 5]", False),
+        ("SELECT x.k FROM s [TUMBLE 5] x, (SELECT count(*) AS n FROM s [TUMBLE 5]) y WHERE v = n",
+         False),
+        ("SELECT x.k FROM s [TUMBLE 5] x, (SELECT max(v) AS n FROM s [TUMBLE 5]) y", False),
+        # the last bits of a sum depend on its order
+        ("SELECT k, sum(d) AS total FROM s [TUMBLE 5] GROUP BY k", False),
+        # what would be done over for each pane of the window
+        ("SELECT k, median(v) AS mid FROM s [HOP 10 EVERY 2] GROUP BY k", False),
+        ("SELECT DISTINCT k FROM s [HOP 10 EVERY 2]", False),
+        ("SELECT k, count(DISTINCT v) AS n FROM s [HOP 10 EVERY 2] GROUP BY k", False),
+        ("SELECT k, max(v) AS m, count(DISTINCT v) AS n FROM s [HOP 10 EVERY 2] GROUP BY k",
+         False),
+        ("SELECT k, count(*) AS n FROM s [HOP 34 EVERY 2] GROUP BY k", False),
+        ("SELECT k, count(*) AS n FROM s [HOP 5 EVERY 2] GROUP BY k", False),
+    ],
+)  # fmt: skip
+def test_what_hops_together_is_worked_out_whole(body: str, is_whole: bool) -> None:
+    kinds = {synopsis.kind for synopsis in compiled(body).synopses}
+    assert ("content" in kinds) is is_whole

@@ -448,10 +448,12 @@ def test_a_tumbling_window_is_a_hop_as_wide_as_its_step() -> None:
         assert expected == contents(S, f"SELECT a FROM s {window}", {"s": INTO_S}, 10)
 
 
-def test_an_aggregate_of_a_tumbling_window_is_that_of_one_pane() -> None:
+@pytest.mark.parametrize("beside", ["", " UNION ALL SELECT b, a, a AS n FROM r"])
+def test_an_aggregate_of_a_tumbling_window_is_that_of_one_pane(beside: str) -> None:
     """Panes (0, 3], (3, 6] and (9, 12] have x; y goes after its first and comes again in the last.
 
-    So a result that a pane repeats is no change, and one that nothing follows goes.
+    So a result that a pane repeats is no change, and one that nothing follows goes. Beside a
+    relation, which changes at any instant, there is a rule of its own for that.
     """
     arrivals = [
         (1, (7, "x")), (2, (5, "x")), (2, (4, "y")), (4, (7, "x")), (5, (3, "x")), (9, (1, "y")),
@@ -467,11 +469,113 @@ def test_an_aggregate_of_a_tumbling_window_is_that_of_one_pane() -> None:
         ("x", 1, 1, 15, -1),
         ("y", 1, 2, 15, -1),
     ] == play(
-        S,
-        "SELECT b, max(a) AS top, count(*) AS n FROM s [TUMBLE 3] GROUP BY b",
-        {"s": arrivals},
+        f"{S}; {R}",
+        "SELECT b, max(a) AS top, count(*) AS n FROM s [TUMBLE 3] GROUP BY b" + beside,
+        {"s": arrivals, "r": []},
         20,
     )
+
+
+HOPPING = [
+    (0, (1, "x")), (1, (1, "x")), (1, (2, "y")), (3, (2, "y")), (3, (2, "y")), (4, (1, None)),
+    (5, (2, "y")), (11, (1, "x")),
+]  # fmt: skip
+
+
+def test_the_greatest_counts_of_a_hopping_window() -> None:
+    """Each boundary B of 2 has the tuples of [B−4, B): its panes are counted once, and added up.
+
+    At 2: x 2, y 1. At 4: x 2, y 3. At 6: y 3, NULL 1. At 8: y 1, NULL 1. At 12 and 14: x 1.
+    """
+    counted = "SELECT b, count(*) AS n FROM s [HOP 4 EVERY 2] GROUP BY b"
+    query = f"SELECT c.b, c.n FROM ({counted}) c, (SELECT max(n) AS most FROM ({counted})) m "
+    assert [
+        ("x", 2, 2, 1),
+        ("x", 2, 4, -1),
+        ("y", 3, 4, 1),
+        ("y", 3, 8, -1),
+        ("y", 1, 8, 1),
+        (None, 1, 8, 1),
+        ("y", 1, 10, -1),
+        (None, 1, 10, -1),
+        ("x", 1, 12, 1),
+        ("x", 1, 16, -1),
+    ] == play(S, query + "WHERE c.n = m.most", {"s": HOPPING}, 17)
+
+
+def test_parts_of_panes_make_the_aggregates_of_a_hopping_window() -> None:
+    arrivals = [(0, (-4, "x")), (2, (None, "x")), (3, (6, "x")), (4, (7, "x")), (5, (7, "x"))]
+    aggregates = "min(a) AS low, max(a) AS high, sum(a) AS total, count(a) AS known, count(*) AS n"
+    assert [
+        ("x", -4, -4, -4, 1, 1, 2, 1),
+        ("x", -4, -4, -4, 1, 1, 4, -1),
+        ("x", -4, 6, 2, 2, 3, 4, 1),
+        ("x", -4, 6, 2, 2, 3, 6, -1),
+        ("x", 6, 7, 20, 3, 4, 6, 1),
+        ("x", 6, 7, 20, 3, 4, 8, -1),
+        ("x", 7, 7, 14, 2, 2, 8, 1),
+        ("x", 7, 7, 14, 2, 2, 10, -1),
+    ] == play(S, f"SELECT b, {aggregates} FROM s [HOP 4 EVERY 2] GROUP BY b", {"s": arrivals}, 12)
+
+
+def test_windows_that_tumble_together_meet_pane_by_pane() -> None:
+    """Of s: 1 1 in the pane to 3, 2 to 6, 1 to 9. Of t: 1 to 3, 1 2 to 6, 1 1 to 9."""
+    inputs = {
+        "s": [(0, (1, "x")), (2, (1, "x")), (4, (2, "x")), (8, (1, "y"))],
+        "t": [(1, (1,)), (3, (1,)), (5, (2,)), (6, (1,)), (7, (1,))],
+    }
+    create = f"{S}; CREATE STREAM t (a INTEGER)"
+    window = "[TUMBLE 3]"
+    both = f"SELECT s.a FROM s {window}, t {window} WHERE s.a = t.a"
+    assert ["", "", "", "11", "11", "11", "2", "2", "2", "11", "11", "11", ""] == contents(
+        create, both, inputs, 12
+    )
+    for query, expected in {
+        f"SELECT DISTINCT a FROM ({both})": ["", "1", "2", "1", ""],
+        f"SELECT a FROM s {window} EXCEPT SELECT a FROM t {window}": ["", "", "", "", ""],
+        f"SELECT a FROM t {window} EXCEPT ALL SELECT a FROM s {window}": ["", "", "1", "1", ""],
+        f"SELECT a FROM s {window} INTERSECT ALL SELECT a FROM t {window}": ["", "1", "2", "1", ""],
+        f"SELECT DISTINCT a FROM (SELECT a FROM s {window} UNION ALL SELECT a FROM t {window})": [
+            "", "1", "12", "1", "",
+        ],
+        f"SELECT a FROM s {window} WHERE EXISTS (SELECT 1 FROM t {window} WHERE t.a = s.a)": [
+            "", "11", "2", "1", "",
+        ],
+        f"SELECT a FROM t {window} WHERE a NOT IN (SELECT a FROM s {window})": [
+            "", "", "1", "", "",
+        ],
+    }.items():  # fmt: skip
+        assert [x for x in expected for _ in range(3)][:13] == contents(create, query, inputs, 12)
+
+
+def test_a_count_over_an_empty_pane_meets_what_an_extreme_would_not() -> None:
+    """The pane to 6 has no tuple of t: its count is 0 there, and its sum NULL."""
+    create = f"{S}; CREATE STREAM t (a INTEGER)"
+    inputs = {
+        "s": [(1, (0, "x")), (1, (2, "x")), (4, (0, "x")), (5, (2, "x"))],
+        "t": [(0, (1,)), (2, (1,))],
+    }
+    query = "SELECT s.a FROM s [TUMBLE 3], (SELECT {} AS x FROM t [TUMBLE 3]) c WHERE s.a = c.x"
+    for aggregate, expected in {
+        "count(*)": ["", "2", "0", ""],
+        "sum(a)": ["", "2", "", ""],
+        "count(a) + coalesce(max(a), 0) - 1": ["", "2", "", ""],
+    }.items():
+        assert [x for x in expected for _ in range(3)][:11] == contents(
+            create, query.format(aggregate), inputs, 10
+        )
+
+
+def test_istream_of_what_hops_has_what_is_new_at_each_boundary() -> None:
+    query = "SELECT ISTREAM(b, count(*) AS n) FROM s [HOP 4 EVERY 2] GROUP BY b"
+    assert [
+        ("x", 2, 2, 1),
+        ("y", 1, 2, 1),
+        ("y", 3, 4, 1),
+        (None, 1, 6, 1),
+        ("y", 1, 8, 1),
+        ("x", 1, 12, 1),
+    ] == play(S, query, {"s": HOPPING}, 17)
 
 
 def test_between_panes_an_aggregate_without_keys_is_that_of_nothing() -> None:

@@ -13,22 +13,27 @@ their times tells. Otherwise they are read one by one, so that what is wrong is 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.sources import dropzone, sparksink
+from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
-from cqlduck.sources.footers import Footers, opened
+from cqlduck.sources.footers import Footers, columns_of, opened
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.profile import INGEST
+from cqlduck.state.queues import Prepared
 from cqlduck.state.threads import FEW
 
 
@@ -48,12 +53,13 @@ class _Unreadable(Exception):
         self.name, self.number, self.error = name, number, error
 
 
-def take(engine: Engine, root: Path, limit: int | None = None) -> int:
+def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
     """Take what is new in the drop zone, and run ticks; return the number of batches taken.
 
     Args:
         engine: The engine.
         root: The folder that each input's FROM is relative to.
+        ahead: Reads small batches.
         limit: How many batches of each input to take at most.
 
     Raises:
@@ -69,8 +75,9 @@ def take(engine: Engine, root: Path, limit: int | None = None) -> int:
                 plan = _plan(engine, root, left, held)
             if not plan:
                 break
+            taking = partial(_take_all, engine, plan, apart, ahead)
             try:
-                engine.step(lambda plan=plan: _take_all(engine, plan, apart))  # type: ignore[misc]
+                engine.step(taking)
             except _Apart as error:
                 apart.add(error.name)
                 continue
@@ -102,9 +109,8 @@ def _plan(
         if number == stop or (count is not None and count <= 0):
             continue
         folder = root / thing.source
-        pending = sparksink.pending if sparksink.is_sink(folder) else dropzone.pending
         try:
-            for batch in pending(folder, thing.next_batch):
+            for batch in _pending(folder)(folder, thing.next_batch):
                 if batch.number == stop:
                     break
                 plan.append((thing.name, batch))
@@ -118,20 +124,44 @@ def _plan(
     return plan
 
 
-def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str]) -> None:
+def _pending(folder: Path) -> Callable[[Path, int], Iterator[Batch]]:
+    return sparksink.pending if sparksink.is_sink(folder) else dropzone.pending
+
+
+def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ahead: Ahead) -> None:
     """Take the batches of a plan, those of an input together where that can be."""
     if sum(batch.manifest.rows for _, batch in plan) > FEW:
         engine.database.threads.all()
-    for name, pairs in itertools.groupby(plan, key=lambda pair: pair[0]):
-        batches = [batch for _, batch in pairs]
+    by_input = [
+        (name, [batch for _, batch in pairs])
+        for name, pairs in itertools.groupby(plan, key=lambda pair: pair[0])
+    ]
+    for name, batches in by_input:
         thing = engine.input(name)
         if len(batches) > 1 and name not in apart and _take_together(engine, thing, batches):
             continue
         for batch in batches:
             try:
-                _take(engine, thing, batch)
+                _take(engine, thing, batch, ahead)
             except DropZoneError as error:
                 raise _Unreadable(name, batch.number, error) from error
+    for name, batches in by_input:
+        if len(batches) == 1:
+            folder = batches[0].folder.parent
+            ahead.begin(_pending(folder), folder, batches[0].number + 1, _preparing(engine, name))
+
+
+def _preparing(engine: Engine, name: str) -> Prepare:
+    """Return what prepares the rows of an input that Arrow has read."""
+    thing, clock = engine.input(name), engine.clock
+
+    def prepare(table: pa.Table) -> Prepared:
+        columns = columns_of(table.schema) or {}
+        # the operations of a relation have to be looked at too
+        times = _times(thing, columns) if thing.kind == "stream" else None
+        return queues.prepared(clock, table, times)
+
+    return prepare
 
 
 def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
@@ -220,12 +250,16 @@ def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | No
     )
 
 
-def _take(engine: Engine, thing: Input, batch: Batch) -> None:
+def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
     """Take one batch, or quarantine it if it is late."""
     late: str | None = None
     try:
         if batch.manifest.rows:
-            _accept(engine, thing, batch)
+            small = ahead.small(batch, _preparing(engine, thing.name))
+            if small is None:
+                _accept(engine, thing, batch)
+            else:
+                _accept_small(engine, thing, batch, small)
         _promise(engine, thing, batch)
     except LateError as error:
         late = error.message
@@ -249,15 +283,39 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
             alone = footers if len(batch.files) == 1 else None
             plain = _plain(engine, thing, stamp, alone)
         seen = (plain or queues.survey(engine.database, thing, rows)).get(0)
-        count = 0 if seen is None else seen.count
-        if count != batch.manifest.rows:
-            raise DropZoneError(
-                f"{batch.folder} has {count} rows, and its manifest says {batch.manifest.rows}",
-                hint="write the batch again under a hidden name and rename it into place",
-            )
+        _check_count(batch, 0 if seen is None else seen.count)
         engine.accept(thing, replace(rows, known=seen))
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
+
+
+def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> None:
+    """Take the rows of a batch that have been read.
+
+    Raises:
+        DropZoneError: They are not what the manifest says.
+    """
+    _check_count(batch, small.table.num_rows)
+    given = _matched(thing, batch, small.columns)
+    _, stamp, operation = _stamp(engine, thing, small.columns)
+    ready = small.ready
+    if ready.clock != engine.clock:
+        ready = _preparing(engine, thing.name)(small.table)
+    source = f"_cql_batch_{thing.position}"
+    rows = queues.arrival(thing, source, given, stamp, operation, ready.seen)
+    try:
+        with engine.database.incoming.readable(source, ready.table):
+            engine.accept(thing, ready.filled(rows))
+    except duckdb.Error as error:
+        raise _unreadable(batch, error) from error
+
+
+def _check_count(batch: Batch, count: int) -> None:
+    if count != batch.manifest.rows:
+        raise DropZoneError(
+            f"{batch.folder} has {count} rows, and its manifest says {batch.manifest.rows}",
+            hint="write the batch again under a hidden name and rename it into place",
+        )
 
 
 def _arrival(
@@ -324,16 +382,24 @@ def _matched(thing: Input, batch: Batch, columns: dict[str, Column]) -> tuple[Co
     return tuple(columns[c.name.lower()] for c in thing.columns)
 
 
+def _times(thing: Input, columns: dict[str, Column]) -> Column | None:
+    """Return the column of the times, by its name in the files and as what it is read, or None."""
+    if thing.timestamp_by is None:
+        return columns.get("_ts")
+    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+    found = columns.get(own.name.lower())
+    return None if found is None else Column(found.name, own.type)
+
+
 def _stamp(
     engine: Engine, thing: Input, columns: dict[str, Column]
 ) -> tuple[Column, str, str | None]:
     """Return the column of the times, the raw time of a row as SQL, and its operation, if any."""
+    times = _times(thing, columns)
+    assert times is not None
     if thing.timestamp_by is not None:
-        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        times = Column(columns[own.name.lower()].name, own.type)
-        value = f"CAST({quoted(times.name)} AS {own.type})"
+        value = f"CAST({quoted(times.name)} AS {times.type})"
     else:
-        times = columns["_ts"]
         kind = "integer" if "INT" in times.type else "wall"
         engine.set_time(kind, f"its _ts {times.type}")
         value = quoted(times.name)

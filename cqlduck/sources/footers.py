@@ -26,6 +26,18 @@ _TIMES = {
 }
 
 
+def columns_of(schema: pa.Schema) -> dict[str, Column] | None:
+    """Return the columns of a file by lower-case name, or None if DuckDB should tell.
+
+    Types are those that DuckDB reads; of columns that cannot be times they are empty.
+    """
+    found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, "")) for f in schema}
+    stamp = found.get("_ts")
+    if len(found) < len(schema) or (stamp is not None and not stamp.type):
+        return None
+    return found
+
+
 class Footers:
     """The open Parquet files of batches, in arrival order."""
 
@@ -34,16 +46,8 @@ class Footers:
         self._files = files
 
     def columns(self) -> dict[str, Column] | None:
-        """Return the columns of the first file by lower-case name, or None if DuckDB should tell.
-
-        Types are those that DuckDB reads; of columns that cannot be times they are empty.
-        """
-        schema = self._files[0].schema_arrow
-        found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, "")) for f in schema}
-        stamp = found.get("_ts")
-        if len(found) < len(schema) or (stamp is not None and not stamp.type):
-            return None
-        return found
+        """Return the columns of the first file, see `columns_of`."""
+        return columns_of(self._files[0].schema_arrow)
 
     def alike(self) -> bool:
         """Return whether all files have the same columns."""

@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import aggregate, counting, during, join, recompute, streams, windows
+from cqlduck.rewrite.delta import (
+    aggregate,
+    boundaries,
+    counting,
+    during,
+    join,
+    recompute,
+    streams,
+    windows,
+)
 from cqlduck.rewrite.delta.form import WHOLE, Form
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -97,7 +106,8 @@ class Rules:
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all).
-    `framed` says of a ROWS window which aggregate alone reads it.
+    `framed` says of a ROWS window which aggregate alone reads it; `at_boundaries` is the relation
+    that is worked out whole, if that is so.
     """
 
     query: str
@@ -112,6 +122,7 @@ class Rules:
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, int | None] = field(default_factory=dict)
     framed: dict[int, Aggregate] = field(default_factory=dict)
+    at_boundaries: Plan | None = field(init=False, default=None)
     _staged: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,6 +136,10 @@ class Rules:
                 window = aggregate.window_of_its_own(node, self.readers)
                 if window is not None:
                     self.framed[id(window)] = node
+        self.at_boundaries = boundaries.relation_of(self.plan)
+        if self.at_boundaries is not None:
+            boundaries.keep(self, self.at_boundaries)
+            return
         for node in bottom_up(self.plan):
             self._keep_delta(node)
 
@@ -229,6 +244,10 @@ class Rules:
         """Add a statement that runs once for each instant of a temporary table."""
         self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
 
+    def first(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
+        """Add a statement that runs before the deltas that are written after it."""
+        self.statements.append(Statement(self.number(node), purpose, tree))
+
     def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
         """Add a statement that brings a synopsis up to date."""
         self.updates.append(Statement(self.number(node), purpose, tree))
@@ -238,6 +257,8 @@ class Rules:
     def elements(self, node: Plan) -> exp.Query:
         """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
         match node:
+            case _ if node is self.at_boundaries:
+                return boundaries.elements(self, node)
             case StreamScan() | Sample():
                 return self.rows(node, parameter("t0"), parameter("t1"))
             case RelationScan():
@@ -382,6 +403,8 @@ class Rules:
         Each row is one tuple, so its weight is 1.
         """
         match node:
+            case _ if node is self.at_boundaries:
+                return boundaries.answer(self, node)
             case RowWindow(slide=None, every=None):
                 return windows.row_content(self, node)
             case Aggregate() | Distinct() if not counting.only_comes(node):

@@ -90,7 +90,7 @@ def _left(node: TimeWindow, bound: str) -> exp.Expr:
     return add(last, -node.width - (not node.half_open))
 
 
-def _entering(rules: Rules, node: TimeWindow) -> exp.Select:
+def entering(rules: Rules, node: TimeWindow) -> exp.Select:
     """Return the elements that enter in the tick."""
     low, high = _entered(node, "t0"), _entered(node, "t1")
     return rules.rows(node.input, low, high, span=node.slide or 0)
@@ -104,7 +104,7 @@ def _leaving(rules: Rules, node: TimeWindow) -> exp.Select:
 def time_elements(rules: Rules, node: TimeWindow) -> exp.Query:
     """Return what enters and what leaves in the tick."""
     enter, leave = lifetime(node)
-    parts = [_stamped(node, _entering(rules, node), enter, column(WEIGHT))]
+    parts = [_stamped(node, entering(rules, node), enter, column(WEIGHT))]
     if node.width is not None:
         gone = exp.Neg(this=column(WEIGHT))
         parts.append(_stamped(node, _leaving(rules, node), leave, gone))
@@ -120,7 +120,7 @@ def _stamped(node: TimeWindow, rows: exp.Select, instant: exp.Expr, weight: exp.
 
 def time_begins(rules: Rules, node: TimeWindow) -> exp.Select:
     """Return the lifetimes that begin in the tick."""
-    return _living(node, _entering(rules, node))
+    return _living(node, entering(rules, node))
 
 
 def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:

@@ -1,17 +1,15 @@
--- title: a group of a tumbling window is worked out a pane at a time, and read from the log no more
-SELECT k, max(v) AS top, count(*) AS n FROM s [TUMBLE 5] GROUP BY k
+-- title: without keys a tumbling window has a result at all instants: a pane at a time, read from the log no more
+SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 -- operator 1: the panes that begin
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
-  "s.k",
   "_cql_enter" AS "_ts",
   COUNT(*) AS "_cql_n",
   MAX("s.v") AS "max0",
   COUNT(*) AS "count1"
 FROM (
   SELECT
-    "k" AS "s.k",
     "v" AS "s.v",
     (
       (
@@ -55,7 +53,6 @@ FROM (
     ) - 1
 ) AS tuples
 GROUP BY
-  "s.k",
   "_cql_enter";
 
 -- operator 1: the groups and instants that changed
@@ -68,196 +65,10 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH log AS (
-    SELECT
-      "s.k",
-      (
-        (
-          $t0
-        ) - (
-          $t0
-        ) % 5 - CASE WHEN (
-          $t0
-        ) % 5 < 0 THEN 5 ELSE 0 END
-      ) AS "_ts",
-      "_cql_n",
-      "max0",
-      "count1"
-    FROM cql_state."q_1_groups"
-    UNION ALL
-    SELECT
-      "s.k",
-      "_ts",
-      "_cql_n",
-      "max0",
-      "count1"
-    FROM temp."_cql_sums_q_1"
-  ), steps AS (
-    SELECT
-      *,
-      LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_before",
-      LAG("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_found_cql_n",
-      LAG("max0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_found_max0",
-      LAG("count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_found_count1",
-      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_next"
-    FROM log
-  )
-  SELECT
-    "s.k",
-    "_ts",
-    "_cql_n",
-    "max0",
-    "count1",
-    CASE
-      WHEN COALESCE("_cql_before" = "_ts" - 5, FALSE)
-      THEN "_cql_found_max0"
-      ELSE CAST(NULL AS BIGINT)
-    END AS "_cql_old_max0",
-    CASE
-      WHEN COALESCE("_cql_before" = "_ts" - 5, FALSE)
-      THEN "_cql_found_count1"
-      ELSE CAST(NULL AS BIGINT)
-    END AS "_cql_old_count1",
-    "_cql_next" IS NULL
-    AND NOT (
-      "_cql_n" > 0 AND NOT COALESCE("_cql_next" = "_ts" + 5, FALSE) AND "_ts" + 5 <= $t1
-    ) AS "_cql_last",
-    TRUE AS "_cql_is",
-    COALESCE("_cql_before" = "_ts" - 5, FALSE) AS "_cql_was"
-  FROM steps
-  WHERE
-    "_ts" > $t0
-  UNION ALL
-  SELECT
-    "s.k",
-    "_ts" + 5 AS "_ts",
-    CAST(0 AS BIGINT) AS "_cql_n",
-    CAST(NULL AS BIGINT) AS "max0",
-    CAST(NULL AS BIGINT) AS "count1",
-    "max0" AS "_cql_old_max0",
-    "count1" AS "_cql_old_count1",
-    "_cql_next" IS NULL AS "_cql_last",
-    FALSE AS "_cql_is",
-    TRUE AS "_cql_was"
-  FROM steps
-  WHERE
-    "_cql_n" > 0 AND NOT COALESCE("_cql_next" = "_ts" + 5, FALSE) AND "_ts" + 5 <= $t1
-) AS results;
-
--- operator 0: write the elements of the answer
-INSERT INTO cql_state."changes_q"
-SELECT
-  "s.k" AS "k",
-  "_cql_old_max0" AS "top",
-  "_cql_old_count1" AS "n",
-  "_ts",
-  CAST(-1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_1"
-WHERE
-  "_cql_was" AND "_cql_changed"
-UNION ALL
-SELECT
-  "s.k" AS "k",
-  "max0" AS "top",
-  "count1" AS "n",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_delta_q_1"
-WHERE
-  "_cql_is" AND "_cql_changed";
-
--- operator 1: forget the old state of the groups that changed
-DELETE FROM cql_state."q_1_groups" AS kept
-WHERE
-  EXISTS(
-    SELECT
-      1
-    FROM temp."_cql_delta_q_1" AS delta
-    WHERE
-      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
-  );
-
--- operator 1: keep their new state
-INSERT INTO cql_state."q_1_groups"
-SELECT
-  "s.k",
-  "_cql_n",
-  "max0",
-  "count1"
-FROM temp."_cql_delta_q_1"
-WHERE
-  "_cql_last" AND "_cql_n" > 0;
-
--- title: without keys there is a result of nothing after a pane that none follows
-SELECT median(v) AS middle FROM s [TUMBLE 5] WHERE v > 0
-----
--- operator 1: the panes that begin
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
-SELECT
-  "_cql_enter" AS "_ts",
-  COUNT(*) AS "_cql_n",
-  MEDIAN("s.v") AS "median0"
-FROM (
-  SELECT
-    "v" AS "s.v",
-    (
-      (
-        "_ts"
-      ) - (
-        "_ts"
-      ) % 5 - CASE WHEN (
-        "_ts"
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) + 5 AS "_cql_enter",
-    (
-      (
-        "_ts"
-      ) - (
-        "_ts"
-      ) % 5 - CASE WHEN (
-        "_ts"
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) + 10 AS "_cql_leave",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" > $since
-    AND "_ts" <= (
-      (
-        $t1
-      ) - (
-        $t1
-      ) % 5 - CASE WHEN (
-        $t1
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) - 1
-    AND "_ts" > (
-      (
-        $t0
-      ) - (
-        $t0
-      ) % 5 - CASE WHEN (
-        $t0
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) - 1
-) AS input
-WHERE
-  "s.v" > 0
-GROUP BY
-  "_cql_enter";
-
--- operator 1: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-    OR "median0" IS DISTINCT FROM "_cql_old_median0"
-  ) AS "_cql_changed"
-FROM (
   WITH nothing AS (
     SELECT
-      MEDIAN("s.v") AS "median0"
+      MAX("s.v") AS "max0",
+      COUNT(*) AS "count1"
     FROM (
       SELECT
         CAST(NULL AS BIGINT) AS "s.v"
@@ -276,13 +87,15 @@ FROM (
         ) % 5 < 0 THEN 5 ELSE 0 END
       ) AS "_ts",
       "_cql_n",
-      "median0"
+      "max0",
+      "count1"
     FROM cql_state."q_1_groups"
     UNION ALL
     SELECT
       "_ts",
       "_cql_n",
-      "median0"
+      "max0",
+      "count1"
     FROM temp."_cql_sums_q_1"
     UNION ALL
     SELECT
@@ -290,9 +103,14 @@ FROM (
       CAST(0 AS BIGINT) AS "_cql_n",
       (
         SELECT
-          "median0"
+          "max0"
         FROM nothing
-      ) AS "median0"
+      ) AS "max0",
+      (
+        SELECT
+          "count1"
+        FROM nothing
+      ) AS "count1"
     WHERE
       $begin > $t0
   ), steps AS (
@@ -300,23 +118,34 @@ FROM (
       *,
       LAG("_ts") OVER (ORDER BY "_ts") AS "_cql_before",
       LAG("_cql_n") OVER (ORDER BY "_ts") AS "_cql_found_cql_n",
-      LAG("median0") OVER (ORDER BY "_ts") AS "_cql_found_median0",
+      LAG("max0") OVER (ORDER BY "_ts") AS "_cql_found_max0",
+      LAG("count1") OVER (ORDER BY "_ts") AS "_cql_found_count1",
       LEAD("_ts") OVER (ORDER BY "_ts") AS "_cql_next"
     FROM log
   )
   SELECT
     "_ts",
     "_cql_n",
-    "median0",
+    "max0",
+    "count1",
     CASE
       WHEN COALESCE("_cql_before" = "_ts" - 5, FALSE) OR "_cql_found_cql_n" = 0
-      THEN "_cql_found_median0"
+      THEN "_cql_found_max0"
       ELSE (
         SELECT
-          "median0"
+          "max0"
         FROM nothing
       )
-    END AS "_cql_old_median0",
+    END AS "_cql_old_max0",
+    CASE
+      WHEN COALESCE("_cql_before" = "_ts" - 5, FALSE) OR "_cql_found_cql_n" = 0
+      THEN "_cql_found_count1"
+      ELSE (
+        SELECT
+          "count1"
+        FROM nothing
+      )
+    END AS "_cql_old_count1",
     "_cql_next" IS NULL
     AND NOT (
       "_cql_n" > 0 AND NOT COALESCE("_cql_next" = "_ts" + 5, FALSE) AND "_ts" + 5 <= $t1
@@ -332,10 +161,16 @@ FROM (
     CAST(0 AS BIGINT) AS "_cql_n",
     (
       SELECT
-        "median0"
+        "max0"
       FROM nothing
-    ) AS "median0",
-    "median0" AS "_cql_old_median0",
+    ) AS "max0",
+    (
+      SELECT
+        "count1"
+      FROM nothing
+    ) AS "count1",
+    "max0" AS "_cql_old_max0",
+    "count1" AS "_cql_old_count1",
     "_cql_next" IS NULL AS "_cql_last",
     TRUE AS "_cql_is",
     TRUE AS "_cql_was"
@@ -347,7 +182,8 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "_cql_old_median0" AS "middle",
+  "_cql_old_max0" AS "top",
+  "_cql_old_count1" AS "n",
   "_ts",
   CAST(-1 AS BIGINT) AS "_weight"
 FROM temp."_cql_delta_q_1"
@@ -355,7 +191,8 @@ WHERE
   "_cql_was" AND "_cql_changed"
 UNION ALL
 SELECT
-  "median0" AS "middle",
+  "max0" AS "top",
+  "count1" AS "n",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_delta_q_1"
@@ -377,7 +214,8 @@ WHERE
 INSERT INTO cql_state."q_1_groups"
 SELECT
   "_cql_n",
-  "median0"
+  "max0",
+  "count1"
 FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last";

@@ -1,0 +1,151 @@
+"""Small batches are read by Arrow, and the one that follows while a tick runs.
+
+DuckDB (release 2.0) reads a row group of a Parquet file with one thread, and a small batch has one.
+Arrow reads its columns side by side, and needs none of DuckDB's threads; and as most statements of
+a small tick keep one of them busy, the next batch is read beside them. At most one batch of each
+input is kept, of at most `MOST` rows.
+
+What Arrow and DuckDB may read differently (a column that is no plain number, text or time, text
+that is no UTF-8) is left to DuckDB, and so is what is wrong with a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cqlduck.errors import DropZoneError
+from cqlduck.rewrite.plan import Column
+from cqlduck.sources.dropzone import Batch
+from cqlduck.sources.footers import columns_of
+from cqlduck.state.queues import Prepared
+
+MOST = 122_880
+"""How many rows a small batch has at most: DuckDB's row group."""
+
+_PLAIN = {
+    pa.bool_(),
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.float32(), pa.float64(), pa.string(), pa.date32()),
+    *(pa.timestamp("us"), pa.timestamp("us", "UTC")),
+}
+
+Pending = Callable[[Path, int], Iterator[Batch]]
+"""Gives the batches of a folder from a number on."""
+
+Prepare = Callable[[pa.Table], Prepared]
+
+_Mark = tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Small:
+    """A small batch that has been read.
+
+    Attributes:
+        table: Its rows in arrival order.
+        columns: Its columns, see `footers.columns_of`.
+        ready: The rows, prepared for their way in.
+        mark: Which files they are from.
+    """
+
+    table: pa.Table
+    columns: dict[str, Column]
+    ready: Prepared
+    mark: _Mark
+
+
+class Ahead:
+    """Reads small batches; its calls come one at a time."""
+
+    def __init__(self) -> None:
+        """Begin with nothing; the thread is made when it is needed."""
+        self._thread: ThreadPoolExecutor | None = None
+        self._kept: dict[Path, tuple[int, Future[Small | None]]] = {}
+
+    def small(self, batch: Batch, prepare: Prepare) -> Small | None:
+        """Return a batch that has been read, or is read now; None if DuckDB has to read it."""
+        if batch.manifest.rows > MOST:
+            return None
+        number, future = self._kept.pop(batch.folder.parent, (None, None))
+        if future is not None and number == batch.number:
+            found = future.result()
+            # a folder that was taken away and put back has other files
+            if found is not None and found.mark == _mark(batch):
+                return found
+        return _read(batch, prepare)
+
+    def begin(self, pending: Pending, folder: Path, number: int, prepare: Prepare) -> None:
+        """Begin to read a batch, if it is there, for the tick that follows.
+
+        Args:
+            pending: Finds it.
+            folder: The input's.
+            number: The batch's.
+            prepare: Prepares its rows.
+        """
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="cqlduck-ahead")
+        future = self._thread.submit(_next, pending, folder, number, prepare)
+        self._kept[folder] = number, future
+
+    def close(self) -> None:
+        """Let go of what was read, and of the thread."""
+        self._kept.clear()
+        if self._thread is not None:
+            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._thread = None
+
+
+def _next(pending: Pending, folder: Path, number: int, prepare: Prepare) -> Small | None:
+    try:
+        batch = next(pending(folder, number), None)
+    except (DropZoneError, OSError):
+        return None  # it is said when its turn comes
+    if batch is None or not 0 < batch.manifest.rows <= MOST:
+        return None
+    return _read(batch, prepare)
+
+
+def _mark(batch: Batch) -> _Mark | None:
+    """Return what tells files from others in their place."""
+    try:
+        found = [path.stat() for path in batch.files]
+    except OSError:
+        return None
+    return tuple((f.st_ino, f.st_size, f.st_mtime_ns) for f in found)
+
+
+def _read(batch: Batch, prepare: Prepare) -> Small | None:
+    mark = _mark(batch)
+    table = _table(batch.files) if mark else None
+    columns = None if table is None else columns_of(table.schema)
+    if not mark or table is None or columns is None:
+        return None
+    return Small(table, columns, prepare(table), mark)
+
+
+def _table(files: Sequence[Path]) -> pa.Table | None:
+    tables: list[pa.Table] = []
+    try:
+        for path in files:
+            with pq.ParquetFile(path) as file:
+                schema = file.schema_arrow
+                if not {*schema.types} <= _PLAIN or file.metadata.num_rows > MOST:
+                    return None
+                if tables and not schema.equals(tables[0].schema):
+                    return None
+                table = file.read().replace_schema_metadata(None)
+            for column in table.columns:
+                if column.type == pa.string():
+                    column.validate(full=True)
+            tables.append(table)
+    except (pa.ArrowException, OSError):
+        return None
+    return pa.concat_tables(tables)
