@@ -108,13 +108,17 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None, *, arrow: bool 
         for _ in range(data.batches):
             tick = _Watch()
             con.follow(limit=1)
-            if is_stream(work):
-                answer = con.changes("answer", since=seen)
+            if is_stream(work) and arrow:
+                for _ in con.subscribe("answer", since=seen):
+                    pass
                 seen = con.advance()
+            elif is_stream(work):
+                con.changes("answer", since=seen)
+                seen = con.advance()
+            elif arrow:
+                con.table("answer").to_arrow_table()
             else:
-                answer = con.table("answer")
-            if arrow:
-                answer.to_arrow_table()
+                con.table("answer")
             ticks.append(tick.stop()[0])
         took = watch.stop()
         _well(con)

@@ -47,7 +47,7 @@ from cqlduck.rewrite.syntax import (
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
 from cqlduck.state import answers, queues, snapshot
-from cqlduck.state.catalog import Input
+from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
@@ -537,9 +537,7 @@ class Connection:
                     return
                 found = engine.query(query)
                 if found.frontier is not None and (position is None or found.frontier > position):
-                    sql = answers.changes_sql(engine.clock, found, position, found.frontier)
-                    engine.database.threads.all()
-                    batches = engine.database.arrow(sql).to_batches()
+                    batches = self._new(found, position).to_batches()
                     position = found.frontier
             yield from batches
             if batches:
@@ -548,6 +546,16 @@ class Connection:
                 if not self._scheduler.running:
                     return
                 engine.changed.wait(timeout=1.0)
+
+    def _new(self, query: Query, since: int | None) -> pa.Table:
+        """Return the elements of a query after an instant, in the order of time."""
+        engine = self._engine
+        engine.database.threads.all()
+        if query.kind != "stream":
+            sql = answers.changes_sql(engine.clock, query, since, query.frontier)
+            return engine.database.arrow(sql)
+        table = engine.database.arrow(answers.new_sql(engine.clock, query, since, query.frontier))
+        return _in_order(table)
 
     def sql(
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -687,6 +695,16 @@ def _reads(text: str) -> bool:
     if len(statements) != 1:
         raise Error("one statement at a time", hint="run the statements one by one")
     return str(statements[0].type).split(".")[-1].removesuffix("_STATEMENT") in _READING
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """Return rows in the order of `_ts`; to look whether they are is quicker than to sort them."""
+    import pyarrow.compute as pc
+
+    times = table.column("_ts")
+    if pc.all(pc.greater_equal(times[1:], times[:-1]), min_count=0).as_py():
+        return table
+    return table.sort_by("_ts")
 
 
 def _is_select(text: str) -> bool:

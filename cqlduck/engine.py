@@ -35,6 +35,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
 from cqlduck.state.tick import Ran
+from cqlduck.state.waiting import Queue, Waiting
 
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""
@@ -97,6 +98,7 @@ class Engine:
         self.catalogue = catalog.load(self.database)
         self.forms = Forms()
         self.compiler = Compiler(self.database)
+        self.waiting = Waiting(self.database)
         self.housekeeping = Housekeeping(self.database, self.catalogue, self.compiled, self.history)
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
@@ -372,7 +374,7 @@ class Engine:
         current: list[str] = []
         bound: int | None = None
         try:
-            with self.changing():
+            with self.changing(), self.waiting.room():
                 with self.database.part(INGEST):
                     bound = before()
                 self._tick(skip, current, bound)
@@ -390,6 +392,8 @@ class Engine:
         with self.database.part("bounds"):
             most = self._bounded(active)
             until = _least(most, bound)
+        with self.database.part(INGEST):
+            queued = self.waiting.settle(lambda queue: self._passes(queue, active, until))
         if most is None:
             self.database.threads.expect(self._taken)
         else:
@@ -404,7 +408,7 @@ class Engine:
             if goal is None:
                 continue
             current.append(query.name)
-            elements += self._run_query(query, goal)
+            elements += self._run_query(query, goal, queued)
             current.pop()
             moved.append(query)
         self.housekeeping.finish(moved)
@@ -415,6 +419,27 @@ class Engine:
             with self.database.part("catalogue"):
                 self._record(min(before, default=None), reached, len(moved), elements, seconds)
         self._report(reached, elements, seconds)
+
+    def _passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
+        """Return whether this tick reads all that waits of a stream, and no later one any of it."""
+        thing = queue.thing
+        beats = [other.heartbeat for other in self.catalogue.inputs.values()]
+        last = thing.last_instant
+        # a query that is registered next begins at the least of them
+        if last is None or any(_is_before(beat, last) for beat in beats):
+            return False
+        for query in self.catalogue.queries.values():
+            if thing.name not in query.inputs:
+                continue
+            span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
+            if span != 0 or query not in active or self.catalogue.amends(query):
+                return False
+            if queue.before is not None and _is_before(query.frontier, queue.before):
+                return False
+            goal = self._goal(query, until)
+            if goal is None or goal < last:
+                return False
+        return True
 
     def _goal(self, query: Query, until: int | None) -> int | None:
         """Return where a tick brings a query, or None if it stays."""
@@ -439,6 +464,7 @@ class Engine:
             number, unread = self._unread.get(thing.name, (0, 0))
             if unread + thing.next_seq - number <= size:
                 continue
+            self.waiting.store(thing.name)
             low = "true" if floor is None else f"_ts > {floor}"
             row = self.database.rows(
                 f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
@@ -476,7 +502,7 @@ class Engine:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
                 self._resolved[thing.name] = thing.heartbeat
 
-    def _run_query(self, query: Query, goal: int) -> int:
+    def _run_query(self, query: Query, goal: int, queued: frozenset[str] = frozenset()) -> int:
         written = 0
         if query.amend_from is not None:
             self.database.threads.all()
@@ -487,7 +513,7 @@ class Engine:
             self.housekeeping.tails[query.name] = (
                 self.housekeeping.tails.get(query.name, 0) + written
             )
-        return written + self._go(query, goal)
+        return written + self._go(query, goal, queued)
 
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
@@ -501,7 +527,7 @@ class Engine:
         self._unread.clear()
         kept.tails, kept.latest = tails, latest
 
-    def _go(self, query: Query, goal: int) -> int:
+    def _go(self, query: Query, goal: int, queued: frozenset[str] = frozenset()) -> int:
         begins = self._time_begins(query)
         if query.begin_instant is None:
             if begins is None or begins > goal:
@@ -520,7 +546,8 @@ class Engine:
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
-        done = tick.run(self.database, query, compiled, goal, begins or 0, staged)
+        reads = queued.intersection(query.inputs)
+        done = tick.run(self.database, query, compiled, goal, begins or 0, staged, reads)
         if chosen:
             seconds = wall.perf_counter() - started
             self.forms.took(query.name, single, arrived, staged, seconds)
@@ -604,6 +631,10 @@ class Engine:
 
     def accept(self, thing: Input, rows: Arrival) -> Taken:
         """Take rows into an input, inside a change."""
+        if self.waiting.take(self.clock, thing, rows):
+            assert rows.known is not None
+            self.took(rows.known.count)
+            return Taken(rows.known.count, 0)
         done = queues.accept(self.database, self.clock, thing, rows)
         self.took(done.taken)
         if done.amends is not None:
@@ -647,6 +678,10 @@ class Engine:
 def _least(left: int | None, right: int | None) -> int | None:
     known = [x for x in (left, right) if x is not None]
     return min(known, default=None)
+
+
+def _is_before(instant: int | None, other: int) -> bool:
+    return instant is None or instant < other
 
 
 def _is_the_querys(error: duckdb.Error) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -110,18 +111,24 @@ def arriving(
         yield _arrival(engine, thing, "temp._cql_incoming_rows", names, count, None, at, operation)
         return
     source, names = f"_cql_incoming_{thing.position}", list(table.column_names)
-    ready = queues.prepared(engine.clock, table, _times(thing, names))
+    times = _times(engine, thing, table, at) if thing.kind == "stream" else None
+    ready = queues.prepared(engine.clock, table, times)
     with engine.database.incoming.readable(source, ready.table):
         rows = _arrival(engine, thing, source, names, table.num_rows, ready.seen, at, operation)
-        yield ready.filled(rows)
+        # of instants that are given beside it, the source is more than the table
+        yield ready.filled(rows) if rows.source == source else replace(rows, place=ready.place)
 
 
-def _times(thing: Input, names: Sequence[str]) -> Column | None:
-    """Return the data's own column of timestamps, as what it is read; None if it has none."""
-    if thing.timestamp_by is None:
+def _times(engine: Engine, thing: Input, table: pa.Table, at: Any) -> Column | None:
+    """Return a table's own column of a stream's times, as what it is read; None if it has none."""
+    names = {name.lower(): name for name in table.column_names}
+    if thing.timestamp_by is not None:
+        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
+        found = names.get(own.name.lower())
+        return None if found is None else Column(found, own.type)
+    if at is not None or "_ts" not in names or engine.catalogue.time_is_open:
         return None
-    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-    return next((Column(n, own.type) for n in names if n.lower() == own.name.lower()), None)
+    return Column(names["_ts"], "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP")
 
 
 def _arrival(

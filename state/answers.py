@@ -79,16 +79,28 @@ def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None =
 
 
 def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
-    """Return the SELECT of the net elements with since < `_ts` ≤ until."""
+    """Return the SELECT of the net elements with since < `_ts` ≤ until, in the order of time."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
-    low = "" if since is None else f" AND _ts > {since}"
-    high = "" if until is None else f" AND _ts <= {until}"
     return (
         f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "
-        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM cql_state.{quoted(query.changes)} "
-        f"WHERE true{low}{high} GROUP BY {listed}, _ts HAVING sum(_weight) <> 0) AS net "
-        "ORDER BY _ts"
+        f"CAST(sum(_weight) AS BIGINT) AS _weight {_logged(query, since, until)} "
+        f"GROUP BY {listed}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts) AS net"
     )
+
+
+def new_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
+    """Return the SELECT of a stream's elements with since < `_ts` ≤ until, as they were written.
+
+    Equal elements may be rows of their own, and instants in any order.
+    """
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    return f"SELECT {listed}, {shown(clock)} AS _ts, _weight {_logged(query, since, until)}"
+
+
+def _logged(query: Query, since: int | None, until: int | None) -> str:
+    low = "" if since is None else f" AND _ts > {since}"
+    high = "" if until is None else f" AND _ts <= {until}"
+    return f"FROM cql_state.{quoted(query.changes)} WHERE true{low}{high}"
 
 
 def settle(database: Database, clock: Clock, query: Query, tail: int, latest: int) -> bool:

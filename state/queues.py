@@ -36,6 +36,21 @@ SHOWN = 5
 SOME = 200_000
 """The numbers of so many rows are worked out once."""
 
+_STORED = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
+}
+"""As what DuckDB reads plain columns of Arrow."""
+
 FINITE = 2**62
 """Raw times beyond are infinite, or no times."""
 
@@ -125,6 +140,7 @@ class Arrival:
         place: The place of a row, from 0, as SQL over the source. To count rows lets one thread
             alone read them.
         instant: The instant of a row as SQL over the source, where it is at hand.
+        ready: The table that the source reads, if it is one of Arrow.
     """
 
     source: str
@@ -134,6 +150,7 @@ class Arrival:
     known: Survey | None = None
     place: str = "row_number() OVER () - 1"
     instant: str | None = None
+    ready: Prepared | None = None
 
 
 @dataclass(frozen=True)
@@ -154,9 +171,34 @@ class Prepared:
     instant: str | None = None
     seen: Survey | None = None
 
+    def queue(self, thing: Input) -> pa.Table | None:
+        """Return the rows as a stream's store would have them; None if they have to be cast."""
+        if self.instant is None:
+            return None
+        import pyarrow.compute as pc
+
+        given = {name.lower(): n for n, name in enumerate(self.table.column_names)}
+        columns: dict[str, pa.ChunkedArray] = {}
+        for own in thing.columns:
+            columns[own.name] = self.table.column(given[own.name.lower()])
+            if _stored(columns[own.name].type) != own.type:
+                return None
+        columns["_ts"] = self.table.column(self.instant)
+        begin = _integers([thing.next_seq])[0]
+        columns["_cql_seq"] = pc.add(self.table.column(self.place), begin)
+        return pa.table(columns)
+
     def filled(self, rows: Arrival) -> Arrival:
-        """Return rows that are read from the table with what is known of them."""
-        return replace(rows, place=self.place, instant=self.instant)
+        """Return rows whose source is the table, with what is known of them."""
+        instant = None if self.instant is None else quoted(self.instant)
+        return replace(rows, place=quoted(self.place), instant=instant, ready=self)
+
+
+def _stored(kind: pa.DataType) -> str | None:
+    """Return as what DuckDB reads a column of Arrow, if that is plain."""
+    if pa.types.is_decimal128(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    return _STORED.get(kind)
 
 
 def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
@@ -177,17 +219,20 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
             name += "_"
         return name
 
-    place, instant = free("_cql_place"), free("_cql_instant")
-    seen = None
+    seen, known = None, None
     if times is not None and table.column_names.count(times.name) == 1:
         stamps = table.column(times.name)
         seen = survey_of(clock, times.type, stamps)
+        if seen is not None and clock.kind == "integer":
+            known = times.name
         # Arrow divides towards zero, and instants go down
-        if seen is not None and clock.kind == "wall" and (seen.lowest or 0) >= 0:
+        elif seen is not None and (seen.lowest or 0) >= 0:
+            known = free("_cql_instant")
             granule = _integers([clock.granularity])[0]
-            table = table.append_column(instant, pc.divide(stamps.cast(pa.int64()), granule))
+            table = table.append_column(known, pc.divide(stamps.cast(pa.int64()), granule))
+    place = free("_cql_place")
     table = table.append_column(place, _places(table.num_rows))
-    return Prepared(table, clock, place, instant if instant in table.column_names else None, seen)
+    return Prepared(table, clock, place, known, seen)
 
 
 def _integers(values: Iterable[int]) -> pa.Array:
@@ -356,6 +401,11 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: 
         f"INSERT INTO cql_state.{quoted(target)} SELECT {listed}, {more} FROM {rows.source}",
         {"next": thing.next_seq},
     )
+    count(clock, thing, seen)
+
+
+def count(clock: Clock, thing: Input, seen: Survey) -> None:
+    """Move an input's counters past rows that are clean."""
     assert seen.lowest is not None
     assert seen.highest is not None
     _count(clock, thing, seen.count, seen.lowest, seen.highest)

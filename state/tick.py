@@ -37,6 +37,7 @@ def run(
     until: int,
     begin: int,
     staged: bool,
+    queued: frozenset[str],
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
 
@@ -47,6 +48,7 @@ def run(
         until: t₁.
         begin: The first instant of the query, if it has not begun.
         staged: Whether what meets a state is kept in a temporary table first.
+        queued: The streams that are read from their queues.
     """
     first = query.begin_instant is None
     if first:
@@ -63,7 +65,7 @@ def run(
         "since": NEVER if query.since is None else query.since,
     }
     elements = rows = 0
-    for step in compiled.steps.of(Form(until == before + 1, staged)):
+    for step in compiled.steps.of(Form(until == before + 1, staged, queued)):
         with database.part(query.name, step):
             if step.each is not None:
                 for at, following in _instants(database, step.each):

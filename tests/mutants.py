@@ -74,6 +74,52 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    # --------------------------------------------------------------------------- queues
+    *_of(
+        "cqlduck/engine.py",
+        ("what a window looks back on is not stored",
+         "if span != 0 or query not in active", "if query not in active",
+         "test_waiting.py::test_what_a_later_tick_may_read_is_stored"),
+        ("what lies after a tick is not stored",
+         "if goal is None or goal < last:", "if goal is None:",
+         "test_waiting.py::test_a_tick_that_is_bounded_stores_what_lies_after_it"),
+        ("what lies after the least heartbeat is not stored",
+         "any(_is_before(beat, last) for beat in beats)", "False",
+         "test_waiting.py::test_a_query_that_begins_at_an_earlier_heartbeat_finds_all"),
+    ),
+    *_of(
+        "state/waiting.py",
+        ("what nobody needs stays in the store",
+         "self._database.execute(f\"DELETE FROM cql_state.{quoted(thing.table)}\")", "pass",
+         "test_waiting.py::test_what_was_stored_before_goes_when_nobody_needs_it"),
+        ("what waits is lost when more comes",
+         "        self.store(thing.name)\n        ready", "        ready",
+         "test_footers.py"),
+    ),
+    *_of(
+        "state/queues.py",
+        ("rows in a queue are numbered from 0",
+         "begin = _integers([thing.next_seq])[0]", "begin = _integers([0])[0]",
+         "test_waiting.py"),
+        ("instants before 1970 are cut towards it",
+         "elif seen is not None and (seen.lowest or 0) >= 0:", "elif seen is not None:",
+         "test_waiting.py::test_instants_before_1970_are_left_to_sql"),
+    ),
+    *_of(
+        "cqlduck/connection.py",
+        ("a stream's elements come as they were written",
+         "return table.sort_by(\"_ts\")", "return table",
+         "test_connection.py::test_subscribe_gives_a_stream_in_the_order_of_time"),
+    ),
+    *_of(
+        "cqlduck/sources/ahead.py",
+        ("a batch that was replaced is taken as it was",
+         "if found is not None and found.mark == _mark(batch):", "if found is not None:",
+         "test_ahead.py::test_a_folder_that_was_replaced_is_read_again"),
+        ("text that is no UTF-8 comes in",
+         "column.validate(full=True)", "pass",
+         "test_ahead.py::test_text_that_is_no_utf8_is_duckdbs_to_report"),
+    ),
     # --------------------------------------------------------------------------- boundaries
     *_of(
         "rewrite/delta/boundaries.py",

@@ -789,6 +789,24 @@ def test_subscribe_gives_what_comes_after_the_call(con: cqlduck.Connection) -> N
     assert [] == list(con.subscribe("q"))
 
 
+def test_subscribe_gives_a_stream_in_the_order_of_time(con: cqlduck.Connection) -> None:
+    """What a join writes comes by its inputs; equal elements may come one by one."""
+    con.execute(
+        "CREATE STREAM s (a BIGINT); CREATE STREAM t (a BIGINT);"
+        "CREATE CONTINUOUS QUERY q AS SELECT s.a FROM s, t WHERE s.a = t.a"
+    )
+    con.append("s", [(2,), (3,), (3,), (1,)], at=[1, 2, 2, 4])
+    con.append("t", [(1,), (3,), (2,)], at=[1, 3, 5])
+    con.advance(6)
+    got = [
+        tuple(row.values()) for batch in con.subscribe("q", since=-1) for row in batch.to_pylist()
+    ]
+    assert [3, 4, 5] == list(dict.fromkeys(ts for _, ts, _ in got))
+    assert sorted(ts for _, ts, _ in got) == [ts for _, ts, _ in got]
+    copies = Counter(a for a, _, weight in got for _ in range(weight))
+    assert {1: 1, 2: 1, 3: 2} == copies
+
+
 def test_subscribe_goes_on_while_ticks_close(con: cqlduck.Connection) -> None:
     con.execute(LAST_TWO)
     subscription = con.subscribe("q")

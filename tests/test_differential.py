@@ -10,6 +10,7 @@ import random
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import reference
 import strategies
@@ -38,6 +39,8 @@ def play(case: strategies.Case, database: str, **options) -> dict[str, list[tupl
             taken = arrivals(script)
             if taken and draw.random() < 0.5:
                 *_, last = script[: len(taken) + 1]
+                if draw.random() < 0.5:
+                    taken = {name: as_arrow(case, name, rows) for name, rows in taken.items()}
                 con.tick(taken, last.to)
                 del script[: len(taken) + 1]
                 continue
@@ -78,6 +81,13 @@ def arrivals(script) -> dict[str, list[dict]]:
     return {}
 
 
+def as_arrow(case: strategies.Case, name: str, rows: list[dict]) -> pa.Table:
+    """Return rows as Arrow has them: with the types of the stream's columns."""
+    (stream,) = (source for source in case.inputs if source.name == name)
+    types = {column: ARROW[kind] for column, kind in stream.columns} | {"_ts": pa.int64()}
+    return pa.table({key: pa.array([r[key] for r in rows], types[key]) for key in rows[0]})
+
+
 def append(con, thing, elements) -> None:
     """Append elements in arrival order; runs of insertions and deletions of a relation apart."""
     if isinstance(thing, reference.Stream):
@@ -97,6 +107,13 @@ def check(case: strategies.Case, database: str = ":memory:", **options) -> None:
         problems = reference.differences(result, found)
         assert not problems, f"{result.query.name}: {problems[:5]}\n{case}"
 
+
+ARROW = {
+    "BIGINT": pa.int64(),
+    "VARCHAR": pa.string(),
+    "DOUBLE": pa.float64(),
+    "DECIMAL(9,2)": pa.decimal128(9, 2),
+}
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 

@@ -302,10 +302,10 @@ def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> N
     if ready.clock != engine.clock:
         ready = _preparing(engine, thing.name)(small.table)
     source = f"_cql_batch_{thing.position}"
-    rows = queues.arrival(thing, source, given, stamp, operation, ready.seen)
+    rows = ready.filled(queues.arrival(thing, source, given, stamp, operation, ready.seen))
     try:
         with engine.database.incoming.readable(source, ready.table):
-            engine.accept(thing, ready.filled(rows))
+            engine.accept(thing, rows)
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
 

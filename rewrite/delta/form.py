@@ -22,10 +22,13 @@ class Form:
     Args:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
+        queued: Streams that are read from their queues: all that the tick reads of them has just
+            come, lies there, and is not kept.
     """
 
     single: bool = False
     staged: bool = False
+    queued: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         """Return it as people read it.
@@ -36,6 +39,11 @@ class Form:
         return f"a tick of {'one instant' if self.single else 'instants'}" + (
             ", in stages" if self.staged else ""
         )
+
+
+def queue_of(stream: str) -> str:
+    """Return under which name what has come of a stream can be read."""
+    return f"_cql_queue_{stream}"
 
 
 WHOLE = Form()

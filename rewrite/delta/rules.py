@@ -17,7 +17,7 @@ from cqlduck.rewrite.delta import (
     streams,
     windows,
 )
-from cqlduck.rewrite.delta.form import WHOLE, Form
+from cqlduck.rewrite.delta.form import WHOLE, Form, queue_of
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -428,9 +428,12 @@ class Rules:
         if node.instant is not None:
             listed.append(named(column(TS), node.instant))
         weight = column(WEIGHT) if node.source.is_query else named(cast(_one(), "BIGINT"), WEIGHT)
+        table = state_table(node.source.table)
+        if node.source.name in self.form.queued:
+            table = exp.Table(this=exp.to_identifier(queue_of(node.source.name), quoted=True))
         query = (
             exp.select(*listed, column(TS), weight, *map(column, extra))
-            .from_(state_table(node.source.table), copy=False)
+            .from_(table, copy=False)
             .where(after(column(TS), parameter("since")), copy=False)
             .where(until(column(TS), high), copy=False)
         )

@@ -1,0 +1,207 @@
+"""What one tick alone reads of a stream is read from its queue, and shows no other way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import cqlduck
+from cqlduck.sources import dropzone
+from cqlduck.state import waiting
+
+S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
+ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
+COUNTS = "CREATE CONTINUOUS QUERY counts AS SELECT b, count(*) AS n FROM s GROUP BY b"
+LAST = "CREATE CONTINUOUS QUERY last AS SELECT a, b FROM s [PARTITION BY b ROWS 1]"
+RECENT = "CREATE CONTINUOUS QUERY recent AS SELECT a, b FROM s [RANGE 5]"
+
+
+def rows(*of: tuple[int, str, int]) -> pa.Table:
+    return pa.table(
+        {
+            "a": pa.array([a for a, _, _ in of], pa.int64()),
+            "b": pa.array([b for _, b, _ in of], pa.string()),
+            "t": pa.array([t for _, _, t in of], pa.int64()),
+        }
+    )
+
+
+def stored(con: cqlduck.Connection) -> list[tuple[object, ...]]:
+    return con.engine.database.rows(
+        "SELECT a, _ts, _cql_seq FROM cql_state.stream_s ORDER BY _cql_seq"
+    )
+
+
+def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
+    return sorted(con.changes(query).fetchall(), key=lambda row: (row[-2], row[-1], repr(row)))
+
+
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
+    """What each tick from here on reads from queues."""
+    found: list[frozenset[str]] = []
+    settle = waiting.Waiting.settle
+
+    def noted(self: waiting.Waiting, *args: object) -> frozenset[str]:
+        found.append(settle(self, *args))  # type: ignore[arg-type]
+        return found[-1]
+
+    monkeypatch.setattr(waiting.Waiting, "settle", noted)
+    return found
+
+
+def test_what_one_tick_reads_is_not_stored(
+    con: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    con.execute(f"{S}; {ODD}; {COUNTS}; {LAST}")
+    con.tick({"s": rows((1, "x", 1), (2, "x", 2), (3, "y", 2))}, 2)
+    con.tick({"s": rows((5, "y", 4))}, 5)
+    assert [frozenset("s")] * 2 == queued
+    assert [] == stored(con)
+    assert [(1, "x", 1, 1), (3, "y", 2, 1), (5, "y", 4, 1)] == changes(con, "odd")
+    assert [("x", 2), ("y", 2)] == con.table("counts").order("b").fetchall()
+    assert [(2, "x"), (5, "y")] == con.table("last").order("b").fetchall()
+    assert [(4,)] == con.sql("SELECT elements FROM cql.streams").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("more", "to"),
+    [
+        (RECENT, 2),
+        (f"CREATE STREAM other (a BIGINT, t BIGINT) TIMESTAMP BY t; {COUNTS}", None),
+        ("CREATE CONTINUOUS QUERY pairs AS SELECT x.a FROM s x, s y WHERE x.a = y.a", 2),
+        (COUNTS, 1),
+    ],
+    ids=["a window looks back", "another stream lags", "all is kept", "time stops before"],
+)
+def test_what_a_later_tick_may_read_is_stored(
+    more: str, to: int | None, con: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    con.execute(f"{S}; {ODD}; {more}")
+    con.tick({"s": rows((1, "x", 1), (3, "y", 2))}, to)
+    assert [frozenset()] * len(queued) == queued
+    assert [(1, 1, 0), (3, 2, 1)] == stored(con)
+    con.tick({"s": rows((5, "x", 4))}, 5)
+    con.advance(9)
+    assert [(1, "x", 1, 1), (3, "y", 2, 1), (5, "x", 4, 1)] == changes(con, "odd")
+
+
+def test_what_was_stored_before_goes_when_nobody_needs_it(
+    con: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    con.execute(f"{S}; {ODD}")
+    con.append("s", [(1, "x", 1), (3, "x", 3)])
+    con.advance(3)
+    assert [(3, 3, 1)] == stored(con)
+    con.tick({"s": rows((5, "x", 5))}, 5)
+    assert queued[-1] == frozenset("s")
+    assert [] == stored(con)
+    con.execute(RECENT)
+    con.tick({"s": rows((7, "x", 7))}, 8)
+    assert [(7, 7, 3)] == stored(con)
+    assert [(7, "x")] == con.table("recent").fetchall()
+
+
+def test_a_tick_that_is_bounded_stores_what_lies_after_it(queued: list[frozenset[str]]) -> None:
+    with cqlduck.connect(max_tick=2) as con:
+        con.execute(f"{S}; {ODD}; CREATE STREAM other (a BIGINT, t BIGINT) TIMESTAMP BY t")
+        con.execute("CREATE CONTINUOUS QUERY total AS SELECT sum(a) AS a FROM other")
+        con.append("other", [(t, t) for t in range(1, 6)])
+        con.tick({"s": rows((1, "x", 4), (3, "x", 5))}, 6)
+        assert queued[0] == frozenset()
+        assert [(1, "x", 4, 1), (3, "x", 5, 1)] == changes(con, "odd")
+        assert [(15,)] == con.table("total").fetchall()
+
+
+def test_a_query_that_begins_at_an_earlier_heartbeat_finds_all(
+    tmp_path: Path, queued: list[frozenset[str]]
+) -> None:
+    """That of another stream that it reads too; a batch has said how far `s` is."""
+    hidden = dropzone.hidden_folder(tmp_path / "s", 0)
+    table = rows((1, "x", 1), (3, "y", 2))
+    pq.write_table(table, hidden / "part-0.parquet")
+    manifest = dropzone.describe(
+        "s", 0, dropzone.Extent(2, 1, 2, False), 5, ("part-0.parquet",), table.schema
+    )
+    assert dropzone.publish(hidden, manifest)
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute(f"{S} FROM 's'; CREATE STREAM other (a BIGINT); {ODD}")
+        con.heartbeat("other", 1)
+        con.follow()
+        assert [frozenset()] * len(queued) == queued
+        con.execute(
+            "CREATE CONTINUOUS QUERY both_of_them AS SELECT a FROM s UNION ALL SELECT a FROM other"
+        )
+        con.advance(6)
+        assert [(3, 2, 1)] == changes(con, "both_of_them")
+
+
+def test_a_query_that_fails_finds_its_elements_in_the_store(
+    con: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    con.execute(
+        f"{S}; {ODD}; CREATE CONTINUOUS QUERY number AS SELECT CAST(b AS BIGINT) AS n FROM s"
+    )
+    con.tick({"s": rows((1, "1", 1))}, 1)
+    con.tick({"s": rows((3, "3", 3), (5, "x", 4), (7, "7", 4))}, 5)
+    assert queued[:2] == [frozenset("s")] * 2
+    ((state, error),) = con.sql(
+        "SELECT state, error FROM cql.queries WHERE name = 'number'"
+    ).fetchall()
+    assert state == "failed"
+    assert "at 4" in error
+    assert [(1, 1, 1), (3, 3, 1)] == changes(con, "number")
+    assert [(1, "1", 1, 1), (3, "3", 3, 1), (5, "x", 4, 1), (7, "7", 4, 1)] == changes(con, "odd")
+    assert [(3, 3, 1), (5, 4, 2), (7, 4, 3)] == stored(con)
+    # it needs them still
+    con.tick({"s": rows((9, "9", 6))}, 6)
+    assert queued[-1] == frozenset()
+
+
+def test_rows_that_have_to_be_cast_are_stored(
+    con: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    con.execute(f"{S}; {ODD}")
+    narrow = rows((1, "x", 1)).cast(
+        pa.schema([("a", pa.int32()), ("b", pa.string()), ("t", pa.int64())])
+    )
+    con.tick({"s": narrow}, 1)
+    assert [frozenset()] == queued
+    assert [(1, "x", 1, 1)] == changes(con, "odd")
+
+
+def test_late_rows_are_refused_as_ever(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; {ODD}")
+    con.tick({"s": rows((1, "x", 5))}, 5)
+    with pytest.raises(cqlduck.LateError):
+        con.tick({"s": rows((3, "x", 5))}, 6)
+    con.tick({"s": rows((5, "x", 6))}, 6)
+    assert [(1, "x", 5, 1), (5, "x", 6, 1)] == changes(con, "odd")
+
+
+@pytest.mark.parametrize("granularity", ["1 second", "1 millisecond"])
+def test_instants_before_1970_are_left_to_sql(granularity: str) -> None:
+    times = pa.array([-1_500_000, -1, 0, 1_999_999], pa.int64()).cast(pa.timestamp("us"))
+    with cqlduck.connect(granularity=granularity) as con:
+        con.execute("CREATE STREAM s (a BIGINT, t TIMESTAMP) TIMESTAMP BY t")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
+        con.tick({"s": pa.table({"a": [1, 2, 3, 4], "t": times})}, "1970-01-01 00:00:01.999999")
+        found = [row[1].timestamp() for row in changes(con, "q")]
+    expected = {"1 second": [-2, -1, 0, 1], "1 millisecond": [-1.5, -0.001, 0, 1.999]}
+    assert [x - found[2] for x in found] == pytest.approx(expected[granularity])
+
+
+def test_a_database_goes_on_after_its_queues(tmp_path: Path) -> None:
+    file = f"{tmp_path}/db.duckdb"
+    with cqlduck.connect(file) as con:
+        con.execute(f"{S}; {COUNTS}")
+        con.tick({"s": rows((1, "x", 1))}, 1)
+    with cqlduck.connect(file) as con:
+        con.tick({"s": rows((2, "x", 2))}, 2)
+        con.append("s", [(3, "x", 3)])
+        con.advance(3)
+        assert [("x", 3)] == con.table("counts").fetchall()
+        assert [2] == [number for _, _, number in stored(con)]
