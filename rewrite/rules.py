@@ -133,8 +133,12 @@ def distinct_arguments(plan: Plan) -> Plan:
 
         γ_k;f(x),g(DISTINCT y) (R) = γ_k;f(x),g(y) ( π_k,x (R) + π_k,y (δ (π_k,y (R))) )
 
-    where the columns that a part of the union lacks are NULL, which no aggregate counts. Not beside
-    an aggregate that is worked out again: that reads all tuples of the group anyway.
+    where the columns that a part of the union lacks are NULL, which no aggregate counts. Arguments
+    of one type are made distinct together, beside the number of each:
+
+        δ (π_k,1,y (R) + π_k,2,z (R))    with y where the number is 1, z where it is 2
+
+    Not beside an aggregate that is worked out again: that reads all tuples of the group anyway.
     """
     plan = with_children(plan, tuple(distinct_arguments(child) for child in children(plan)))
     if not isinstance(plan, Aggregate):
@@ -173,15 +177,67 @@ def distinct_arguments(plan: Plan) -> Plan:
         return plan
     columns = tuple(Column(name, types[name]) for name in (*plan.keys, *listed, *values))
     keys: dict[str, exp.Expr] = {key: column(key) for key in plan.keys}
+    own_keys = tuple(Column(key, types[key]) for key in plan.keys)
     parts = [] if plan.everything and not listed else [_filled(plan.input, columns, keys | listed)]
-    for value, argument in values.items():
-        own = tuple(Column(name, types[name]) for name in (*plan.keys, value))
-        shown = Project(plan.input, (*keys.values(), column(argument)), own)
-        known = exp.not_(exp.Is(this=column(value), expression=exp.null()))
-        once = Distinct(Filter(shown, known))
-        parts.append(_filled(once, columns, keys | {value: column(value)}))
+    for kind in dict.fromkeys(types[value] for value in values):
+        alike = {value: values[value] for value in values if types[value] == kind}
+        once, shown = _once(plan.input, tuple(keys.values()), own_keys, alike, kind)
+        parts.append(_filled(once, columns, keys | shown))
     union = UnionAll(tuple(parts)) if len(parts) > 1 else parts[0]
     return replace(plan, input=union, calls=tuple(calls))
+
+
+def _once(
+    plan: Plan,
+    keys: tuple[exp.Expr, ...],
+    key_columns: tuple[Column, ...],
+    values: Mapping[str, str],
+    kind: str,
+) -> tuple[Plan, dict[str, exp.Expr]]:
+    """Return the distinct values of arguments of one type, by group.
+
+    Args:
+        plan: What is aggregated.
+        keys: The keys, over its columns.
+        key_columns: Their columns.
+        values: By the names that the values get, the arguments: columns of the plan.
+        kind: Their type.
+
+    Returns:
+        The plan of the values; what each name is over its columns.
+    """
+    taken = {known.name for known in key_columns}
+    if len(values) == 1:
+        ((name, argument),) = values.items()
+        return Distinct(_known(plan, keys, key_columns, argument, Column(name, kind))), {
+            name: column(name)
+        }
+    value, which = "value", "argument"
+    while value in taken or which in taken:
+        value, which = f"{value}_", f"{which}_"
+    numbered = (*key_columns, Column(which, "INTEGER"))
+    parts = [
+        _known(plan, (*keys, cast(number(n), "INTEGER")), numbered, argument, Column(value, kind))
+        for n, argument in enumerate(values.values())
+    ]
+    shown: dict[str, exp.Expr] = {
+        name: exp.Case().when(exp.EQ(this=column(which), expression=number(n)), column(value))
+        for n, name in enumerate(values)
+    }
+    return Distinct(UnionAll(tuple(parts))), shown
+
+
+def _known(
+    plan: Plan,
+    keys: tuple[exp.Expr, ...],
+    key_columns: tuple[Column, ...],
+    argument: str,
+    value: Column,
+) -> Plan:
+    """Return the values of an argument that are not NULL, by group."""
+    listed = tuple(key.copy() for key in keys)
+    shown = Project(plan, (*listed, column(argument)), (*key_columns, value))
+    return Filter(shown, exp.not_(exp.Is(this=column(value.name), expression=exp.null())))
 
 
 def _over_distinct(call: AggregateCall) -> Literal["count", "sum", "avg"] | None:

@@ -65,6 +65,7 @@ def run(
         "since": NEVER if query.since is None else query.since,
     }
     elements = rows = 0
+    answer = f"INSERT INTO cql_state.{quoted(query.changes)}"
     for step in compiled.steps.of(Form(until == before + 1, staged, queued)):
         with database.part(query.name, step):
             if step.each is not None:
@@ -74,7 +75,7 @@ def run(
                 continue
             written = database.run(step, values)
             rows += written
-            if step.operator == 0 and step.sql.startswith("INSERT"):
+            if step.sql.startswith(answer):
                 elements += written
             if database.profile is not None:
                 database.profile.wrote(written)

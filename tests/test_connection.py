@@ -764,6 +764,17 @@ def test_history_forgets_what_is_older() -> None:
         assert [(80, 90, -1), (90, 90, 1)] == elements(con, "q", since=89, until=94)
 
 
+def test_ticks_count_the_elements_of_answers_alone(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (a BIGINT)")
+    con.execute("CREATE CONTINUOUS QUERY counts AS SELECT a, count(*) AS n FROM s GROUP BY a")
+    con.execute("CREATE CONTINUOUS QUERY kinds AS SELECT DISTINCT a FROM s")
+    con.append("s", [(1,), (1,), (2,)], at=[1, 2, 2])
+    con.advance(2)
+    written = [len(con.changes(query).fetchall()) for query in ("counts", "kinds")]
+    assert [4, 2] == written
+    assert [(sum(written),)] == con.sql("SELECT sum(elements) FROM cql.ticks").fetchall()
+
+
 # -------------------------------------------------------------------------------------- subscribe
 
 

@@ -595,6 +595,31 @@ def test_between_panes_an_aggregate_without_keys_is_that_of_nothing() -> None:
     ] == play(S, "SELECT median(a) AS middle, count(a) AS n FROM s [TUMBLE 3]", {"s": arrivals}, 20)
 
 
+@pytest.mark.parametrize("window", ["", "[RANGE 9]"])
+def test_distinct_arguments_of_one_type_are_counted_apart(window: str) -> None:
+    """1 and 2 are values of `a` and of `c`; `c` is NULL once; of `a` above 1 there is 2 alone."""
+    create = "CREATE STREAM s (k VARCHAR, a INTEGER, c INTEGER, d VARCHAR)"
+    arrivals = [
+        (0, ("x", 1, 2, "1")), (0, ("y", 2, 2, "1")), (2, ("x", 2, 1, "1")), (2, ("x", 1, 1, "2")),
+        (4, ("x", 2, None, None)), (4, ("y", 1, 1, "1")),
+    ]  # fmt: skip
+    query = (
+        "SELECT k, count(DISTINCT a) AS a, sum(DISTINCT c) AS c, "
+        "count(DISTINCT a) FILTER (WHERE a > 1) AS above, count(DISTINCT d) AS d, count(*) AS n "
+        f"FROM s {window} GROUP BY k"
+    )
+    assert [
+        ("x", 1, 2, 0, 1, 1, 0, 1),
+        ("y", 1, 2, 1, 1, 1, 0, 1),
+        ("x", 1, 2, 0, 1, 1, 2, -1),
+        ("x", 2, 3, 1, 2, 3, 2, 1),
+        ("x", 2, 3, 1, 2, 3, 4, -1),
+        ("y", 1, 2, 1, 1, 1, 4, -1),
+        ("x", 2, 3, 1, 2, 4, 4, 1),
+        ("y", 2, 3, 1, 1, 2, 4, 1),
+    ] == play(create, query, {"s": arrivals}, 8)
+
+
 @pytest.mark.parametrize("staged", [False, True])
 def test_of_one_instant_the_last_arrival_of_each_partition_stays(staged: bool) -> None:
     with cqlduck.connect() as con:

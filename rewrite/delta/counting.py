@@ -11,7 +11,8 @@ element comes out where f changes, with the difference as its weight. What the o
 is f of the synopsis, so no trace is needed above it; and a tuple that comes and goes inside the
 tick is one lifetime, so that a join does not meet it twice.
 
-DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet.
+DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
+goes into the synopsis with the tuple, so what comes in a tick is read from there.
 Any other DISTINCT is an aggregate without aggregates, and stands there.
 """
 
@@ -41,6 +42,7 @@ from cqlduck.rewrite.weighted import (
     state_table,
     temp_table,
     union_all,
+    until,
 )
 
 if TYPE_CHECKING:
@@ -88,9 +90,11 @@ def keep(rules: Rules, node: Counting) -> None:
 
 def elements(rules: Rules, node: Counting) -> exp.Query:
     """Return the changes of how often each tuple is there."""
-    delta = temp_table(rules.deltas[id(node)])
     if only_comes(node):
-        return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(delta)
+        return exp.select(
+            *references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT)
+        ).from_(_come(rules, node).subquery("first", copy=False), copy=False)
+    delta = temp_table(rules.deltas[id(node)])
     change = exp.Sub(this=column(WEIGHT), expression=column(WAS))
     return (
         exp.select(*references(node.columns), column(TS), named(change, WEIGHT))
@@ -101,14 +105,14 @@ def elements(rules: Rules, node: Counting) -> exp.Query:
 
 def lives(rules: Rules, node: Counting) -> exp.Query:
     """Return the lifetimes that begin in the tick, and the ends of those that stood before it."""
-    delta = temp_table(rules.deltas[id(node)])
     if only_comes(node):
         return exp.select(
             *references(node.columns),
             named(column(TS), ENTER),
             named(forever(), LEAVE),
-            column(WEIGHT),
-        ).from_(delta, copy=False)
+            named(cast(number(1), "BIGINT"), WEIGHT),
+        ).from_(_come(rules, node).subquery("first", copy=False), copy=False)
+    delta = temp_table(rules.deltas[id(node)])
     following, previous = (
         exp.Window(
             this=function(this=column(TS)),
@@ -151,7 +155,7 @@ def lives(rules: Rules, node: Counting) -> exp.Query:
 
 def standing(rules: Rules, node: Counting) -> exp.Query:
     """Return what is there at $t0, as lifetimes without an end."""
-    table = state_table(f"{rules.query}_{rules.number(node)}_counts")
+    table = _table(rules, node)
     if only_comes(node):
         there: exp.Expr = cast(number(1), "BIGINT")
     else:
@@ -162,14 +166,22 @@ def standing(rules: Rules, node: Counting) -> exp.Query:
         named(forever(), LEAVE),
         named(there, WEIGHT),
     ).from_(table, copy=False)
-    return query if only_comes(node) else query.where(_is_there(there.copy()), copy=False)
+    if only_comes(node):
+        return query.where(until(column(TS), parameter("t0")), copy=False)
+    return query.where(_is_there(there.copy()), copy=False)
+
+
+def _table(rules: Rules, node: Counting) -> exp.Table:
+    return state_table(f"{rules.query}_{rules.number(node)}_counts")
 
 
 # -- what only grows ------------------------------------------------------------------------------
 
 
 def _keep_first(rules: Rules, node: Counting) -> None:
-    table = rules.synopsis(node, "counts", node.columns)
+    """Put the tuples that come into the synopsis, each with its instant."""
+    columns = (*node.columns, Column(TS, "BIGINT"))
+    table = state_table(rules.synopsis(node, "counts", columns))
     (inner,) = children(node)
     first = (
         exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
@@ -179,17 +191,24 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     fresh = rules.staged(node, "first", first, "the tuples of the tick, each once")
     known = (
         exp.select("1")
-        .from_(state_table(table).as_("kept"), copy=False)
+        .from_(table.copy().as_("kept"), copy=False)
         .where(same(_of("first", node), _of("kept", node)), copy=False)
     )
     query = (
-        exp.select(*references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT))
+        exp.select(*references(columns))
         .from_(fresh.subquery("first", copy=False), copy=False)
         .where(exp.not_(exp.Exists(this=known)), copy=False)
     )
-    rules.delta(node, query, "the tuples that were not there yet")
-    new = exp.select(*references(node.columns)).from_(temp_table(rules.deltas[id(node)]))
-    rules.update(node, "keep them", exp.insert(new, state_table(table)))
+    rules.first(node, "the tuples that were not there yet", exp.insert(query, table))
+
+
+def _come(rules: Rules, node: Counting) -> exp.Select:
+    """Return (columns, `_ts`) of the tuples that come in the tick."""
+    return (
+        exp.select(*references(node.columns), column(TS))
+        .from_(_table(rules, node), copy=False)
+        .where(after(column(TS), parameter("t0")), copy=False)
+    )
 
 
 # -- what comes and goes --------------------------------------------------------------------------

@@ -159,12 +159,11 @@ FROM (
 SELECT DISTINCT k, v FROM s
 ----
 -- operator 1: the tuples that were not there yet
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+INSERT INTO cql_state."q_1_counts"
 SELECT
   "k",
   "v",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     "k",
@@ -193,15 +192,10 @@ SELECT
   "k",
   "v",
   "_ts",
-  "_weight"
-FROM temp."_cql_delta_q_1";
-
--- operator 1: keep them
-INSERT INTO cql_state."q_1_counts"
-SELECT
-  "k",
-  "v"
-FROM temp."_cql_delta_q_1";
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."q_1_counts"
+WHERE
+  "_ts" > $t0;
 
 -- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_1" AS
@@ -217,12 +211,11 @@ GROUP BY
   "v";
 
 -- operator 1: the tuples that were not there yet, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+INSERT INTO cql_state."q_1_counts"
 SELECT
   "k",
   "v",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     *

@@ -397,11 +397,10 @@ FROM (
 SELECT sum(DISTINCT v) AS total, count(DISTINCT k) FILTER (WHERE v > 3) AS many FROM s
 ----
 -- operator 4: the tuples that were not there yet
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+INSERT INTO cql_state."q_4_counts"
 SELECT
   "distinct s.v",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     "s.v" AS "distinct s.v",
@@ -431,11 +430,10 @@ WHERE
   );
 
 -- operator 11: the tuples that were not there yet
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+INSERT INTO cql_state."q_11_counts"
 SELECT
   "distinct argument1",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     "argument1" AS "distinct argument1",
@@ -484,15 +482,19 @@ FROM (
       "distinct s.v",
       CAST(NULL AS INT) AS "distinct argument1",
       "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_4"
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_4_counts"
+    WHERE
+      "_ts" > $t0
     UNION ALL
     SELECT
       CAST(NULL AS BIGINT) AS "distinct s.v",
       "distinct argument1",
       "_ts",
-      "_weight"
-    FROM temp."_cql_delta_q_11"
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_11_counts"
+    WHERE
+      "_ts" > $t0
   ) AS elements
   GROUP BY
     "_ts"
@@ -615,18 +617,6 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_is" AND "_cql_changed";
 
--- operator 4: keep them
-INSERT INTO cql_state."q_4_counts"
-SELECT
-  "distinct s.v"
-FROM temp."_cql_delta_q_4";
-
--- operator 11: keep them
-INSERT INTO cql_state."q_11_counts"
-SELECT
-  "distinct argument1"
-FROM temp."_cql_delta_q_11";
-
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
 WHERE
@@ -670,11 +660,10 @@ GROUP BY
   "s.v";
 
 -- operator 4: the tuples that were not there yet, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
+INSERT INTO cql_state."q_4_counts"
 SELECT
   "distinct s.v",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     *
@@ -710,11 +699,10 @@ GROUP BY
   "argument1";
 
 -- operator 11: the tuples that were not there yet, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
+INSERT INTO cql_state."q_11_counts"
 SELECT
   "distinct argument1",
-  "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
+  "_ts"
 FROM (
   SELECT
     *
