@@ -49,7 +49,6 @@ MAX_INSTANTS = 1_000_000
 HEAVY_INSTANTS = 20_000
 """The same for a query that is worked out again at each of them."""
 
-KEPT_TICKS = 10_000
 SETTINGS = {
     "granularity": "1",
     "instant": "1000000",
@@ -90,6 +89,8 @@ class Engine:
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
     _seen: dict[str, int] = field(default_factory=dict)
     """Of queries: how many elements their inputs had in all at the last tick."""
+    _ticked: list[catalog.Ticked] = field(default_factory=list)
+    """The ticks that the change has run, to be written with it."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -123,11 +124,14 @@ class Engine:
                     yield
                     if outermost:
                         with self.database.part("catalogue"):
-                            catalog.save(self.database, self.catalogue)
+                            catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
                 if outermost:
+                    self.ticks += len(self._ticked)
+                    self._ticked.clear()
                     self.compiler.ended(committed=True)
             except BaseException:
                 if outermost:
+                    self._ticked.clear()
                     self.catalogue.restore(catalog.load(self.database))
                     self.compiled.clear()
                     self.compiled.update(compiled)
@@ -416,8 +420,11 @@ class Engine:
         self.database.threads.took(seconds / max(len(moved), 1))
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
-            with self.database.part("catalogue"):
-                self._record(min(before, default=None), reached, len(moved), elements, seconds)
+            since = min(before, default=None)
+            number = self.ticks + len(self._ticked) + 1
+            self._ticked.append(
+                catalog.Ticked(number, since, reached, len(moved), elements, seconds)
+            )
         self._report(reached, elements, seconds)
 
     def _passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
@@ -565,20 +572,6 @@ class Engine:
         count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
         self._seen[query.name] = count
         return None if seen is None else count - seen
-
-    def _record(
-        self, since: int | None, until: int, queries: int, elements: int, seconds: float
-    ) -> None:
-        number = self.ticks + 1
-        self.database.execute(
-            "INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?)",
-            [number, since, until, queries, elements, seconds],
-        )
-        if number % 1000 == 0:
-            self.database.execute(
-                "DELETE FROM cql_state.ticks WHERE number <= ?", [number - KEPT_TICKS]
-            )
-        self.ticks = number
 
     def _report(self, until: int | None, elements: int, seconds: float) -> None:
         taken, self._taken = self._taken, 0

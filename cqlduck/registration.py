@@ -335,7 +335,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
     ):
         engine.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
     for table, column in (
-        ("queries", "name"),
+        (catalog.ROWS["queries"], "name"),
         ("synopses", "query"),
         ("operators", "query"),
         ("corrections", "query"),

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS cql_state.settings (
 );
 COMMENT ON TABLE cql_state.settings IS 'What was chosen when the database was made: the kind of time, its granularity, window_edge.';
 
-CREATE TABLE IF NOT EXISTS cql_state.inputs (
+CREATE TABLE IF NOT EXISTS cql_state.input_rows (
     position BIGINT NOT NULL,
     name VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,
@@ -32,11 +32,12 @@ CREATE TABLE IF NOT EXISTS cql_state.inputs (
     next_batch BIGINT NOT NULL,
     taken_batch BIGINT,
     taken_rows BIGINT,
-    waiting_for VARCHAR
+    waiting_for VARCHAR,
+    as_of BIGINT NOT NULL
 );
-COMMENT ON TABLE cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
+COMMENT ON TABLE cql_state.input_rows IS 'Streams and relations as they were after tick as_of; what has moved since stands with the last tick, and cql_state.inputs shows both. Instants are numbers here.';
 
-CREATE TABLE IF NOT EXISTS cql_state.queries (
+CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     position BIGINT NOT NULL,
     name VARCHAR NOT NULL,
     body VARCHAR NOT NULL,
@@ -53,9 +54,10 @@ CREATE TABLE IF NOT EXISTS cql_state.queries (
     answer_instant BIGINT,
     history_from BIGINT,
     keep VARCHAR,
-    amend_from BIGINT
+    amend_from BIGINT,
+    as_of BIGINT NOT NULL
 );
-COMMENT ON TABLE cql_state.queries IS 'Continuous queries; begin_instant is NULL until time begins for the query.';
+COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query.';
 
 CREATE TABLE IF NOT EXISTS cql_state.operators (
     query VARCHAR NOT NULL,
@@ -110,6 +112,8 @@ CREATE TABLE IF NOT EXISTS cql_state.ticks (
     to_instant BIGINT NOT NULL,
     queries INTEGER NOT NULL,
     elements BIGINT NOT NULL,
-    seconds DOUBLE NOT NULL
+    seconds DOUBLE NOT NULL,
+    inputs BIGINT[][] NOT NULL,
+    queries_at BIGINT[][] NOT NULL
 );
-COMMENT ON TABLE cql_state.ticks IS 'The last ticks: what they covered and what they cost.';
+COMMENT ON TABLE cql_state.ticks IS 'The last ticks: what they covered and what they cost; and, of inputs and queries whose rows are older, the position and what has moved.';

@@ -1,5 +1,41 @@
 -- What people look at. Instants are text, because a database has one kind of time or the other.
 
+-- A tick writes what moves in one row, its own; these show it in its place.
+
+CREATE OR REPLACE VIEW cql_state.inputs AS
+SELECT r.* REPLACE (
+    CASE WHEN m.moved IS NULL THEN r.heartbeat ELSE m.moved[2] END AS heartbeat,
+    CASE WHEN m.moved IS NULL THEN r.first_instant ELSE m.moved[3] END AS first_instant,
+    CASE WHEN m.moved IS NULL THEN r.last_raw ELSE m.moved[4] END AS last_raw,
+    CASE WHEN m.moved IS NULL THEN r.last_instant ELSE m.moved[5] END AS last_instant,
+    CASE WHEN m.moved IS NULL THEN r.forgotten ELSE m.moved[6] END AS forgotten,
+    CASE WHEN m.moved IS NULL THEN r.next_seq ELSE m.moved[7] END AS next_seq,
+    CASE WHEN m.moved IS NULL THEN r.next_batch ELSE m.moved[8] END AS next_batch,
+    CASE WHEN m.moved IS NULL THEN r.taken_batch ELSE m.moved[9] END AS taken_batch,
+    CASE WHEN m.moved IS NULL THEN r.taken_rows ELSE m.moved[10] END AS taken_rows
+)
+FROM cql_state.input_rows AS r
+LEFT JOIN (
+    SELECT t.number, unnest(t.inputs) AS moved
+    FROM cql_state.ticks AS t
+    WHERE t.number = (SELECT max(number) FROM cql_state.ticks)
+) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
+COMMENT ON VIEW cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
+
+CREATE OR REPLACE VIEW cql_state.queries AS
+SELECT r.* REPLACE (
+    CASE WHEN m.moved IS NULL THEN r.begin_instant ELSE m.moved[2] END AS begin_instant,
+    CASE WHEN m.moved IS NULL THEN r.frontier ELSE m.moved[3] END AS frontier,
+    CASE WHEN m.moved IS NULL THEN r.answer_instant ELSE m.moved[4] END AS answer_instant
+)
+FROM cql_state.query_rows AS r
+LEFT JOIN (
+    SELECT t.number, unnest(t.queries_at) AS moved
+    FROM cql_state.ticks AS t
+    WHERE t.number = (SELECT max(number) FROM cql_state.ticks)
+) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
+COMMENT ON VIEW cql_state.queries IS 'Continuous queries, with their frontiers.';
+
 CREATE OR REPLACE VIEW cql.streams AS
 SELECT
     i.name,

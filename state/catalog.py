@@ -1,13 +1,18 @@
 """The catalogue: streams, relations and queries as rows, and their tables.
 
-`Input` and `Query` are what the engine works with; the rows in `cql_state.inputs` and
-`cql_state.queries` are the same for the next start. What a transaction changed in memory is saved
+`Input` and `Query` are what the engine works with; the views `cql_state.inputs` and
+`cql_state.queries` have the same for the next start. What a transaction changed in memory is saved
 at its end; after a rollback the engine loads all again.
+
+Each tick moves heartbeats, counters and frontiers. DuckDB (release 2.0) takes half a millisecond
+for a statement that writes one row; so a tick writes one row in all, in `cql_state.ticks`, which
+lists what has moved since the rows of inputs and queries were written. Of these lists the last
+counts, for rows that are older (`as_of`), and the views look there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from cqlduck.rewrite.plan import FOREVER, Column
@@ -45,6 +50,7 @@ class Input:
     taken_rows: int | None = None
     waiting_for: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
+    written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def table(self) -> str:
@@ -78,6 +84,7 @@ class Query:
     keep: str | None = None
     amend_from: int | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
+    written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def changes(self) -> str:
@@ -145,7 +152,7 @@ def load(database: Database) -> Catalogue:
     catalogue.settings = {n: v for n, v in database.rows("SELECT * FROM cql_state.settings")}
     for kind in ("inputs", "queries"):
         made = Input if kind == "inputs" else Query
-        names = [f.name for f in fields(made) if f.name not in ("columns", "saved")]
+        names = [f.name for f in fields(made) if f.name not in _ASIDE]
         listed = ", ".join([*names, "column_names", "column_types"])
         for row in database.rows(f"SELECT {listed} FROM cql_state.{kind} ORDER BY position"):
             values = dict(zip(names, row[: len(names)], strict=True))
@@ -173,15 +180,24 @@ def choose(database: Database, catalogue: Catalogue, settings: Mapping[str, str]
 
 def insert(database: Database, thing: Input | Query) -> None:
     """Write the row of something new."""
-    table = "inputs" if isinstance(thing, Input) else "queries"
-    names = [f.name for f in fields(thing) if f.name not in ("columns", "saved")]
+    kind = "inputs" if isinstance(thing, Input) else "queries"
+    names = [f.name for f in fields(thing) if f.name not in _ASIDE]
     values = [_plain(getattr(thing, name)) for name in names]
     values += [[c.name for c in thing.columns], [c.type for c in thing.columns]]
-    listed = ", ".join([*names, "column_names", "column_types"])
+    listed = ", ".join([*names, "column_names", "column_types", "as_of"])
     marks = ", ".join("?" for _ in values)
-    database.execute(f"INSERT INTO cql_state.{table} ({listed}) VALUES ({marks})", values)
-    thing.saved = _state(table, thing)
+    last = "(SELECT coalesce(max(number), 0) FROM cql_state.ticks)"
+    database.execute(
+        f"INSERT INTO cql_state.{ROWS[kind]} ({listed}) VALUES ({marks}, {last})", values
+    )
+    thing.saved = thing.written = _state(kind, thing)
 
+
+ROWS = {"inputs": "input_rows", "queries": "query_rows"}
+"""Where the rows of inputs and queries stand."""
+
+_ASIDE = ("columns", "saved", "written")
+"""Fields of inputs and queries that are no columns."""
 
 _MUTABLE = {
     "inputs": (
@@ -212,29 +228,104 @@ _MUTABLE = {
 """What changes of inputs and queries."""
 
 
-def save(database: Database, catalogue: Catalogue) -> None:
-    """Write what changed of inputs and queries since they were read or written last."""
-    _save(database, "inputs", catalogue.inputs.values())
-    _save(database, "queries", catalogue.queries.values())
+_MOVING = {
+    "inputs": (
+        "heartbeat",
+        "first_instant",
+        "last_raw",
+        "last_instant",
+        "forgotten",
+        "next_seq",
+        "next_batch",
+        "taken_batch",
+        "taken_rows",
+    ),
+    "queries": ("begin_instant", "frontier", "answer_instant"),
+}
+"""What ticks move, in the order in which a tick's row lists it after the position."""
+
+MOST_MOVES = 64
+"""How many inputs, or queries, the row of a tick lists at most; of more the rows are written."""
+
+KEPT_TICKS = 10_000
 
 
-def _save(database: Database, table: str, things: Iterable[Input | Query]) -> None:
-    names = _MUTABLE[table]
-    moved: dict[tuple[tuple[str, object], ...], list[int]] = {}
-    for thing in things:
-        state = _state(table, thing)
-        if state == thing.saved:
-            continue
-        both = zip(names, thing.saved, state, strict=True)
-        changed = tuple((name, new) for name, old, new in both if old != new)
-        moved.setdefault(changed, []).append(thing.position)
-        thing.saved = state
-    # an UPDATE for each kind of move: one that joins with VALUES costs as much as four of these
-    for changed, positions in moved.items():
-        sets = ", ".join(f"{name} = ?" for name, _ in changed)
+@dataclass(frozen=True)
+class Ticked:
+    """A tick for people to look at: a row of `cql.ticks`."""
+
+    number: int
+    since: int | None
+    until: int
+    queries: int
+    elements: int
+    seconds: float
+
+
+def save(database: Database, catalogue: Catalogue, last: int, ticks: Sequence[Ticked]) -> None:
+    """Write what changed of inputs and queries since they were read or written last.
+
+    Args:
+        database: The database, inside a transaction.
+        catalogue: What is registered.
+        last: The number of the last tick before these.
+        ticks: The ticks that changed it, if any did.
+    """
+    at = ticks[-1].number if ticks else last
+    inputs = _save(database, "inputs", list(catalogue.inputs.values()), at, bool(ticks))
+    queries = _save(database, "queries", list(catalogue.queries.values()), at, bool(ticks))
+    for tick in ticks:
+        listed = [inputs, queries] if tick.number == at else [[], []]
         database.execute(
-            f"UPDATE cql_state.{table} SET {sets} WHERE list_contains(?, position)",
-            [*(new for _, new in changed), positions],
+            "INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [*(getattr(tick, f.name) for f in fields(tick)), *listed],
+        )
+        if tick.number % 1000 == 0:
+            database.execute(
+                "DELETE FROM cql_state.ticks WHERE number <= ?", [tick.number - KEPT_TICKS]
+            )
+
+
+def _save(
+    database: Database, kind: str, things: Sequence[Input | Query], at: int, ticked: bool
+) -> list[list[object]]:
+    """Write the rows that have to be; return what the row of tick `at` has to list, if there is."""
+    changed = [thing for thing in things if _state(kind, thing) != thing.saved]
+    if not ticked:
+        _update(database, kind, changed, at)
+        return []
+    _update(database, kind, [t for t in changed if not _only_moved(kind, t)], at)
+    moved = [thing for thing in things if _state(kind, thing) != thing.written]
+    if len(moved) > MOST_MOVES:
+        _update(database, kind, moved, at)
+        return []
+    for thing in moved:
+        thing.saved = _state(kind, thing)
+    return [[t.position, *(getattr(t, name) for name in _MOVING[kind])] for t in moved]
+
+
+def _only_moved(kind: str, thing: Input | Query) -> bool:
+    both = zip(_MUTABLE[kind], thing.saved, _state(kind, thing), strict=True)
+    return all(old == new or name in _MOVING[kind] for name, old, new in both)
+
+
+def _update(database: Database, kind: str, things: Iterable[Input | Query], as_of: int) -> None:
+    """Write the rows of inputs or queries as they are after a tick."""
+    names = _MUTABLE[kind]
+    alike: dict[tuple[tuple[str, object], ...], list[int]] = {}
+    for thing in things:
+        state = _state(kind, thing)
+        before = thing.written or (None,) * len(names)
+        both = zip(names, before, state, strict=True)
+        changed = tuple((n, new) for n, old, new in both if old != new or thing.written is None)
+        alike.setdefault(changed, []).append(thing.position)
+        thing.saved = thing.written = state
+    # an UPDATE for each kind of change: one that joins with VALUES costs as much as four of these
+    for changed, positions in alike.items():
+        sets = "".join(f"{name} = ?, " for name, _ in changed)
+        database.execute(
+            f"UPDATE cql_state.{ROWS[kind]} SET {sets}as_of = ? WHERE list_contains(?, position)",
+            [*(new for _, new in changed), as_of, positions],
         )
 
 
@@ -307,5 +398,5 @@ def drop_input(database: Database, thing: Input) -> None:
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    for table, column in (("inputs", "name"), ("quarantined", "input"), ("late", "input")):
+    for table, column in ((ROWS["inputs"], "name"), ("quarantined", "input"), ("late", "input")):
         database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

@@ -161,10 +161,17 @@ class Database:
         return connection
 
     def _migrate(self) -> None:
-        with self.transaction():
-            for name in ("schema", "macros", "views"):
-                for statement in duckdb.extract_statements(texts.read(name)):
-                    self.execute(statement.query)
+        try:
+            with self.transaction():
+                for name in ("schema", "macros", "views"):
+                    for statement in duckdb.extract_statements(texts.read(name)):
+                        self.execute(statement.query)
+        except duckdb.CatalogException as error:
+            raise DatabaseError(
+                f"the database {self.path} was made by another version of cqlduck: "
+                f"{str(error).splitlines()[0]}",
+                hint="use that version, or make a new database",
+            ) from error
 
     # -- running SQL ------------------------------------------------------------------------------
 

@@ -112,6 +112,17 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_connection.py::test_subscribe_gives_a_stream_in_the_order_of_time"),
     ),
     *_of(
+        "state/catalog.py",
+        ("a tick lists what it has moved alone",
+         "moved = [thing for thing in things if _state(kind, thing) != thing.written]",
+         "moved = changed",
+         "test_catalog.py::test_views_show_the_catalogue"),
+        ("rows that are written are as old as they were",
+         "[*(new for _, new in changed), as_of, positions],",
+         "[*(new for _, new in changed), 0, positions],",
+         "test_catalog.py::test_views_show_the_catalogue"),
+    ),
+    *_of(
         "cqlduck/sources/ahead.py",
         ("a batch that was replaced is taken as it was",
          "if found is not None and found.mark == _mark(batch):", "if found is not None:",

@@ -1,0 +1,85 @@
+"""What the views show of inputs and queries is what the engine works with, after any change."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import cqlduck
+from cqlduck.state import catalog
+
+
+def same(con: cqlduck.Connection) -> None:
+    """Compare the views with the catalogue in memory."""
+    known = con.engine.catalogue
+    for kind, things in (("inputs", known.inputs), ("queries", known.queries)):
+        names = [f.name for f in fields(next(iter(things.values()))) if f.name in SHOWN]
+        rows = con.sql(f"SELECT {', '.join(names)} FROM cql_state.{kind} ORDER BY position")
+        expected = [tuple(getattr(thing, name) for name in names) for thing in things.values()]
+        assert rows.fetchall() == expected
+    numbers = [n for (n,) in con.sql("SELECT number FROM cql.ticks").fetchall()]
+    assert numbers == sorted(set(numbers))
+    assert max(numbers, default=0) == con.engine.ticks
+
+
+SHOWN = {
+    "position", "name", "heartbeat", "first_instant", "last_raw", "last_instant", "forgotten",
+    "next_seq", "next_batch", "waiting_for", "bound", "state", "error", "since", "begin_instant",
+    "frontier", "answer_instant", "history_from", "keep", "amend_from",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("most", [0, 2, 64])
+@pytest.mark.parametrize("seed", range(4))
+def test_views_show_the_catalogue(
+    seed: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "MOST_MOVES", most)
+    draw = random.Random(seed)
+    path = tmp_path / "db.duckdb"
+    con = cqlduck.connect(path)
+    con.execute("""
+        CREATE STREAM s (a BIGINT); CREATE STREAM t (a BIGINT); CREATE RELATION r (a BIGINT);
+        CREATE CONTINUOUS QUERY q AS SELECT a FROM s WHERE a > 1;
+        CREATE CONTINUOUS QUERY p AS SELECT s.a FROM s [RANGE 3], r WHERE s.a = r.a;
+    """)
+    made = 0
+    for now in range(1, 41):
+        name = draw.choice("st")
+        match draw.choice(["tick", "append", "relation", "heartbeat", "reopen", "query", "refuse"]):
+            case "tick":
+                con.tick({name: [{"a": now, "_ts": now}]}, now)
+            case "append":
+                con.append(name, [(now,)], at=now)
+                con.advance()
+            case "relation":
+                con.append("r", [(now,)], at=now)
+                con.advance(now)
+            case "heartbeat":
+                con.heartbeat(name, now)
+            case "reopen":
+                con.close()
+                con = cqlduck.connect(path)
+            case "query":
+                made += 1
+                con.execute(f"CREATE CONTINUOUS QUERY q{made} AS SELECT a FROM {name} [NOW]")
+                if draw.random() < 0.5:
+                    con.execute(f"DROP CONTINUOUS QUERY q{made}")
+            case "refuse":
+                with pytest.raises(cqlduck.Error):
+                    con.tick({name: [{"a": now, "_ts": now}], "nobody": []}, now)
+        same(con)
+    con.close()
+
+
+def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.duckdb"
+    with duckdb.connect() as old:
+        old.execute(f"ATTACH '{path}' AS old (STORAGE_VERSION 'v1.5.0'); USE old")
+        old.execute("CREATE SCHEMA cql_state; CREATE TABLE cql_state.inputs (position BIGINT)")
+    with pytest.raises(cqlduck.DatabaseError, match="another version"):
+        cqlduck.connect(path)
