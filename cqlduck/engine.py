@@ -435,9 +435,8 @@ class Engine:
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False
-        for query in self.catalogue.queries.values():
-            if thing.name not in query.inputs:
-                continue
+        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        for query in readers:
             span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
             if span != 0 or query not in active or self.catalogue.amends(query):
                 return False
@@ -446,7 +445,8 @@ class Engine:
             goal = self._goal(query, until)
             if goal is None or goal < last:
                 return False
-        return True
+        # what nobody reads yet people may look at, or ask for with WITH (history = true)
+        return bool(readers)
 
     def _goal(self, query: Query, until: int | None) -> int | None:
         """Return where a tick brings a query, or None if it stays."""

@@ -89,6 +89,15 @@ def test_what_a_later_tick_may_read_is_stored(
     assert [(1, "x", 1, 1), (3, "y", 2, 1), (5, "x", 4, 1)] == changes(con, "odd")
 
 
+def test_what_nobody_reads_yet_is_stored(con: cqlduck.Connection) -> None:
+    con.execute(S)
+    con.tick({"s": rows((1, "x", 1), (2, "y", 2))}, 2)
+    assert [(1, "x", 1), (2, "y", 2)] == con.sql("FROM s").order("a").fetchall()
+    con.execute(ODD.replace(" AS SELECT", " WITH (history = true) AS SELECT"))
+    con.advance(3)
+    assert [(1, "x", 1, 1)] == changes(con, "odd")
+
+
 def test_what_was_stored_before_goes_when_nobody_needs_it(
     con: cqlduck.Connection, queued: list[frozenset[str]]
 ) -> None:
