@@ -459,11 +459,14 @@ class Connection:
         Args:
             limit: How many batches of each input to take at most.
         """
+        from cqlduck.sources.ahead import Ahead
         from cqlduck.sources.follow import take
 
-        if self.drop_zone is None or self._ahead is None:
+        if self.drop_zone is None:
             self._engine.run()
             return 0
+        if self._ahead is None:
+            self._ahead = Ahead()
         return take(self._engine, self.drop_zone, self._ahead, limit)
 
     # -- answers ----------------------------------------------------------------------------------

@@ -199,35 +199,6 @@ ROWS = {"inputs": "input_rows", "queries": "query_rows"}
 _ASIDE = ("columns", "saved", "written")
 """Fields of inputs and queries that are no columns."""
 
-_MUTABLE = {
-    "inputs": (
-        "heartbeat",
-        "first_instant",
-        "last_raw",
-        "last_instant",
-        "forgotten",
-        "next_seq",
-        "next_batch",
-        "taken_batch",
-        "taken_rows",
-        "waiting_for",
-        "bound",
-    ),
-    "queries": (
-        "state",
-        "error",
-        "since",
-        "begin_instant",
-        "frontier",
-        "answer_instant",
-        "history_from",
-        "keep",
-        "amend_from",
-    ),
-}
-"""What changes of inputs and queries."""
-
-
 _MOVING = {
     "inputs": (
         "heartbeat",
@@ -243,6 +214,20 @@ _MOVING = {
     "queries": ("begin_instant", "frontier", "answer_instant"),
 }
 """What ticks move, in the order in which a tick's row lists it after the position."""
+
+_MUTABLE = {
+    "inputs": (*_MOVING["inputs"], "waiting_for", "bound"),
+    "queries": (
+        *_MOVING["queries"],
+        "state",
+        "error",
+        "since",
+        "history_from",
+        "keep",
+        "amend_from",
+    ),
+}
+"""What changes of inputs and queries."""
 
 MOST_MOVES = 64
 """How many inputs, or queries, the row of a tick lists at most; of more the rows are written."""

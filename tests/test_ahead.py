@@ -128,6 +128,15 @@ def test_a_large_batch_is_left_to_duckdb(
     assert len(stored(con)) == 4
 
 
+def test_a_drop_zone_may_be_given_later(root: Path) -> None:
+    write(root, 0, numbers([1], 0))
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (a BIGINT) FROM 's'")
+        assert con.follow() == 0
+        con.drop_zone = root
+        assert con.follow() == 1
+
+
 def test_a_connection_closes_while_the_next_batch_is_read(
     con: cqlduck.Connection, root: Path
 ) -> None:

@@ -768,10 +768,12 @@ def test_ticks_count_the_elements_of_answers_alone(con: cqlduck.Connection) -> N
     con.execute("CREATE STREAM s (a BIGINT)")
     con.execute("CREATE CONTINUOUS QUERY counts AS SELECT a, count(*) AS n FROM s GROUP BY a")
     con.execute("CREATE CONTINUOUS QUERY kinds AS SELECT DISTINCT a FROM s")
+    # its state is that of the uppermost operator
+    con.execute("CREATE CONTINUOUS QUERY recent AS SELECT DISTINCT a FROM s [RANGE 9]")
     con.append("s", [(1,), (1,), (2,)], at=[1, 2, 2])
     con.advance(2)
-    written = [len(con.changes(query).fetchall()) for query in ("counts", "kinds")]
-    assert [4, 2] == written
+    written = [len(con.changes(query).fetchall()) for query in ("counts", "kinds", "recent")]
+    assert [4, 2, 2] == written
     assert [(sum(written),)] == con.sql("SELECT sum(elements) FROM cql.ticks").fetchall()
 
 

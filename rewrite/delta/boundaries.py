@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.aggregates import FLOATS
 from cqlduck.rewrite.delta import windows
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -78,7 +79,6 @@ BOUNDARY = "_cql_boundary"
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_OVER_NOTHING = ("min", "max", "sum", "avg")
 _PARTS = ("count", "min", "max", "sum")
-_FLOATS = ("FLOAT", "DOUBLE")
 
 
 def relation_of(plan: Plan) -> Plan | None:
@@ -129,7 +129,7 @@ def _panes(window: TimeWindow) -> int | None:
 
 def _drifts(call: AggregateCall) -> bool:
     """Return whether a result depends on the order of the tuples, in its last bits."""
-    return call.function in ("sum", "avg") and call.argument_type in _FLOATS
+    return call.function in ("sum", "avg") and call.argument_type in FLOATS
 
 
 def _meets_nothing(plan: Plan, predicates: Sequence[exp.Expr]) -> bool:
