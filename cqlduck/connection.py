@@ -197,6 +197,7 @@ class Connection:
         with self._engine.lock:
             self._engine.database.threads.all()
             with self._engine.changing():
+                self._engine.settle()
                 for statement in statements:
                     try:
                         result = self._statement(statement, parameters)
@@ -553,6 +554,10 @@ class Connection:
     def _new(self, query: Query, since: int | None) -> pa.Table:
         """Return the elements of a query after an instant, in the order of time."""
         engine = self._engine
+        fresh = engine.fresh.since(query, since, engine.clock)
+        if fresh is not None:
+            return _in_order(fresh)
+        engine.settle()
         engine.database.threads.all()
         if query.kind != "stream":
             sql = answers.changes_sql(engine.clock, query, since, query.frontier)
@@ -625,6 +630,7 @@ class Connection:
     def snapshot(self, path: str | os.PathLike[str]) -> Path:
         """Write a consistent copy of the database, renamed into place; return its path."""
         with self._engine.lock:
+            self._engine.settle()
             self._engine.database.threads.all()
             return snapshot.write(self._engine.database, path)
 
@@ -635,6 +641,7 @@ class Connection:
         with self._engine.lock:
             if self._engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
+            self._engine.settle()
             reader = self._engine.database.reader()
         with self._engine.database.threads.reading():
             if _is_select(query):

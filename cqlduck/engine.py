@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import threading
 import time as wall
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import duckdb
 
@@ -32,6 +33,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
 from cqlduck.state.tick import Ran
@@ -48,6 +50,8 @@ MAX_INSTANTS = 1_000_000
 
 HEAVY_INSTANTS = 20_000
 """The same for a query that is worked out again at each of them."""
+
+NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
 
 SETTINGS = {
     "granularity": "1",
@@ -100,7 +104,10 @@ class Engine:
         self.forms = Forms()
         self.compiler = Compiler(self.database)
         self.waiting = Waiting(self.database)
-        self.housekeeping = Housekeeping(self.database, self.catalogue, self.compiled, self.history)
+        self.fresh = Fresh(self.database)
+        self.housekeeping = Housekeeping(
+            self.database, self.catalogue, self.compiled, self.fresh, self.history
+        )
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
@@ -118,7 +125,7 @@ class Engine:
             if self.closed:
                 raise DatabaseError("the connection is closed", hint="connect again")
             outermost = self.database.depth == 0
-            compiled, taken = dict(self.compiled), self._taken
+            compiled, taken, fresh = dict(self.compiled), self._taken, self.fresh.marks()
             try:
                 with self.database.transaction():
                     yield
@@ -136,10 +143,17 @@ class Engine:
                     self.compiled.clear()
                     self.compiled.update(compiled)
                     self._taken = taken
+                    self.fresh.back(fresh)
                     self.recount()
                     self.housekeeping.recount()
                     self.compiler.ended(committed=False)
                 raise
+
+    def settle(self) -> None:
+        """Write elements into the logs that are not there yet, so that all can be read."""
+        if self.fresh.has_some:
+            with self.changing():
+                self.fresh.store_all()
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
@@ -398,6 +412,8 @@ class Engine:
             until = _least(most, bound)
         with self.database.part(INGEST):
             queued = self.waiting.settle(lambda queue: self._passes(queue, active, until))
+            for name, queue in queued.items():
+                self._unread[name] = (queue.thing.next_seq, 0)
         if most is None:
             self.database.threads.expect(self._taken)
         else:
@@ -509,9 +525,10 @@ class Engine:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
                 self._resolved[thing.name] = thing.heartbeat
 
-    def _run_query(self, query: Query, goal: int, queued: frozenset[str] = frozenset()) -> int:
+    def _run_query(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         written = 0
         if query.amend_from is not None:
+            self.fresh.store(query)
             self.database.threads.all()
             compiled = self.compiled[query.name.lower()]
             written = amend.amend(
@@ -534,7 +551,7 @@ class Engine:
         self._unread.clear()
         kept.tails, kept.latest = tails, latest
 
-    def _go(self, query: Query, goal: int, queued: frozenset[str] = frozenset()) -> int:
+    def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         begins = self._time_begins(query)
         if query.begin_instant is None:
             if begins is None or begins > goal:
@@ -553,13 +570,20 @@ class Engine:
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
-        reads = queued.intersection(query.inputs)
-        done = tick.run(self.database, query, compiled, goal, begins or 0, staged, reads)
+        reads = {name: queue for name, queue in queued.items() if name in query.inputs}
+        fresh = self.fresh if reads and not self._is_read(query) else None
+        if fresh is None:
+            self.fresh.store(query)
+        done = tick.run(self.database, query, compiled, goal, begins or 0, staged, reads, fresh)
         if chosen:
             seconds = wall.perf_counter() - started
             self.forms.took(query.name, single, arrived, staged, seconds)
         self.housekeeping.ran(query, done)
         return done.elements
+
+    def _is_read(self, query: Query) -> bool:
+        """Return whether another query reads this one."""
+        return any(query.name in other.inputs for other in self.catalogue.queries.values())
 
     def _arrived(self, query: Query, goal: int) -> int | None:
         """Return how many elements came for a query since its last tick, or None.

@@ -13,6 +13,7 @@ from cqlduck.rewrite.time import parse_duration
 from cqlduck.state import answers, retention
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.fresh import Fresh
 from cqlduck.state.tick import Ran
 
 
@@ -24,6 +25,7 @@ class Housekeeping:
         database: The database, inside the tick's transaction.
         catalogue: What is registered.
         compiled: The queries' statements, by lower-case name.
+        fresh: The ends of the logs.
         history: How long changes of answers are kept, where a query does not say.
         tails: How many elements of a query's answer are not in what is kept of it yet.
         latest: How many of them its last tick wrote.
@@ -32,6 +34,7 @@ class Housekeeping:
     database: Database
     catalogue: Catalogue
     compiled: dict[str, Compiled]
+    fresh: Fresh
     history: str | None = None
     tails: dict[str, int] = field(default_factory=dict)
     latest: dict[str, int] = field(default_factory=dict)
@@ -124,7 +127,10 @@ class Housekeeping:
                 return
             until = min(until, reader.frontier - max(span, reach + 1))
         start = query.history_from if query.history_from is not None else query.begin_instant
-        if start is not None and until > start + max(span // 4, 1):
+        if start is None or until <= start + max(span // 4, 1):
+            return
+        query.history_from = until
+        if self.fresh.forget(query, until):
             answers.forget_history(
                 self.database,
                 self.catalogue.clock,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -45,6 +45,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
+from cqlduck.rewrite.straight import Straight, straight
 from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.syntax import RESERVED
 from cqlduck.rewrite.time import Clock
@@ -64,7 +65,8 @@ class Step:
     """A statement of a tick as text, with the parameters that it takes.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`.
+    these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
+    into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
     """
 
     operator: int
@@ -72,6 +74,8 @@ class Step:
     sql: str
     parameters: frozenset[str]
     each: str | None = None
+    answer: str | None = None
+    straight: Straight | None = None
 
 
 @dataclass(frozen=True)
@@ -266,15 +270,20 @@ def _steps(rules: Rules) -> tuple[Step, ...]:
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
     changes = exp.insert(rows, state_table(f"changes_{rules.query}"))
-    answer = Statement(0, "write the elements of the answer", changes)
-    return tuple(map(_step, [*rules.statements, answer, *rules.updates]))
+    answer = _step(Statement(0, "write the elements of the answer", changes), is_answer=True)
+    return (*map(_step, rules.statements), answer, *map(_step, rules.updates))
 
 
-def _step(statement: Statement) -> Step:
-    tree = statement.tree
-    names = frozenset(str(node.this) for node in tree.find_all(exp.Placeholder))
-    sql = flatten(tree).sql("duckdb", pretty=True, copy=False)
-    return Step(statement.operator, statement.purpose, sql, names, statement.each)
+def _step(statement: Statement, *, is_answer: bool = False) -> Step:
+    names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
+    tree = flatten(statement.tree)
+    sql = tree.sql("duckdb", pretty=True, copy=False)
+    step = Step(statement.operator, statement.purpose, sql, names, statement.each)
+    if not is_answer:
+        return step
+    answer = tree.expression
+    text = answer.sql("duckdb", pretty=True, copy=False)
+    return replace(step, answer=text, straight=straight(answer))
 
 
 def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:

@@ -26,7 +26,8 @@ CREATE OR REPLACE VIEW cql_state.queries AS
 SELECT r.* REPLACE (
     CASE WHEN m.moved IS NULL THEN r.begin_instant ELSE m.moved[2] END AS begin_instant,
     CASE WHEN m.moved IS NULL THEN r.frontier ELSE m.moved[3] END AS frontier,
-    CASE WHEN m.moved IS NULL THEN r.answer_instant ELSE m.moved[4] END AS answer_instant
+    CASE WHEN m.moved IS NULL THEN r.answer_instant ELSE m.moved[4] END AS answer_instant,
+    CASE WHEN m.moved IS NULL THEN r.history_from ELSE m.moved[5] END AS history_from
 )
 FROM cql_state.query_rows AS r
 LEFT JOIN (

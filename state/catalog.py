@@ -211,7 +211,7 @@ _MOVING = {
         "taken_batch",
         "taken_rows",
     ),
-    "queries": ("begin_instant", "frontier", "answer_instant"),
+    "queries": ("begin_instant", "frontier", "answer_instant", "history_from"),
 }
 """What ticks move, in the order in which a tick's row lists it after the position."""
 
@@ -222,7 +222,6 @@ _MUTABLE = {
         "state",
         "error",
         "since",
-        "history_from",
         "keep",
         "amend_from",
     ),

@@ -45,6 +45,9 @@ are written again at a checkpoint: of 92,000 rows at a time that took twice as l
 its least and greatest values, by which a join skips it; so smaller ones skip more.
 """
 
+DUCKDBS = 122_880
+"""How many rows DuckDB stores together by itself, as it does in memory."""
+
 Trace = Callable[[str, Any], None]
 
 _NOTHING = contextlib.nullcontext()
@@ -88,14 +91,14 @@ class Database:
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
         self.depth = 0
-        in_memory = self.path == ":memory:"
+        self.in_memory = in_memory = self.path == ":memory:"
         self.is_new = in_memory or not os.path.exists(self.path)
         if not in_memory:
             self._claim()
         try:
             self.connection = duckdb.connect(":memory:")
             self._parsed = Parsed()
-            self.incoming = Incoming(self.connection, ROW_GROUP)
+            self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
             self.threads = Threads(self.rows)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")

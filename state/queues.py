@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -181,10 +182,10 @@ class Prepared:
         columns: dict[str, pa.ChunkedArray] = {}
         for own in thing.columns:
             columns[own.name] = self.table.column(given[own.name.lower()])
-            if _stored(columns[own.name].type) != own.type:
+            if stored_type(columns[own.name].type) != own.type:
                 return None
         columns["_ts"] = self.table.column(self.instant)
-        begin = _integers([thing.next_seq])[0]
+        begin = integers([thing.next_seq])[0]
         columns["_cql_seq"] = pc.add(self.table.column(self.place), begin)
         return pa.table(columns)
 
@@ -194,7 +195,7 @@ class Prepared:
         return replace(rows, place=quoted(self.place), instant=instant, ready=self)
 
 
-def _stored(kind: pa.DataType) -> str | None:
+def stored_type(kind: pa.DataType) -> str | None:
     """Return as what DuckDB reads a column of Arrow, if that is plain."""
     if pa.types.is_decimal128(kind):
         return f"DECIMAL({kind.precision},{kind.scale})"
@@ -228,14 +229,14 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
         # Arrow divides towards zero, and instants go down
         elif seen is not None and (seen.lowest or 0) >= 0:
             known = free("_cql_instant")
-            granule = _integers([clock.granularity])[0]
+            granule = integers([clock.granularity])[0]
             table = table.append_column(known, pc.divide(stamps.cast(pa.int64()), granule))
     place = free("_cql_place")
     table = table.append_column(place, _places(table.num_rows))
     return Prepared(table, clock, place, known, seen)
 
 
-def _integers(values: Iterable[int]) -> pa.Array:
+def integers(values: Iterable[int]) -> pa.Array:
     """Return BIGINTs; `pa.array` and `pa.scalar` would import pandas first, where there is one."""
     raw = array("q", values)
     return pa.Array.from_buffers(pa.int64(), len(raw), [None, pa.py_buffer(raw)])
@@ -253,7 +254,17 @@ def _places(count: int) -> pa.Array:
 
 @functools.cache
 def _some_places() -> pa.Array:
-    return _integers(range(SOME))
+    return integers(range(SOME))
+
+
+def ones(count: int) -> pa.Array:
+    """Return so many weights of 1."""
+    return _some_ones().slice(0, count) if count <= SOME else integers(itertools.repeat(1, count))
+
+
+@functools.cache
+def _some_ones() -> pa.Array:
+    return integers(itertools.repeat(1, SOME))
 
 
 def arrival(

@@ -11,7 +11,7 @@ The rows wait inside of one transaction. If it is undone, they have not come.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -32,11 +32,15 @@ class Queue:
         thing: The stream; its counters are past these rows already.
         table: The rows as the store would have them.
         before: The last instant of which the stream had rows before these, or None.
+        first: The first instant of these.
+        last: The last one.
     """
 
     thing: Input
     table: pa.Table
     before: int | None
+    first: int
+    last: int
 
 
 class Waiting:
@@ -78,7 +82,10 @@ class Waiting:
         table = ready.queue(thing)
         if table is None:
             return False
-        self._queues[thing.name] = Queue(thing, table, thing.last_instant)
+        assert seen.lowest is not None
+        assert seen.highest is not None
+        ends = (queues.instant_of(clock, raw) for raw in (seen.lowest, seen.highest))
+        self._queues[thing.name] = Queue(thing, table, thing.last_instant, *ends)
         queues.count(clock, thing, seen)
         return True
 
@@ -91,8 +98,8 @@ class Waiting:
         with self._database.incoming.readable(name, queue.table):
             self._database.execute(f"INSERT INTO {store} SELECT * FROM {quoted(name)}")
 
-    def settle(self, passes: Callable[[Queue], bool]) -> frozenset[str]:
-        """Take into the stores what does not pass; return the streams that are read from queues."""
+    def settle(self, passes: Callable[[Queue], bool]) -> Mapping[str, Queue]:
+        """Take into the stores what does not pass; return what is read from queues, by stream."""
         for name, queue in list(self._queues.items()):
             if not passes(queue):
                 self.store(name)
@@ -100,7 +107,7 @@ class Waiting:
             assert self._stack is not None
             self._stack.enter_context(self._database.incoming.readable(queue_of(name), queue.table))
             self._forget(queue)
-        return frozenset(self._queues)
+        return dict(self._queues)
 
     def _forget(self, queue: Queue) -> None:
         """Empty the store: nobody needs what is in it, as nobody will need what is in the queue."""

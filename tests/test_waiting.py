@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,9 +46,10 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     found: list[frozenset[str]] = []
     settle = waiting.Waiting.settle
 
-    def noted(self: waiting.Waiting, *args: object) -> frozenset[str]:
-        found.append(settle(self, *args))  # type: ignore[arg-type]
-        return found[-1]
+    def noted(self: waiting.Waiting, *args: object) -> Mapping[str, waiting.Queue]:
+        queues = settle(self, *args)  # type: ignore[arg-type]
+        found.append(frozenset(queues))
+        return queues
 
     monkeypatch.setattr(waiting.Waiting, "settle", noted)
     return found

@@ -1,0 +1,87 @@
+"""Elements that come straight from a queue.
+
+A selection or projection of what waits in a queue reads all of it, so it needs none of the bounds
+of a tick. Without a selection each row of the queue is one element, at its place: then what is only
+named again need not go through DuckDB at all. Its column of the queue is the answer's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.weighted import TS
+
+_ROW_BY_ROW = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.TryCast,
+    exp.DataType, exp.DataTypeParam, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div,
+    exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.And, exp.Or, exp.Not, exp.Is,
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.DPipe,
+)  # fmt: skip
+"""What expressions are made of that have one value for each row."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """What a SELECT over a queue gives, if the tick reads all of the queue.
+
+    Attributes:
+        columns: If it gives one element for each row: of each column but `_weight`, which is 1, the
+            name in the queue, or None if it is worked out. None if rows are selected.
+        rest: A SELECT of what is worked out, in order, or of all; None if nothing is.
+    """
+
+    columns: tuple[str | None, ...] | None
+    rest: str | None
+
+
+def straight(answer: exp.Expr) -> Straight | None:
+    """Return how a SELECT of elements, flattened, comes straight from a queue; None if it does not.
+
+    It reads one table, and the bounds of the tick are among its conditions.
+    """
+    if not isinstance(answer, exp.Select):
+        return None
+    given = {key for key, value in answer.args.items() if value}
+    source, where = answer.args.get("from_"), answer.args.get("where")
+    if not given <= {"expressions", "from_", "where"} or source is None or where is None:
+        return None
+    table = source.this
+    if not isinstance(table, exp.Table) or table.db or table.args.get("joins"):
+        return None
+    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else []
+    bounds = [condition for condition in conditions if _is_bound(condition)]
+    others = [condition for condition in conditions if not _is_bound(condition)]
+    if len(bounds) != len(_BOUNDS) or any(c.find(exp.Placeholder) for c in others):
+        return None
+    *listed, weight = answer.expressions
+    values = [expression.unalias() for expression in listed]
+    is_one = weight.unalias().sql("duckdb") == "CAST(1 AS BIGINT)"
+    each = is_one and all(isinstance(n, _ROW_BY_ROW) for value in values for n in value.walk())
+    if others or not each:
+        if any(e.find(exp.Placeholder) for e in answer.expressions):
+            return None
+        chosen = exp.select(*(e.copy() for e in answer.expressions)).from_(table.copy())
+        return Straight(None, chosen.where(*(c.copy() for c in others)).sql("duckdb"))
+    columns = tuple(value.name if isinstance(value, exp.Column) else None for value in values)
+    computed = [e.copy() for e, name in zip(listed, columns, strict=True) if name is None]
+    rest = exp.select(*computed).from_(table.copy()).sql("duckdb") if computed else None
+    return Straight(columns, rest)
+
+
+_BOUNDS = {(exp.GT, "since"), (exp.GT, "t0"), (exp.LTE, "t1")}
+
+
+def _is_bound(condition: exp.Expr) -> bool:
+    """Return whether a condition is $since < _ts, $t0 < _ts or _ts <= $t1."""
+    if not isinstance(condition, (exp.GT, exp.LTE)):
+        return False
+    time, bound = condition.this, condition.expression
+    if (
+        not isinstance(time, exp.Column)
+        or time.name != TS
+        or not isinstance(bound, exp.Placeholder)
+    ):
+        return False
+    return (type(condition), str(bound.this)) in _BOUNDS

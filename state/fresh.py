@@ -1,0 +1,168 @@
+"""The fresh end of a stream query's log, while the database is in memory.
+
+A filter or projection of what has just come has as many elements as it reads. To write 100,000 of
+them into the log and read them out again, for a subscriber, was three fourths of such a tick. In
+memory nothing outlives the process, so when a log is written is nobody's business: the elements
+stay the Arrow table as which DuckDB gave them, and a subscriber gets that table. Tables of several
+ticks go into the log in one statement, when they are `MOST` bytes or somebody is about to read the
+database. Elements that history lets go of before that are never written.
+
+In a file the log is written in the tick's transaction, so that a tick that is committed stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.time import Clock
+from cqlduck.state.catalog import Query
+from cqlduck.state.connection import Database, quoted
+from cqlduck.state.queues import integers, stored_type
+
+MOST = 32_000_000
+"""How many bytes of one query's elements wait at most, but for those of the last tick."""
+
+_NAME = "_cql_fresh_{}"
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a log.
+
+    Attributes:
+        query: The query.
+        after: The instant after which all elements are here.
+        tables: The elements of each tick: columns, `_ts` (the instant) and `_weight`.
+        are_logged: Whether they are in the log too: the last tick's stay for a subscriber.
+    """
+
+    query: Query
+    after: int
+    tables: tuple[pa.Table, ...] = ()
+    are_logged: bool = False
+
+
+class Fresh:
+    """The ends of the logs.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin with nothing."""
+        self._database = database
+        self._ends: dict[str, End] = {}
+        self._unfit: set[tuple[str, tuple[Column, ...]]] = set()
+        self._logged: set[str] = set()
+        """The queries that have elements in their logs."""
+
+    def marks(self) -> tuple[Mapping[str, End], frozenset[str]]:
+        """Return where the ends are now, for `back`."""
+        return dict(self._ends), frozenset(self._logged)
+
+    def back(self, marks: tuple[Mapping[str, End], frozenset[str]]) -> None:
+        """Go back to where the ends were: what has happened since is undone."""
+        self._ends, self._logged = dict(marks[0]), set(marks[1])
+
+    def may_take(self, query: Query) -> bool:
+        """Return whether elements of a query may stay here: Arrow has all of its types."""
+        plain = query.kind == "stream" and self._database.in_memory
+        return plain and (query.name, query.columns) not in self._unfit
+
+    def take(self, query: Query, table: pa.Table, before: int) -> bool:
+        """Take the elements of a tick; return whether they could be taken.
+
+        Args:
+            query: The query.
+            table: Its elements: columns, `_ts` and `_weight`.
+            before: Its frontier before the tick.
+        """
+        types = [stored_type(kind) for kind in table.schema.types]
+        if types != [*(c.type for c in query.columns), "BIGINT", "BIGINT"]:
+            self._unfit.add((query.name, query.columns))
+            return False
+        end = self._ends.get(query.name)
+        if end is None or end.are_logged:
+            end = End(query, before)
+        if table.num_rows:
+            end = replace(end, tables=(*end.tables, table))
+        self._ends[query.name] = end
+        if len(end.tables) > 1 and sum(t.nbytes for t in end.tables) > MOST:
+            self.store(query)
+            self._ends[query.name] = End(query, before, (table,), are_logged=True)
+        return True
+
+    def store(self, query: Query) -> None:
+        """Write a query's elements into its log, before others come there; inside a transaction."""
+        end = self._ends.pop(query.name, None)
+        self._logged.add(query.name)
+        if end is None or not end.tables or end.are_logged:
+            return
+        self._database.threads.all()
+        name = _NAME.format(query.name.lower())
+        # one piece, of which each thread writes whole row groups
+        table = pa.concat_tables(end.tables).combine_chunks()
+        with self._database.incoming.readable(name, table):
+            self._database.execute(
+                f"INSERT INTO cql_state.{quoted(query.changes)} FROM {quoted(name)}"
+            )
+
+    def store_all(self) -> None:
+        """Write all elements into the logs, inside a transaction."""
+        for end in list(self._ends.values()):
+            self.store(end.query)
+
+    @property
+    def has_some(self) -> bool:
+        """Whether there are elements that are not in their log."""
+        return any(end.tables and not end.are_logged for end in self._ends.values())
+
+    def since(self, query: Query, instant: int | None, clock: Clock) -> pa.Table | None:
+        """Return a query's elements after an instant as people see them, or None if some are gone.
+
+        The columns are the query's, `_ts` (BIGINT or TIMESTAMP) and `_weight`.
+        """
+        end = self._ends.get(query.name)
+        if end is None or not end.tables:
+            return None
+        is_older = instant is None or instant < end.after
+        if is_older and self._has_log(query):
+            return None
+        tables = [t if instant is None else _after(t, instant) for t in end.tables]
+        found = pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
+        if clock.kind == "integer":
+            return found
+        import pyarrow.compute as pc
+
+        place = len(query.columns)
+        raw = pc.multiply(found.column(place), integers([clock.granularity])[0])
+        return found.set_column(place, "_ts", raw.cast(pa.timestamp("us")))
+
+    def forget(self, query: Query, until: int) -> bool:
+        """Let go of a query's elements up to an instant; return whether its log has some too."""
+        end = self._ends.get(query.name)
+        if end is not None:
+            left = tuple(t for table in end.tables if (t := _after(table, until)).num_rows)
+            self._ends[query.name] = replace(end, tables=left)
+        return self._has_log(query)
+
+    def _has_log(self, query: Query) -> bool:
+        return query.name in self._logged or not self._database.in_memory
+
+
+def _after(table: pa.Table, instant: int) -> pa.Table:
+    """Return the rows after an instant."""
+    import pyarrow.compute as pc
+
+    times = table.column("_ts")
+    ends = pc.min_max(times)
+    if ends["min"].as_py() > instant:
+        return table
+    if ends["max"].as_py() <= instant:
+        return table.slice(0, 0)
+    return table.filter(pc.greater(times, instant))
