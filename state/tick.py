@@ -112,7 +112,7 @@ def _taken(
     if step.answer is None or not fresh.may_take(query):
         return None
     with database.part(query.name, step):
-        table = _straight(database, query, step, values, queued)
+        table = _straight(database, query, step, queued)
         if table is None:
             given = {name: values[name] for name in step.parameters}
             table = database.arrow(step.answer, given)
@@ -127,16 +127,16 @@ def _straight(
     database: Database,
     query: Query,
     step: Step,
-    values: Mapping[str, int],
     queued: Mapping[str, Queue],
 ) -> pa.Table | None:
-    """Return the elements of a tick that reads one queue, and all of it; None if it does not."""
+    """Return the elements of a tick that come straight from a queue, or None.
+
+    All in a queue is in the tick, and after the query's beginning: else it was in the store.
+    """
     way = step.straight
     if way is None or len(queued) != 1:
         return None
     (queue,) = queued.values()
-    if queue.first <= max(values["since"], values["t0"]) or queue.last > values["t1"]:
-        return None
     rest = None if way.rest is None else database.arrow(way.rest)
     if way.columns is None:
         return rest

@@ -32,15 +32,11 @@ class Queue:
         thing: The stream; its counters are past these rows already.
         table: The rows as the store would have them.
         before: The last instant of which the stream had rows before these, or None.
-        first: The first instant of these.
-        last: The last one.
     """
 
     thing: Input
     table: pa.Table
     before: int | None
-    first: int
-    last: int
 
 
 class Waiting:
@@ -82,10 +78,7 @@ class Waiting:
         table = ready.queue(thing)
         if table is None:
             return False
-        assert seen.lowest is not None
-        assert seen.highest is not None
-        ends = (queues.instant_of(clock, raw) for raw in (seen.lowest, seen.highest))
-        self._queues[thing.name] = Queue(thing, table, thing.last_instant, *ends)
+        self._queues[thing.name] = Queue(thing, table, thing.last_instant)
         queues.count(clock, thing, seen)
         return True
 

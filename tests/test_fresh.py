@@ -156,6 +156,9 @@ def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
         assert new == handed_out(con, since=n - 1)
     assert 0 < len(logged(con)) <= len(everything)
     assert everything == handed_out(con, since=0)
+    con.execute("CREATE CONTINUOUS QUERY n AS SELECT count(*) AS n FROM q")
+    con.tick({"s": rows((9, "x", 9))}, 9)
+    everything.append((9, "x", 9, 1))
     assert sorted(everything) == sorted(con.changes("q").fetchall())
     assert sorted(everything) == sorted(logged(con))
 
