@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import time
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,22 +96,26 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None, *, arrow: bool 
     """Run cqlduck batch by batch, and read its answer after each tick.
 
     Args:
-        work: The workload.
+        work: A Nexmark workload.
         data: Its data.
         output: Where its output goes.
-        arrow: Whether the answer is handed over as Arrow, or stands in a table.
+        arrow: Whether the answer is handed over as Arrow, or stands in a table. Of a stream that is
+            what is new, and no more of it is kept than of the longest batch.
     """
+    longest = max(end - begin for begin, end in pairwise((0, *data.cuts))) // data.rate
+    hands_over = arrow and is_stream(work)
+    option = f" WITH (keep = '{longest} seconds')" if hands_over else ""
     with cqlduck.connect(drop_zone=data.root, **settings(work)) as con:
-        con.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer AS {work.cql};")
-        seen: datetime.datetime | None = None
+        con.execute(work.declarations() + f"CREATE CONTINUOUS QUERY answer{option} AS {work.cql};")
+        seen = BEGIN - SECOND
         ticks: list[float] = []
+        read: list[pa.RecordBatch] = []
         watch = _Watch()
         for _ in range(data.batches):
             tick = _Watch()
             con.follow(limit=1)
-            if is_stream(work) and arrow:
-                for _ in con.subscribe("answer", since=seen):
-                    pass
+            if hands_over:
+                read += con.subscribe("answer", since=seen)
                 seen = con.advance()
             elif is_stream(work):
                 con.changes("answer", since=seen)
@@ -122,7 +127,10 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None, *, arrow: bool 
             ticks.append(tick.stop()[0])
         took = watch.stop()
         _well(con)
-        return Ran(*took, _written(con, work, output), tuple(ticks))
+        if not hands_over or output is None:
+            return Ran(*took, _written(con, work, output), tuple(ticks))
+        pq.write_table(pa.Table.from_batches(read).drop_columns(["_ts", "_weight"]), output)
+        return Ran(*took, output, tuple(ticks))
 
 
 def _well(con: cqlduck.Connection) -> None:
