@@ -121,7 +121,7 @@ def in_ticks(work: Workload, data: Dataset, output: Path | None, *, arrow: bool 
                 con.changes("answer", since=seen)
                 seen = con.advance()
             elif arrow:
-                con.table("answer").to_arrow_table()
+                con.arrow("answer")
             else:
                 con.table("answer")
             ticks.append(tick.stop()[0])

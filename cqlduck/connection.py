@@ -51,6 +51,7 @@ from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
+from cqlduck.state.threads import SOME
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -139,6 +140,7 @@ class Connection:
         zone = settings.get("drop_zone")
         self.drop_zone = None if zone is None else Path(zone)
         self._ahead: Ahead | None = None
+        self._rows_of: dict[str, int] = {}
         if zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
             from cqlduck.sources.ahead import Ahead
@@ -478,6 +480,21 @@ class Connection:
             found = self._engine.query(query)
             return self._read(self._engine.answer_sql(found))
 
+    def arrow(self, query: str) -> pa.Table:
+        """Return the answer at the frontier as an Arrow table, sooner than `table` gives a relation.
+
+        Of a query that yields a stream it is its elements, with `_ts`.
+        """
+        engine = self._engine
+        with engine.lock:
+            found = engine.query(query)
+            engine.settle()
+            if self._rows_of.get(found.name, 0) > SOME:
+                engine.database.threads.all()
+            table = engine.database.arrow(engine.answer_sql(found))
+            self._rows_of[found.name] = table.num_rows
+            return table
+
     def as_of(self, query: str, t: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer at an instant of kept history.
 
@@ -558,7 +575,8 @@ class Connection:
         if fresh is not None:
             return _in_order(fresh)
         engine.settle()
-        engine.database.threads.all()
+        if not engine.reads_last_tick(query, since):
+            engine.database.threads.all()
         if query.kind != "stream":
             sql = answers.changes_sql(engine.clock, query, since, query.frontier)
             return engine.database.arrow(sql)

@@ -91,6 +91,8 @@ class Engine:
     _taken: int = 0
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
+    _before: dict[str, int] = field(default_factory=dict)
+    """Of queries: their frontiers before their last ticks."""
     _seen: dict[str, int] = field(default_factory=dict)
     """Of queries: how many elements their inputs had in all at the last tick."""
     _ticked: list[catalog.Ticked] = field(default_factory=list)
@@ -570,6 +572,7 @@ class Engine:
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
+        self._before[query.name] = tick.NEVER if before is None else before
         reads = {name: queue for name, queue in queued.items() if name in query.inputs}
         fresh = self.fresh if reads and not self._is_read(query) else None
         if fresh is None:
@@ -580,6 +583,10 @@ class Engine:
             self.forms.took(query.name, single, arrived, staged, seconds)
         self.housekeeping.ran(query, done)
         return done.elements
+
+    def reads_last_tick(self, query: Query, since: int | None) -> bool:
+        """Return whether elements after an instant are those of a query's last tick at most."""
+        return since is not None and since >= self._before.get(query.name, since + 1)
 
     def _is_read(self, query: Query) -> bool:
         """Return whether another query reads this one."""

@@ -24,7 +24,7 @@ from cqlduck.rewrite.scope import suggestion
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
-from cqlduck.state.threads import FEW
+from cqlduck.state.threads import SOME
 
 CHUNK = 400
 """How many rows one INSERT of Python values has."""
@@ -135,7 +135,7 @@ def _arrival(
     engine: Engine, thing: Input, source: str, names: list[str] | None, count: int,
     seen: queues.Survey | None, at: Any, operation: str,
 ) -> queues.Arrival:  # fmt: skip
-    if count > FEW:
+    if count > SOME:
         engine.database.threads.all()
     given = _matched(thing, names)
     rows, stamp = _stamp(engine, thing, source, names, at)

@@ -707,6 +707,22 @@ def has_no_twins(plan: Plan) -> bool:
             return is_positive(plan)
 
 
+def value_of(plan: Plan, name: str) -> exp.Expr:
+    """Return what a column is where it is not NULL, over the input of a projection.
+
+    That is y for `CASE WHEN p THEN y END`, which is what an argument with a FILTER stands as.
+    """
+    if not isinstance(plan, Project):
+        return exp.column(name)
+    places = [known.name for known in plan.columns]
+    value = plan.expressions[places.index(name)]
+    if isinstance(value, exp.Case) and not value.this and not value.args.get("default"):
+        branches = value.args["ifs"]
+        if len(branches) == 1:
+            return branches[0].args["true"]
+    return value
+
+
 def _has_groups(plan: Plan) -> bool:
     return any(isinstance(node, (Aggregate, Distinct, Recompute)) for node in walk(plan))
 

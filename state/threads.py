@@ -2,9 +2,12 @@
 
 DuckDB (release 2.0) hands the parts of a statement to its threads, and in a small statement to wake
 them takes longer than the work. Of ticks of 100 to 10,000 events with one thread instead of two,
-10 to 25 % of the time and a third of the processor's work went away; at 100,000 it was as often
-slower as faster. To change the setting takes 0.2 ms, so it is changed when several small ticks have
-followed each other and nothing else was run between them, and changed back for anything else.
+10 to 25 % of the time and a third of the processor's work went away. Of ticks of 100,000 it depends:
+what such a tick reads of its input one thread reads anyway, while another may read the next batch,
+but a large state all read faster. So of ticks up to a row group both are tried (`state.learned`).
+
+To change the setting takes 0.2 ms, so it is changed when several such ticks have followed each
+other and nothing else was run between them, and changed back for anything else.
 """
 
 from __future__ import annotations
@@ -15,8 +18,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cqlduck.state.learned import Learned
+
 FEW = 20_000
 """How many elements come in a small tick at most."""
+
+SOME = 122_880
+"""How many come in a tick at most that may be as fast with one thread: a row group."""
 
 IN_A_ROW = 3
 """After how many small ticks one thread goes on alone."""
@@ -40,6 +48,8 @@ class Threads:
         """Begin with all."""
         self._execute = execute
         self._small = 0
+        self._learned: dict[int, Learned] = {}
+        self._trial: tuple[Learned, bool] | None = None
         self._wanted = IN_A_ROW
         self._before: int | None = None
         self._lock = threading.Lock()
@@ -53,12 +63,21 @@ class Threads:
 
     def expect(self, elements: int) -> None:
         """Get ready for a tick in which so many elements come."""
-        if elements > FEW:
+        self._trial = None
+        if elements > SOME:
             self.all()
             return
         self._small += 1
         reads = self._reading > 0 or time.monotonic() < self._quiet_from
-        if self._small >= self._wanted and not self.is_one and not reads:
+        if self._small < self._wanted or reads:
+            return
+        if elements > FEW:
+            learned = self._learned.setdefault(elements.bit_length(), Learned())
+            self._trial = learned, learned.next()
+            if not self._trial[1]:
+                self._let_all()
+                return
+        if not self.is_one:
             (before,) = self._execute("SELECT current_setting('threads')")[0]
             if before > 1:
                 self._execute("SET threads = 1")
@@ -68,13 +87,19 @@ class Threads:
 
     def took(self, seconds: float) -> None:
         """Take note of what the tick took for each query; after a long one try half as often."""
-        if self.is_one and seconds > LONG:
+        if self._trial is not None:
+            learned, way = self._trial
+            learned.took(way, seconds)
+        elif self.is_one and seconds > LONG:
             self.all()
             self._wanted *= 2
 
     def all(self) -> None:
         """Let as many threads as before run what comes next, which may be large."""
         self._small = 0
+        self._let_all()
+
+    def _let_all(self) -> None:
         if self._before is not None:
             self._execute(f"SET threads = {self._before}")
             self._before = None

@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 
 import cqlduck
-from cqlduck.forms import FEW, FIRST_LOOK, LAST_LOOK, TRIALS, Forms
+from cqlduck.forms import FEW, Forms
 from cqlduck.rewrite.delta import WHOLE, Form
+from cqlduck.state.learned import FIRST_LOOK, LAST_LOOK, TRIALS
 
 JOIN = """\
 CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;

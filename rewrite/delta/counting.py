@@ -12,18 +12,31 @@ is f of the synopsis, so no trace is needed above it; and a tuple that comes and
 tick is one lifetime, so that a join does not meet it twice.
 
 DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
-goes into the synopsis with the tuple, so what comes in a tick is read from there.
+goes into the synopsis with the tuple, so what comes in a tick is read from there. If the tuples are
+one value under several conditions, each numbered, the value is grouped by once, for all of them.
 Any other DISTINCT is an aggregate without aggregates, and stands there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, children, only_inserts
+from cqlduck.rewrite.plan import (
+    Column,
+    Distinct,
+    Filter,
+    Plan,
+    Project,
+    SetOperation,
+    UnionAll,
+    children,
+    only_inserts,
+    value_of,
+)
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -183,23 +196,115 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     columns = (*node.columns, Column(TS, "BIGINT"))
     table = state_table(rules.synopsis(node, "counts", columns))
     (inner,) = children(node)
-    first = (
-        exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
-        .from_(rules.elements(inner).subquery("elements", copy=False), copy=False)
-        .group_by(*references(node.columns), copy=False)
-    )
+    variants = _variants_of(inner)
+    first: exp.Query
+    if variants is None:
+        first = (
+            exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
+            .from_(rules.elements(inner).subquery("elements", copy=False), copy=False)
+            .group_by(*references(node.columns), copy=False)
+        )
+    else:
+        first = _first_of(rules, node.columns, variants)
     fresh = rules.staged(node, "first", first, "the tuples of the tick, each once")
-    known = (
-        exp.select("1")
-        .from_(table.copy().as_("kept"), copy=False)
-        .where(same(_of("first", node), _of("kept", node)), copy=False)
-    )
-    query = (
-        exp.select(*references(columns))
-        .from_(fresh.subquery("first", copy=False), copy=False)
-        .where(exp.not_(exp.Exists(this=known)), copy=False)
-    )
+    is_known = same(_of("first", node), _of("kept", node))
+    kept: exp.Expr = table.copy().as_("kept")
+    query = exp.select(*references(columns)).from_(fresh.subquery("first", copy=False), copy=False)
+    if rules.form.staged:
+        # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
+        met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
+        here = exp.select(*references(node.columns)).from_(kept, copy=False)
+        here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
+        query = query.with_("here", as_=here, materialized=True, copy=False)
+        kept = exp.to_table("here").as_("kept")
+    known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
+    query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
     rules.first(node, "the tuples that were not there yet", exp.insert(query, table))
+
+
+@dataclass(frozen=True)
+class _Variants:
+    """One value of tuples under several conditions: arms of a union.
+
+    Attributes:
+        plan: What all arms read.
+        keys: What stands before the number of the arm.
+        arms: Of each arm the number, and the column that is the value or NULL.
+    """
+
+    plan: Plan
+    keys: tuple[exp.Expr, ...]
+    arms: tuple[tuple[exp.Expr, str], ...]
+
+
+def _variants_of(plan: Plan) -> _Variants | None:
+    """Return the variants that a plan is the union of, see `rules.distinct_arguments`, or None."""
+    if not isinstance(plan, UnionAll):
+        return None
+    arms = []
+    for arm in plan.inputs:
+        if not isinstance(arm, Filter) or not isinstance(arm.input, Project):
+            return None
+        *_, last = arm.columns
+        is_known = exp.not_(exp.Is(this=column(last.name), expression=exp.null()))
+        if arm.predicate != is_known or len(arm.input.expressions) < 2:
+            return None
+        arms.append(arm.input)
+    *keys, _, _ = arms[0].expressions
+    inner = arms[0].input
+    found: list[tuple[exp.Expr, str]] = []
+    for arm in arms:
+        *before, place, value = arm.expressions
+        if arm.input is not inner or before != keys or not isinstance(value, exp.Column):
+            return None
+        if not isinstance(place.unalias(), exp.Cast) or place.find(exp.Column):
+            return None
+        found.append((place, value.name))
+    if len({value_of(inner, name) for _, name in found}) > 1:
+        return None
+    return _Variants(inner, tuple(keys), tuple(found))
+
+
+def _first_of(rules: Rules, columns: tuple[Column, ...], variants: _Variants) -> exp.Query:
+    """Return (columns, `_ts`): the first instant of each variant of each value in the tick."""
+    *keys, place, value = columns
+    names = [name for _, name in variants.arms]
+    one = exp.Coalesce(this=column(names[0]), expressions=[column(name) for name in names[1:]])
+    listed = [*variants.keys, one]
+    firsts = [
+        exp.Filter(
+            this=exp.Min(this=column(TS)),
+            expression=exp.Where(
+                this=exp.not_(exp.Is(this=column(name), expression=exp.null())),
+            ),
+        )
+        for name in names
+    ]
+    values = (
+        exp.select(
+            *[named(e.copy(), c.name) for e, c in zip(listed, (*keys, value), strict=True)],
+            *[named(first, f"_cql_first{n}") for n, first in enumerate(firsts)],
+        )
+        .from_(rules.elements(variants.plan).subquery("elements", copy=False), copy=False)
+        .where(exp.not_(exp.Is(this=one.copy(), expression=exp.null())), copy=False)
+        .group_by(*(e.copy() for e in listed), copy=False)
+    )
+    arms: list[exp.Query] = []
+    for n, (number_, _) in enumerate(variants.arms):
+        first = column(f"_cql_first{n}")
+        arms.append(
+            exp.select(
+                *map(column, [c.name for c in keys]),
+                named(number_.copy(), place.name),
+                column(value.name),
+                named(first, TS),
+            )
+            .from_("variants", copy=False)
+            .where(exp.not_(exp.Is(this=first.copy(), expression=exp.null())), copy=False)
+        )
+    return exp.select("*").from_(union_all(arms).subquery("first", copy=False), copy=False).with_(
+        "variants", as_=values, copy=False
+    )
 
 
 def _come(rules: Rules, node: Counting) -> exp.Select:
