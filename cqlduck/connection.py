@@ -145,7 +145,7 @@ class Connection:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
             from cqlduck.sources.ahead import Ahead
 
-            self._ahead = Ahead()
+            self._ahead = Ahead(self._engine.workshop.open)
         self._scheduler = Scheduler(self._engine, self.follow)
 
     def __enter__(self) -> Connection:
@@ -259,6 +259,8 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         self._engine.database.execute(text, parameters)
+        if first in ("SET", "RESET", "PRAGMA"):
+            self._engine.workshop.stop()
         if first not in _ROWS_ALONE:
             self._engine.compiler.forget_macros()
         return None
@@ -469,7 +471,7 @@ class Connection:
             self._engine.run()
             return 0
         if self._ahead is None:
-            self._ahead = Ahead()
+            self._ahead = Ahead(self._engine.workshop.open)
         return take(self._engine, self.drop_zone, self._ahead, limit)
 
     # -- answers ----------------------------------------------------------------------------------
@@ -481,7 +483,7 @@ class Connection:
             return self._read(self._engine.answer_sql(found))
 
     def arrow(self, query: str) -> pa.Table:
-        """Return the answer at the frontier as an Arrow table, sooner than `table` gives a relation.
+        """Return the answer at the frontier as an Arrow table, which `table` takes longer to give.
 
         Of a query that yields a stream it is its elements, with `_ts`.
         """

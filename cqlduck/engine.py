@@ -31,6 +31,7 @@ from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import Clock
 from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
+from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
@@ -107,6 +108,7 @@ class Engine:
         self.compiler = Compiler(self.database)
         self.waiting = Waiting(self.database)
         self.fresh = Fresh(self.database)
+        self.workshop = Workshop(self.database)
         self.housekeeping = Housekeeping(
             self.database, self.catalogue, self.compiled, self.fresh, self.history
         )
@@ -423,6 +425,7 @@ class Engine:
         with self.database.part("relations"):
             self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
+        self.workshop.begin()
         elements = 0
         moved = []
         for query in active:
@@ -577,7 +580,9 @@ class Engine:
         fresh = self.fresh if reads and not self._is_read(query) else None
         if fresh is None:
             self.fresh.store(query)
-        done = tick.run(self.database, query, compiled, goal, begins or 0, staged, reads, fresh)
+        done = tick.run(
+            self.database, query, compiled, goal, begins or 0, staged, reads, self.workshop, fresh
+        )
         if chosen:
             seconds = wall.perf_counter() - started
             self.forms.took(query.name, single, arrived, staged, seconds)

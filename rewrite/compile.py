@@ -14,6 +14,7 @@ from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.delta import WHOLE, Form, Rules, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
+from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.delta.frames import has_frame
 from cqlduck.rewrite.flatten import flatten
 from cqlduck.rewrite.plan import (
@@ -45,7 +46,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
-from cqlduck.rewrite.straight import Straight, straight
+from cqlduck.rewrite.straight import Apart, Straight, apart, straight
 from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.syntax import RESERVED
 from cqlduck.rewrite.time import Clock
@@ -67,6 +68,7 @@ class Step:
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
+    `apart` is what a statement makes of one queue alone.
     """
 
     operator: int
@@ -76,6 +78,7 @@ class Step:
     each: str | None = None
     answer: str | None = None
     straight: Straight | None = None
+    apart: Apart | None = None
 
 
 @dataclass(frozen=True)
@@ -271,16 +274,23 @@ def _steps(rules: Rules) -> tuple[Step, ...]:
     rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
     changes = exp.insert(rows, state_table(f"changes_{rules.query}"))
     answer = _step(Statement(0, "write the elements of the answer", changes), is_answer=True)
-    return (*map(_step, rules.statements), answer, *map(_step, rules.updates))
+    queues = frozenset(map(queue_of, rules.form.queued))
+    before = [_step(statement, queues) for statement in rules.statements]
+    return (*before, answer, *map(_step, rules.updates))
 
 
-def _step(statement: Statement, *, is_answer: bool = False) -> Step:
+def _step(
+    statement: Statement,
+    queues: frozenset[str] = frozenset(),
+    *,
+    is_answer: bool = False,
+) -> Step:
     names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
     tree = flatten(statement.tree)
     sql = tree.sql("duckdb", pretty=True, copy=False)
     step = Step(statement.operator, statement.purpose, sql, names, statement.each)
     if not is_answer:
-        return step
+        return replace(step, apart=apart(tree, queues)) if queues else step
     answer = tree.expression
     text = answer.sql("duckdb", pretty=True, copy=False)
     return replace(step, answer=text, straight=straight(answer))

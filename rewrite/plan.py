@@ -719,7 +719,7 @@ def value_of(plan: Plan, name: str) -> exp.Expr:
     if isinstance(value, exp.Case) and not value.this and not value.args.get("default"):
         branches = value.args["ifs"]
         if len(branches) == 1:
-            return branches[0].args["true"]
+            value = branches[0].args["true"]
     return value
 
 

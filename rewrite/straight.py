@@ -1,12 +1,17 @@
-"""Elements that come straight from a queue.
+"""What a tick makes of a queue alone.
 
-A selection or projection of what waits in a queue reads all of it, so it needs none of the bounds
-of a tick. Without a selection each row of the queue is one element, at its place: then what is only
-named again need not go through DuckDB at all. Its column of the queue is the answer's.
+A statement that reads what waits in a queue, and nothing else, reads all of it, so it needs none of
+the bounds of a tick. Its result is known as soon as the rows are: `apart` says of what is kept for
+a tick whether it is such.
+
+Of a selection or projection the elements come `straight` from the queue. Without a selection each
+of its rows is one element, at its place: then what is only named again need not go through DuckDB
+at all. Its column of the queue is the answer's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -68,6 +73,58 @@ def straight(answer: exp.Expr) -> Straight | None:
     computed = [e.copy() for e, name in zip(listed, columns, strict=True) if name is None]
     rest = exp.select(*computed).from_(table.copy()).sql("duckdb") if computed else None
     return Straight(columns, rest)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A table that is kept for a tick, grouped, and made of one queue alone.
+
+    Attributes:
+        queue: The queue.
+        table: The temporary table.
+        select: What it is made by, in which no macro is called.
+    """
+
+    queue: str
+    table: str
+    select: str
+
+
+_PARTS = (
+    exp.Select, exp.From, exp.Where, exp.Group, exp.Subquery, exp.TableAlias,
+    exp.Table, exp.With, exp.CTE, exp.Union, exp.Alias, exp.Column, exp.Identifier, exp.Literal,
+    exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul,
+    exp.DataTypeParam, exp.Div, exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.And,
+    exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Sum, exp.Count,
+    exp.Min, exp.Max, exp.Filter, exp.Star,
+)  # fmt: skip
+"""What such a statement is made of."""
+
+
+def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
+    """Return what a statement, flattened, keeps of one queue alone; None if it does otherwise."""
+    if not isinstance(tree, exp.Create) or not isinstance(tree.expression, exp.Query):
+        return None
+    query = tree.expression.copy()
+    if not all(isinstance(node, (*_PARTS, exp.Placeholder)) for node in query.walk()):
+        return None
+    made = {cte.alias for cte in query.find_all(exp.CTE)}
+    read = [table for table in query.find_all(exp.Table) if table.name not in made]
+    names = {table.name for table in read}
+    if len(names) != 1 or any(table.db for table in read) or not names <= queues:
+        return None
+    (queue,) = names
+    for table in read:
+        select = table.parent_select
+        where = None if select is None else select.args.get("where")
+        conditions = list(where.this.flatten()) if where and isinstance(where.this, exp.And) else []
+        others = [condition for condition in conditions if not _is_bound(condition)]
+        if select is None or len(conditions) - len(others) != len(_BOUNDS):
+            return None
+        select.set("where", exp.Where(this=exp.and_(*others)) if others else None)
+    if query.find(exp.Placeholder) is not None or query.find(exp.Group) is None:
+        return None
+    return Apart(queue, tree.this.name, query.sql("duckdb"))
 
 
 _BOUNDS = {(exp.GT, "since"), (exp.GT, "t0"), (exp.LTE, "t1")}

@@ -19,7 +19,7 @@ import functools
 import itertools
 from array import array
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
@@ -164,6 +164,7 @@ class Prepared:
         place: The column of a row's place, from 0.
         instant: The column of a row's instant, or None.
         seen: What a survey would tell of a stream's rows, or None.
+        made: What was worked out of them for the tick, by the SELECT (`state.apart`).
     """
 
     table: pa.Table
@@ -171,13 +172,22 @@ class Prepared:
     place: str
     instant: str | None = None
     seen: Survey | None = None
+    made: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def queue(self, thing: Input) -> pa.Table | None:
         """Return the rows as a stream's store would have them; None if they have to be cast."""
-        if self.instant is None:
+        rows = self.rows(thing)
+        if rows is None:
             return None
         import pyarrow.compute as pc
 
+        begin = integers([thing.next_seq])[0]
+        return rows.append_column("_cql_seq", pc.add(self.table.column(self.place), begin))
+
+    def rows(self, thing: Input) -> pa.Table | None:
+        """Return the queue without the numbers of the rows."""
+        if self.instant is None:
+            return None
         given = {name.lower(): n for n, name in enumerate(self.table.column_names)}
         columns: dict[str, pa.ChunkedArray] = {}
         for own in thing.columns:
@@ -185,8 +195,6 @@ class Prepared:
             if stored_type(columns[own.name].type) != own.type:
                 return None
         columns["_ts"] = self.table.column(self.instant)
-        begin = integers([thing.next_seq])[0]
-        columns["_cql_seq"] = pc.add(self.table.column(self.place), begin)
         return pa.table(columns)
 
     def filled(self, rows: Arrival) -> Arrival:

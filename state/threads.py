@@ -2,9 +2,10 @@
 
 DuckDB (release 2.0) hands the parts of a statement to its threads, and in a small statement to wake
 them takes longer than the work. Of ticks of 100 to 10,000 events with one thread instead of two,
-10 to 25 % of the time and a third of the processor's work went away. Of ticks of 100,000 it depends:
-what such a tick reads of its input one thread reads anyway, while another may read the next batch,
-but a large state all read faster. So of ticks up to a row group both are tried (`state.learned`).
+10 to 25 % of the time and a third of the processor's work went away. Of ticks of 100,000 it
+depends: what such a tick reads of its input one thread reads anyway, and another may read the next
+batch; but a large state all read faster. So of ticks up to a row group both are tried
+(`state.learned`).
 
 To change the setting takes 0.2 ms, so it is changed when several such ticks have followed each
 other and nothing else was run between them, and changed back for anything else.

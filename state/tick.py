@@ -14,6 +14,7 @@ import pyarrow as pa
 from cqlduck.rewrite.compile import Compiled, Step
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.weighted import TS, WEIGHT
+from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
@@ -45,6 +46,7 @@ def run(
     begin: int,
     staged: bool,
     queued: Mapping[str, Queue],
+    workshop: Workshop,
     fresh: Fresh | None = None,
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
@@ -57,6 +59,7 @@ def run(
         begin: The first instant of the query, if it has not begun.
         staged: Whether what meets a state is kept in a temporary table first.
         queued: What is read from queues, by stream.
+        workshop: What has been worked out of them.
         fresh: Where elements may stay before they are in the log, if they may.
     """
     first = query.begin_instant is None
@@ -83,6 +86,8 @@ def run(
             query.frontier = until
             return Ran(taken, taken)
         fresh.store(query)
+    workshop.note(query.name, steps)
+    known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:
         with database.part(query.name, step):
             if step.each is not None:
@@ -90,7 +95,8 @@ def run(
                     here = {**values, "at": at, "next": following}
                     rows += database.run(step, here)
                 continue
-            written = database.run(step, values)
+            made = None if step.apart is None else workshop.take(known, step.apart)
+            written = database.run(step, values) if made is None else made
             rows += written
             if step.answer is not None:
                 elements += written

@@ -32,11 +32,13 @@ class Queue:
         thing: The stream; its counters are past these rows already.
         table: The rows as the store would have them.
         before: The last instant of which the stream had rows before these, or None.
+        made: What was worked out of them, by the SELECT (`state.apart`).
     """
 
     thing: Input
     table: pa.Table
     before: int | None
+    made: Mapping[str, pa.Table]
 
 
 class Waiting:
@@ -78,7 +80,7 @@ class Waiting:
         table = ready.queue(thing)
         if table is None:
             return False
-        self._queues[thing.name] = Queue(thing, table, thing.last_instant)
+        self._queues[thing.name] = Queue(thing, table, thing.last_instant, ready.made)
         queues.count(clock, thing, seen)
         return True
 

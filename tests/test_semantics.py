@@ -620,6 +620,24 @@ def test_distinct_arguments_of_one_type_are_counted_apart(window: str) -> None:
     ] == play(create, query, {"s": arrivals}, 8)
 
 
+@pytest.mark.parametrize("window", ["", "[RANGE 9]"])
+def test_one_value_under_conditions_of_which_each_alone_may_hold(window: str) -> None:
+    """1 comes below 5 alone, 2 under either condition, 3 above 5 alone, 4 under none."""
+    create = "CREATE STREAM s (a INTEGER, c INTEGER)"
+    arrivals = [(0, (1, 1)), (0, (4, 5)), (1, (2, 9)), (2, (3, 9)), (2, (2, 2)), (2, (None, 9))]
+    query = (
+        "SELECT count(DISTINCT a) FILTER (WHERE c < 5) AS below, "
+        f"count(DISTINCT a) FILTER (WHERE c > 5) AS above FROM s {window}"
+    )
+    assert [
+        (1, 0, 0, 1),
+        (1, 0, 1, -1),
+        (1, 1, 1, 1),
+        (1, 1, 2, -1),
+        (2, 2, 2, 1),
+    ] == play(create, query, {"s": arrivals}, 4)
+
+
 @pytest.mark.parametrize("staged", [False, True])
 def test_of_one_instant_the_last_arrival_of_each_partition_stays(staged: bool) -> None:
     with cqlduck.connect() as con:

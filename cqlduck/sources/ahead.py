@@ -64,9 +64,11 @@ class Small:
 class Ahead:
     """Reads small batches; its calls come one at a time."""
 
-    def __init__(self) -> None:
-        """Begin with nothing; the thread is made when it is needed."""
-        self._thread: ThreadPoolExecutor | None = None
+    def __init__(self, first: Callable[[], None]) -> None:
+        """Begin with nothing, and let the thread do something first."""
+        self._thread: ThreadPoolExecutor | None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cqlduck-ahead")
+        self._thread.submit(first)
         self._kept: dict[Path, tuple[int, Future[Small | None]]] = {}
 
     def small(self, batch: Batch, prepare: Prepare) -> Small | None:
@@ -90,8 +92,7 @@ class Ahead:
             number: The batch's.
             prepare: Prepares its rows.
         """
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="cqlduck-ahead")
+        assert self._thread is not None
         future = self._thread.submit(_next, pending, folder, number, prepare)
         self._kept[folder] = number, future
 

@@ -30,11 +30,12 @@ from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
 from cqlduck.state import queues
+from cqlduck.state.apart import Made
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Prepared
-from cqlduck.state.threads import FEW
+from cqlduck.state.threads import SOME
 
 
 class _Apart(Exception):
@@ -130,7 +131,7 @@ def _pending(folder: Path) -> Callable[[Path, int], Iterator[Batch]]:
 
 def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ahead: Ahead) -> None:
     """Take the batches of a plan, those of an input together where that can be."""
-    if sum(batch.manifest.rows for _, batch in plan) > FEW:
+    if sum(batch.manifest.rows for _, batch in plan) > SOME:
         engine.database.threads.all()
     by_input = [
         (name, [batch for _, batch in pairs])
@@ -148,18 +149,31 @@ def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ah
     for name, batches in by_input:
         if len(batches) == 1:
             folder = batches[0].folder.parent
-            ahead.begin(_pending(folder), folder, batches[0].number + 1, _preparing(engine, name))
+            prepare = _preparing(engine, name, engine.workshop.order(name))
+            ahead.begin(_pending(folder), folder, batches[0].number + 1, prepare)
 
 
-def _preparing(engine: Engine, name: str) -> Prepare:
-    """Return what prepares the rows of an input that Arrow has read."""
+def _preparing(
+    engine: Engine, name: str, work: Callable[[pa.Table], Made] | None = None
+) -> Prepare:
+    """Return what prepares the rows of an input that Arrow has read.
+
+    Args:
+        engine: The engine.
+        name: The input.
+        work: What works out of the rows what the tick wants, if that is to be done too.
+    """
     thing, clock = engine.input(name), engine.clock
 
     def prepare(table: pa.Table) -> Prepared:
         columns = columns_of(table.schema) or {}
         # the operations of a relation have to be looked at too
         times = _times(thing, columns) if thing.kind == "stream" else None
-        return queues.prepared(clock, table, times)
+        ready = queues.prepared(clock, table, times)
+        rows = None if work is None else ready.rows(thing)
+        if work is None or rows is None:
+            return ready
+        return replace(ready, made=work(rows))
 
     return prepare
 

@@ -46,10 +46,16 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
+    Filter,
     Plan,
+    Project,
     RowWindow,
+    StreamScan,
+    TimeWindow,
+    UnionAll,
     is_positive,
     only_inserts,
+    unique,
 )
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
@@ -464,42 +470,67 @@ class _Query:
         return temp_table(self.sums).as_("changes")
 
     def changes(self) -> exp.Query:
-        """The elements, summed by group and instant; a global aggregate begins with nothing."""
+        """The elements, summed by group and instant; a global aggregate begins with nothing.
+
+        What has just come is summed up by itself: that needs no state, and may have been done
+        before (`rewrite.straight.apart`).
+        """
+        inputs = self.node.input.inputs if isinstance(self.node.input, UnionAll) else ()
+        alone = [arm for arm in inputs if self._is_queue(arm)]
+        others = [arm for arm in inputs if arm not in alone]
+        parts: list[exp.Query] = []
+        for place, arm in enumerate(alone):
+            name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
+            sums = self._sums(self.rules.elements(arm))
+            self.rules.keep(self.node, name, sums, "what has just come, summed up")
+            parts.append(exp.select("*").from_(temp_table(name), copy=False))
+        if not alone:
+            parts.append(self._sums(self.rules.elements(self.node.input)))
+        elif others:
+            parts.append(self._sums(union_all([self.rules.elements(arm) for arm in others])))
+        if self.node.everything:
+            parts.append(self._nothing())
+        return parts[0] if len(parts) == 1 else self._sums_of_sums(union_all(parts))
+
+    def _is_queue(self, arm: Plan) -> bool:
+        """Whether what an input of the union has is read from a queue alone."""
+        return all(
+            isinstance(n, (Filter, Project, TimeWindow))
+            or (isinstance(n, StreamScan) and n.source.name in self.rules.form.queued)
+            for n in unique(arm)
+        )
+
+    def _sums(self, elements: exp.Query) -> exp.Query:
         query = exp.select(
             *self.keys,
             column(TS),
             named(count(), N),
             *[named(part.delta.copy(), part.name) for part in self.parts],
-        ).from_(self.rules.elements(self.node.input).subquery("elements", copy=False), copy=False)
-        query = query.group_by(*self.keys, column(TS), copy=False)
-        if not self.node.everything:
-            return query
-        begin = exp.select(
+        ).from_(elements.subquery("elements", copy=False), copy=False)
+        return query.group_by(*self.keys, column(TS), copy=False)
+
+    def _nothing(self) -> exp.Query:
+        """The change of no tuple at the first instant."""
+        return exp.select(
             named(cast(parameter("begin"), "BIGINT"), TS),
             named(cast(number(0), "BIGINT"), N),
-            *[
-                named(
-                    cast(exp.null() if p.extreme else number(0), p.type),
-                    p.name,
-                )
-                for p in self.parts
-            ],
-        ).where(after(parameter("begin"), parameter("t0")), copy=False)
-        both = union_all([query, begin]).subquery("both", copy=False)
+            *[named(cast(exp.null() if p.extreme else number(0), p.type), p.name)
+              for p in self.parts],
+        ).where(after(parameter("begin"), parameter("t0")), copy=False)  # fmt: skip
+
+    def _sums_of_sums(self, parts: exp.Query) -> exp.Query:
         return (
             exp.select(
+                *self.keys,
                 column(TS),
                 named(cast(exp.Sum(this=column(N)), "BIGINT"), N),
                 *[
-                    named(
-                        cast((p.extreme or exp.Sum)(this=column(p.name)), p.type),
-                        p.name,
-                    )
+                    named(cast((p.extreme or exp.Sum)(this=column(p.name)), p.type), p.name)
                     for p in self.parts
                 ],
             )
-            .from_(both, copy=False)
-            .group_by(column(TS), copy=False)
+            .from_(parts.subquery("both", copy=False), copy=False)
+            .group_by(*self.keys, column(TS), copy=False)
         )
 
     def _before(self) -> exp.Select:

@@ -302,8 +302,10 @@ def _first_of(rules: Rules, columns: tuple[Column, ...], variants: _Variants) ->
             .from_("variants", copy=False)
             .where(exp.not_(exp.Is(this=first.copy(), expression=exp.null())), copy=False)
         )
-    return exp.select("*").from_(union_all(arms).subquery("first", copy=False), copy=False).with_(
-        "variants", as_=values, copy=False
+    return (
+        exp.select("*")
+        .from_(union_all(arms).subquery("first", copy=False), copy=False)
+        .with_("variants", as_=values, copy=False)
     )
 
 

@@ -212,6 +212,25 @@ GROUP BY
 
 -- operator 1: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_1_counts"
+WITH here AS MATERIALIZED (
+  SELECT
+    "k",
+    "v"
+  FROM cql_state."q_1_counts" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          *
+        FROM temp."_cql_first_q_1"
+      ) AS first
+      WHERE
+        first."k" IS NOT DISTINCT FROM kept."k"
+        AND first."v" IS NOT DISTINCT FROM kept."v"
+    )
+)
 SELECT
   "k",
   "v",
@@ -225,7 +244,7 @@ WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM cql_state."q_1_counts" AS kept
+    FROM here AS kept
     WHERE
       first."k" IS NOT DISTINCT FROM kept."k"
       AND first."v" IS NOT DISTINCT FROM kept."v"

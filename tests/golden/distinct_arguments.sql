@@ -661,6 +661,23 @@ GROUP BY
 
 -- operator 4: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_4_counts"
+WITH here AS MATERIALIZED (
+  SELECT
+    "distinct s.v"
+  FROM cql_state."q_4_counts" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          *
+        FROM temp."_cql_first_q_4"
+      ) AS first
+      WHERE
+        first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+    )
+)
 SELECT
   "distinct s.v",
   "_ts"
@@ -673,7 +690,7 @@ WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM cql_state."q_4_counts" AS kept
+    FROM here AS kept
     WHERE
       first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
   );
@@ -700,6 +717,23 @@ GROUP BY
 
 -- operator 11: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_11_counts"
+WITH here AS MATERIALIZED (
+  SELECT
+    "distinct argument1"
+  FROM cql_state."q_11_counts" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          *
+        FROM temp."_cql_first_q_11"
+      ) AS first
+      WHERE
+        first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
+    )
+)
 SELECT
   "distinct argument1",
   "_ts"
@@ -712,7 +746,7 @@ WHERE
   NOT EXISTS(
     SELECT
       1
-    FROM cql_state."q_11_counts" AS kept
+    FROM here AS kept
     WHERE
       first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
   );
@@ -761,6 +795,372 @@ FROM (
         r."_cql_sum0" - r."_cql_sum0_d"
       ) AS INT128)
     END AS "_cql_old_sum0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- title: one value under two conditions is grouped by once
+SELECT k, count(DISTINCT v) AS n, count(DISTINCT v) FILTER (WHERE d > 0) AS positive FROM s GROUP BY k
+----
+-- operator 8: the tuples that were not there yet
+INSERT INTO cql_state."q_8_counts"
+SELECT
+  "s.k",
+  "argument",
+  "value",
+  "_ts"
+FROM (
+  WITH variants AS (
+    SELECT
+      "s.k",
+      COALESCE("s.v", "argument2") AS "value",
+      MIN("_ts") FILTER(WHERE
+        NOT "s.v" IS NULL) AS "_cql_first0",
+      MIN("_ts") FILTER(WHERE
+        NOT "argument2" IS NULL) AS "_cql_first1"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    ) AS elements
+    WHERE
+      NOT COALESCE("s.v", "argument2") IS NULL
+    GROUP BY
+      "s.k",
+      COALESCE("s.v", "argument2")
+  )
+  SELECT
+    "s.k",
+    CAST(0 AS INT) AS "argument",
+    "value",
+    "_cql_first0" AS "_ts"
+  FROM variants
+  WHERE
+    NOT "_cql_first0" IS NULL
+  UNION ALL
+  SELECT
+    "s.k",
+    CAST(1 AS INT) AS "argument",
+    "value",
+    "_cql_first1" AS "_ts"
+  FROM variants
+  WHERE
+    NOT "_cql_first1" IS NULL
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM cql_state."q_8_counts" AS kept
+    WHERE
+      first."s.k" IS NOT DISTINCT FROM kept."s.k"
+      AND first."argument" IS NOT DISTINCT FROM kept."argument"
+      AND first."value" IS NOT DISTINCT FROM kept."value"
+  );
+
+-- operator 1: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+SELECT
+  "s.k",
+  "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+  CAST(SUM(CASE WHEN "distinct argument2" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+FROM (
+  SELECT
+    "s.k",
+    CAST(NULL AS BIGINT) AS "distinct s.v",
+    CAST(NULL AS BIGINT) AS "distinct argument2",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS input
+  UNION ALL
+  SELECT
+    "s.k",
+    CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
+    CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."q_8_counts"
+  WHERE
+    "_ts" > $t0
+) AS elements
+GROUP BY
+  "s.k",
+  "_ts";
+
+-- operator 1: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH before AS (
+    SELECT
+      "s.k",
+      CAST($t0 AS BIGINT) AS "_ts",
+      "_cql_n",
+      "_cql_count0",
+      "_cql_count1"
+    FROM cql_state."q_1_groups" AS kept
+    WHERE
+      EXISTS(
+        SELECT
+          1
+        FROM temp."_cql_sums_q_1" AS changes
+        WHERE
+          changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      )
+  ), running AS (
+    SELECT
+      "s.k",
+      "_ts",
+      CAST(SUM("_cql_n") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_n",
+      "_cql_n" AS "_cql_d_n",
+      CAST(SUM("_cql_count0") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count0",
+      "_cql_count0" AS "_cql_count0_d",
+      CAST(SUM("_cql_count1") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS BIGINT) AS "_cql_count1",
+      "_cql_count1" AS "_cql_count1_d",
+      "_cql_old",
+      LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") IS NULL AS "_cql_last"
+    FROM (
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_count1",
+        TRUE AS "_cql_old"
+      FROM before
+      UNION ALL
+      SELECT
+        "s.k",
+        "_ts",
+        "_cql_n",
+        "_cql_count0",
+        "_cql_count1",
+        FALSE AS "_cql_old"
+      FROM temp."_cql_sums_q_1" AS changes
+    ) AS history
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0",
+    r."_cql_count1" AS "count1",
+    (
+      r."_cql_count1" - r."_cql_count1_d"
+    ) AS "_cql_old_count1"
+  FROM running AS r
+  WHERE
+    r."_ts" > $t0
+) AS results;
+
+-- operator 0: write the elements of the answer
+INSERT INTO cql_state."changes_q"
+SELECT
+  "s.k" AS "k",
+  "_cql_old_count0" AS "n",
+  "_cql_old_count1" AS "positive",
+  "_ts",
+  CAST(-1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_was" AND "_cql_changed"
+UNION ALL
+SELECT
+  "s.k" AS "k",
+  "count0" AS "n",
+  "count1" AS "positive",
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_is" AND "_cql_changed";
+
+-- operator 1: forget the old state of the groups that changed
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      "_cql_last" AND delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_last" AND "_cql_n" > 0;
+
+-- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_8" AS
+WITH variants AS (
+  SELECT
+    "s.k",
+    COALESCE("s.v", "argument2") AS "value",
+    MIN("_ts") FILTER(WHERE
+      NOT "s.v" IS NULL) AS "_cql_first0",
+    MIN("_ts") FILTER(WHERE
+      NOT "argument2" IS NULL) AS "_cql_first1"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS elements
+  WHERE
+    NOT COALESCE("s.v", "argument2") IS NULL
+  GROUP BY
+    "s.k",
+    COALESCE("s.v", "argument2")
+)
+SELECT
+  "s.k",
+  CAST(0 AS INT) AS "argument",
+  "value",
+  "_cql_first0" AS "_ts"
+FROM variants
+WHERE
+  NOT "_cql_first0" IS NULL
+UNION ALL
+SELECT
+  "s.k",
+  CAST(1 AS INT) AS "argument",
+  "value",
+  "_cql_first1" AS "_ts"
+FROM variants
+WHERE
+  NOT "_cql_first1" IS NULL;
+
+-- operator 8: the tuples that were not there yet, in a tick of one instant, in stages
+INSERT INTO cql_state."q_8_counts"
+WITH here AS MATERIALIZED (
+  SELECT
+    "s.k",
+    "argument",
+    "value"
+  FROM cql_state."q_8_counts" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM (
+        SELECT
+          *
+        FROM temp."_cql_first_q_8"
+      ) AS first
+      WHERE
+        first."s.k" IS NOT DISTINCT FROM kept."s.k"
+        AND first."argument" IS NOT DISTINCT FROM kept."argument"
+        AND first."value" IS NOT DISTINCT FROM kept."value"
+    )
+)
+SELECT
+  "s.k",
+  "argument",
+  "value",
+  "_ts"
+FROM (
+  SELECT
+    *
+  FROM temp."_cql_first_q_8"
+) AS first
+WHERE
+  NOT EXISTS(
+    SELECT
+      1
+    FROM here AS kept
+    WHERE
+      first."s.k" IS NOT DISTINCT FROM kept."s.k"
+      AND first."argument" IS NOT DISTINCT FROM kept."argument"
+      AND first."value" IS NOT DISTINCT FROM kept."value"
+  );
+
+-- operator 1: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+    OR "count0" IS DISTINCT FROM "_cql_old_count0"
+    OR "count1" IS DISTINCT FROM "_cql_old_count1"
+  ) AS "_cql_changed"
+FROM (
+  WITH running AS (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      TRUE AS "_cql_last"
+    FROM temp."_cql_sums_q_1" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  )
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_count0" AS "_cql_count0",
+    r."_cql_count1" AS "_cql_count1",
+    r."_cql_last" AS "_cql_last",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_count0" AS "count0",
+    (
+      r."_cql_count0" - r."_cql_count0_d"
+    ) AS "_cql_old_count0",
     r."_cql_count1" AS "count1",
     (
       r."_cql_count1" - r."_cql_count1_d"

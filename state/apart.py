@@ -1,0 +1,114 @@
+"""What a tick makes of what has just come alone, worked out beside the tick before it.
+
+Statements of a tick follow each other, and most of a small one keep one thread busy. What groups
+the rows of one batch needs neither the state nor the tick: as soon as the batch is read, the thread
+that has read it works that out, in a DuckDB of its own. The tick takes the result as the temporary
+table that its statement would make.
+
+It is as good as the statement if the tick reads all of the batch from its queue; else it is not
+looked at. What fails is not tried again: the tick says what is wrong. Once somebody has changed a
+setting of DuckDB's, nothing is worked out any more, because that DuckDB does not know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck.rewrite.compile import Step
+from cqlduck.rewrite.delta.form import queue_of
+from cqlduck.rewrite.straight import Apart
+from cqlduck.state.connection import Database, quoted
+
+RECENT = 4
+"""For how many ticks what a tick has needed is worked out for those that follow."""
+
+Made = Mapping[str, pa.Table]
+"""By the SELECT: what it gives."""
+
+_NAME = "_cql_made_{}"
+
+
+class Workshop:
+    """What is wanted for ticks to come, and the DuckDB that works it out.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin with nothing; the DuckDB is made when it is needed."""
+        self._database = database
+        self._own: duckdb.DuckDBPyConnection | None = None
+        self._wanted: dict[str, tuple[int, tuple[Apart, ...]]] = {}
+        self._failed: set[str] = set()
+        self._tick = 0
+        self._stopped = False
+
+    def begin(self) -> None:
+        """Begin a tick."""
+        self._tick += 1
+
+    def note(self, query: str, steps: Sequence[Step]) -> None:
+        """Take note of what a query's tick could have had."""
+        parts = tuple(step.apart for step in steps if step.apart is not None)
+        if parts:
+            self._wanted[query] = self._tick, parts
+
+    def order(self, stream: str) -> Callable[[pa.Table], Made] | None:
+        """Return what makes of a stream's rows what the next ticks want, if they want anything.
+
+        It runs in another thread, one call at a time.
+        """
+        queue = queue_of(stream)
+        wanted = {
+            part.select
+            for last, parts in self._wanted.values()
+            for part in parts
+            if part.queue == queue and self._tick - last < RECENT
+        }
+        wanted -= self._failed
+        if not wanted or self._stopped:
+            return None
+        return lambda rows: self._make(queue, rows, sorted(wanted))
+
+    def stop(self) -> None:
+        """Work out nothing from now on."""
+        self._stopped = True
+
+    def open(self) -> None:
+        """Make the DuckDB, in the thread that uses it."""
+        if self._own is None:
+            self._own = duckdb.connect(":memory:", config={"threads": 1})
+            self._own.execute("SET TimeZone = 'UTC'")
+            # all types come out as what they are
+            self._own.execute("SET arrow_lossless_conversion = true")
+
+    def _make(self, queue: str, rows: pa.Table, selects: Sequence[str]) -> Made:
+        self.open()
+        assert self._own is not None
+        made: dict[str, pa.Table] = {}
+        self._own.register(queue, rows)
+        try:
+            for select in selects:
+                try:
+                    made[select] = self._own.sql(select).to_arrow_table()
+                except duckdb.Error:
+                    self._failed.add(select)
+        finally:
+            self._own.unregister(queue)
+        return made
+
+    def take(self, made: Made, part: Apart) -> int | None:
+        """Make a tick's table of what was worked out; return how many rows it has, or None."""
+        table = made.get(part.select)
+        if table is None:
+            return None
+        name = _NAME.format(part.table)
+        with self._database.incoming.readable(name, table):
+            self._database.execute(
+                f"CREATE OR REPLACE TEMP TABLE {quoted(part.table)} AS FROM {quoted(name)}"
+            )
+        return int(table.num_rows)
