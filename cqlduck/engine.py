@@ -37,6 +37,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
+from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Queue, Waiting
 
@@ -572,12 +573,16 @@ class Engine:
             return 0
         single = before is not None and goal == before + 1
         arrived = self._arrived(query, goal)
-        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(single=single)
+        reads = {name: queue for name, queue in queued.items() if name in query.inputs}
+        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(
+            single=single, queued=frozenset(reads)
+        )
         staged = chosen and self.forms.staged(query.name, single, arrived)
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
-        reads = {name: queue for name, queue in queued.items() if name in query.inputs}
-        fresh = self.fresh if reads and not self._is_read(query) else None
+        # what a large tick writes may be too much for memory
+        few = self._taken <= SOME
+        fresh = self.fresh if few and not self._is_read(query) else None
         if fresh is None:
             self.fresh.store(query)
         done = tick.run(

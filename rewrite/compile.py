@@ -102,9 +102,14 @@ class Steps:
             self._written[form] = _steps(Rules(self.name, self.plan, self.clock, form))
         return self._written[form]
 
-    def has_stages(self, *, single: bool) -> bool:
-        """Return whether stages make a difference to ticks of one instant, or to the others."""
-        return self.of(Form(single, staged=True)) != self.of(Form(single))
+    def has_stages(self, *, single: bool, queued: frozenset[str] = frozenset()) -> bool:
+        """Return whether stages make a difference to ticks of one instant, or to the others.
+
+        Args:
+            single: Whether it is asked of ticks of one instant.
+            queued: The streams that they read from queues.
+        """
+        return self.of(Form(single, True, queued)) != self.of(Form(single, False, queued))
 
 
 @dataclass(frozen=True)

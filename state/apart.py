@@ -20,7 +20,9 @@ import pyarrow as pa
 from cqlduck.rewrite.compile import Step
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.straight import Apart
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.connection import DUCKDBS, Database, quoted
+from cqlduck.state.incoming import Incoming
+from cqlduck.state.parsed import Parsed
 
 RECENT = 4
 """For how many ticks what a tick has needed is worked out for those that follow."""
@@ -44,6 +46,7 @@ class Workshop:
         self._own: duckdb.DuckDBPyConnection | None = None
         self._wanted: dict[str, tuple[int, tuple[Apart, ...]]] = {}
         self._failed: set[str] = set()
+        self._parsed = Parsed()
         self._tick = 0
         self._stopped = False
 
@@ -85,20 +88,19 @@ class Workshop:
             self._own.execute("SET TimeZone = 'UTC'")
             # all types come out as what they are
             self._own.execute("SET arrow_lossless_conversion = true")
+            self._incoming = Incoming(self._own, DUCKDBS)
 
     def _make(self, queue: str, rows: pa.Table, selects: Sequence[str]) -> Made:
         self.open()
         assert self._own is not None
         made: dict[str, pa.Table] = {}
-        self._own.register(queue, rows)
-        try:
+        with self._incoming.readable(queue, rows):
             for select in selects:
                 try:
-                    made[select] = self._own.sql(select).to_arrow_table()
+                    relation = self._own.sql(self._parsed.statement(select))
+                    made[select] = relation.to_arrow_table()
                 except duckdb.Error:
                     self._failed.add(select)
-        finally:
-            self._own.unregister(queue)
         return made
 
     def take(self, made: Made, part: Apart) -> int | None:

@@ -226,7 +226,7 @@ class Database:
         """Run a query and return its rows as an Arrow table."""
         if self.trace is not None:
             self.trace(sql, parameters)
-        relation = self.connection.sql(sql, params=parameters)
+        relation = self.connection.sql(self._parsed.statement(sql), params=parameters)
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
     def described(self, sql: str) -> list[tuple[str, str]] | None:

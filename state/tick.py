@@ -79,13 +79,6 @@ def run(
     }
     elements = rows = 0
     steps = compiled.steps.of(Form(until == before + 1, staged, frozenset(queued)))
-    if fresh is not None and len(steps) == 1:
-        (step,) = steps
-        taken = _taken(database, query, step, values, queued, fresh)
-        if taken is not None:
-            query.frontier = until
-            return Ran(taken, taken)
-        fresh.store(query)
     workshop.note(query.name, steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:
@@ -96,6 +89,8 @@ def run(
                     rows += database.run(step, here)
                 continue
             made = None if step.apart is None else workshop.take(known, step.apart)
+            if step.answer is not None and fresh is not None:
+                made = _taken(database, query, step, values, queued, fresh)
             written = database.run(step, values) if made is None else made
             rows += written
             if step.answer is not None:
@@ -115,18 +110,15 @@ def _taken(
     fresh: Fresh,
 ) -> int | None:
     """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
-    if step.answer is None or not fresh.may_take(query):
-        return None
-    with database.part(query.name, step):
+    if step.answer is not None and fresh.may_take(query):
         table = _straight(database, query, step, queued)
         if table is None:
             given = {name: values[name] for name in step.parameters}
             table = database.arrow(step.answer, given)
-        if not fresh.take(query, table, values["t0"]):
-            return None
-        if database.profile is not None:
-            database.profile.wrote(table.num_rows)
-    return int(table.num_rows)
+        if fresh.take(query, table, values["t0"]):
+            return int(table.num_rows)
+    fresh.store(query)
+    return None
 
 
 def _straight(

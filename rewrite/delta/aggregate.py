@@ -46,6 +46,7 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
+    Distinct,
     Filter,
     Plan,
     Project,
@@ -101,6 +102,7 @@ class _Part:
         delta: What the elements of a group and instant make of it.
         extreme: MIN or MAX, if it is summed up by that and not by adding.
         width: Over how many instants before its own an extreme looks back; None is all.
+        counts: Whether it is how many of the values are not NULL.
     """
 
     name: str
@@ -108,6 +110,7 @@ class _Part:
     delta: exp.Expr
     extreme: Callable[..., exp.Expr] | None = None
     width: int | None = None
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,7 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
         f"_cql_count{place}",
         "BIGINT",
         cast(exp.Sum(this=_if_known(argument, column(WEIGHT), number(0))), "BIGINT"),
+        counts=True,
     )
     if call.function == "count":
         return Rule(call, (known,))
@@ -476,37 +480,46 @@ class _Query:
         before (`rewrite.straight.apart`).
         """
         inputs = self.node.input.inputs if isinstance(self.node.input, UnionAll) else ()
-        alone = [arm for arm in inputs if self._is_queue(arm)]
-        others = [arm for arm in inputs if arm not in alone]
         parts: list[exp.Query] = []
-        for place, arm in enumerate(alone):
-            name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
-            sums = self._sums(self.rules.elements(arm))
-            self.rules.keep(self.node, name, sums, "what has just come, summed up")
-            parts.append(exp.select("*").from_(temp_table(name), copy=False))
-        if not alone:
-            parts.append(self._sums(self.rules.elements(self.node.input)))
-        elif others:
-            parts.append(self._sums(union_all([self.rules.elements(arm) for arm in others])))
+        if not any(map(self._is_queue, inputs)):
+            inputs = ()
+            parts.append(self._sums(self.node.input))
+        for place, arm in enumerate(inputs):
+            sums = self._sums(arm)
+            if self._is_queue(arm):
+                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
+                self.rules.keep(self.node, name, sums, "what has just come, summed up")
+                sums = exp.select("*").from_(temp_table(name), copy=False)
+            parts.append(sums)
         if self.node.everything:
             parts.append(self._nothing())
         return parts[0] if len(parts) == 1 else self._sums_of_sums(union_all(parts))
 
     def _is_queue(self, arm: Plan) -> bool:
         """Whether what an input of the union has is read from a queue alone."""
-        return all(
+        return only_inserts(arm) and all(
             isinstance(n, (Filter, Project, TimeWindow))
             or (isinstance(n, StreamScan) and n.source.name in self.rules.form.queued)
             for n in unique(arm)
         )
 
-    def _sums(self, elements: exp.Query) -> exp.Query:
-        query = exp.select(
-            *self.keys,
-            column(TS),
-            named(count(), N),
-            *[named(part.delta.copy(), part.name) for part in self.parts],
-        ).from_(elements.subquery("elements", copy=False), copy=False)
+    def _sums(self, plan: Plan) -> exp.Query:
+        """What the elements of a plan add up to, by group and instant."""
+        nothing, are_ones = _nulls(plan), _are_ones(plan)
+        arguments = {part: rule.call.argument for rule in self.made for part in rule.parts}
+        rows = cast(exp.Count(this=exp.Star()), "BIGINT") if are_ones else count()
+        deltas = [named(rows, N)]
+        for part in self.parts:
+            argument = arguments[part]
+            delta = part.delta.copy()
+            if argument in nothing:
+                delta = _no_change(part)
+            elif argument is not None and are_ones and part.counts:
+                delta = cast(exp.Count(this=column(argument)), part.type)
+            deltas.append(named(delta, part.name))
+        query = exp.select(*self.keys, column(TS), *deltas).from_(
+            self.rules.elements(plan).subquery("elements", copy=False), copy=False
+        )
         return query.group_by(*self.keys, column(TS), copy=False)
 
     def _nothing(self) -> exp.Query:
@@ -514,9 +527,8 @@ class _Query:
         return exp.select(
             named(cast(parameter("begin"), "BIGINT"), TS),
             named(cast(number(0), "BIGINT"), N),
-            *[named(cast(exp.null() if p.extreme else number(0), p.type), p.name)
-              for p in self.parts],
-        ).where(after(parameter("begin"), parameter("t0")), copy=False)  # fmt: skip
+            *[named(_no_change(part), part.name) for part in self.parts],
+        ).where(after(parameter("begin"), parameter("t0")), copy=False)
 
     def _sums_of_sums(self, parts: exp.Query) -> exp.Query:
         return (
@@ -918,6 +930,32 @@ class _Query:
             .from_(source, copy=False)
             .where(after(qualified("r", TS), parameter("t0")), copy=False)
         )
+
+
+def _nulls(plan: Plan) -> set[str | None]:
+    """Return the columns of a projection that are NULL in all tuples."""
+    if not isinstance(plan, Project):
+        return set()
+    both = zip(plan.columns, plan.expressions, strict=True)
+    return {known.name for known, value in both if isinstance(_core(value), exp.Null)}
+
+
+def _core(value: exp.Expr) -> exp.Expr:
+    return value.this if isinstance(value, exp.Cast) else value
+
+
+def _are_ones(plan: Plan) -> bool:
+    """Return whether all elements of a plan have the weight 1."""
+    return only_inserts(plan) and all(
+        isinstance(n, (Filter, Project, TimeWindow, UnionAll, Distinct))
+        or (isinstance(n, StreamScan) and not n.source.is_query)
+        for n in unique(plan)
+    )
+
+
+def _no_change(part: _Part) -> exp.Expr:
+    """Return what a part is where no tuple counts."""
+    return cast(exp.null() if part.extreme else number(0), part.type)
 
 
 def _part_before(name: str) -> exp.Expr:

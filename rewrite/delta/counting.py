@@ -12,15 +12,14 @@ is f of the synopsis, so no trace is needed above it; and a tuple that comes and
 tick is one lifetime, so that a join does not meet it twice.
 
 DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
-goes into the synopsis with the tuple, so what comes in a tick is read from there. If the tuples are
-one value under several conditions, each numbered, the value is grouped by once, for all of them.
+goes into the synopsis with the tuple, so what comes in a tick is read from there. Inputs of a union
+that have no tuple in common are grouped each by itself, which is faster than all of them.
 Any other DISTINCT is an aggregate without aggregates, and stands there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -35,7 +34,6 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     children,
     only_inserts,
-    value_of,
 )
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
@@ -196,16 +194,14 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     columns = (*node.columns, Column(TS, "BIGINT"))
     table = state_table(rules.synopsis(node, "counts", columns))
     (inner,) = children(node)
-    variants = _variants_of(inner)
-    first: exp.Query
-    if variants is None:
-        first = (
+    first = union_all(
+        [
             exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
-            .from_(rules.elements(inner).subquery("elements", copy=False), copy=False)
+            .from_(rules.elements(arm).subquery("elements", copy=False), copy=False)
             .group_by(*references(node.columns), copy=False)
-        )
-    else:
-        first = _first_of(rules, node.columns, variants)
+            for arm in _apart(inner)
+        ]
+    )
     fresh = rules.staged(node, "first", first, "the tuples of the tick, each once")
     is_known = same(_of("first", node), _of("kept", node))
     kept: exp.Expr = table.copy().as_("kept")
@@ -222,91 +218,30 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     rules.first(node, "the tuples that were not there yet", exp.insert(query, table))
 
 
-@dataclass(frozen=True)
-class _Variants:
-    """One value of tuples under several conditions: arms of a union.
+def _apart(plan: Plan) -> Sequence[Plan]:
+    """Return the inputs of a union that have no tuple in common; of another plan, itself.
 
-    Attributes:
-        plan: What all arms read.
-        keys: What stands before the number of the arm.
-        arms: Of each arm the number, and the column that is the value or NULL.
+    They are told apart by a column that is another number in each, as `rules.distinct_arguments`
+    writes it.
     """
-
-    plan: Plan
-    keys: tuple[exp.Expr, ...]
-    arms: tuple[tuple[exp.Expr, str], ...]
-
-
-def _variants_of(plan: Plan) -> _Variants | None:
-    """Return the variants that a plan is the union of, see `rules.distinct_arguments`, or None."""
     if not isinstance(plan, UnionAll):
-        return None
-    arms = []
-    for arm in plan.inputs:
-        if not isinstance(arm, Filter) or not isinstance(arm.input, Project):
-            return None
-        *_, last = arm.columns
-        is_known = exp.not_(exp.Is(this=column(last.name), expression=exp.null()))
-        if arm.predicate != is_known or len(arm.input.expressions) < 2:
-            return None
-        arms.append(arm.input)
-    *keys, _, _ = arms[0].expressions
-    inner = arms[0].input
-    found: list[tuple[exp.Expr, str]] = []
-    for arm in arms:
-        *before, place, value = arm.expressions
-        if arm.input is not inner or before != keys or not isinstance(value, exp.Column):
-            return None
-        if not isinstance(place.unalias(), exp.Cast) or place.find(exp.Column):
-            return None
-        found.append((place, value.name))
-    if len({value_of(inner, name) for _, name in found}) > 1:
-        return None
-    return _Variants(inner, tuple(keys), tuple(found))
+        return [plan]
+    numbers = [_numbers(arm) for arm in plan.inputs]
+    for place in range(len(plan.columns)):
+        found = {known.get(place) for known in numbers}
+        if None not in found and len(found) == len(numbers):
+            return plan.inputs
+    return [plan]
 
 
-def _first_of(rules: Rules, columns: tuple[Column, ...], variants: _Variants) -> exp.Query:
-    """Return (columns, `_ts`): the first instant of each variant of each value in the tick."""
-    *keys, place, value = columns
-    names = [name for _, name in variants.arms]
-    one = exp.Coalesce(this=column(names[0]), expressions=[column(name) for name in names[1:]])
-    listed = [*variants.keys, one]
-    firsts = [
-        exp.Filter(
-            this=exp.Min(this=column(TS)),
-            expression=exp.Where(
-                this=exp.not_(exp.Is(this=column(name), expression=exp.null())),
-            ),
-        )
-        for name in names
-    ]
-    values = (
-        exp.select(
-            *[named(e.copy(), c.name) for e, c in zip(listed, (*keys, value), strict=True)],
-            *[named(first, f"_cql_first{n}") for n, first in enumerate(firsts)],
-        )
-        .from_(rules.elements(variants.plan).subquery("elements", copy=False), copy=False)
-        .where(exp.not_(exp.Is(this=one.copy(), expression=exp.null())), copy=False)
-        .group_by(*(e.copy() for e in listed), copy=False)
-    )
-    arms: list[exp.Query] = []
-    for n, (number_, _) in enumerate(variants.arms):
-        first = column(f"_cql_first{n}")
-        arms.append(
-            exp.select(
-                *map(column, [c.name for c in keys]),
-                named(number_.copy(), place.name),
-                column(value.name),
-                named(first, TS),
-            )
-            .from_("variants", copy=False)
-            .where(exp.not_(exp.Is(this=first.copy(), expression=exp.null())), copy=False)
-        )
-    return (
-        exp.select("*")
-        .from_(union_all(arms).subquery("first", copy=False), copy=False)
-        .with_("variants", as_=values, copy=False)
-    )
+def _numbers(plan: Plan) -> dict[int, str]:
+    """Return the columns of a projection, filtered or not, that are numbers, by their places."""
+    while isinstance(plan, Filter):
+        plan = plan.input
+    if not isinstance(plan, Project):
+        return {}
+    values = [e.this if isinstance(e, exp.Cast) else e for e in plan.expressions]
+    return {n: v.name for n, v in enumerate(values) if isinstance(v, exp.Literal) and v.is_int}
 
 
 def _come(rules: Rules, node: Counting) -> exp.Select:

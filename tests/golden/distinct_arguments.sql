@@ -473,10 +473,10 @@ SELECT
 FROM (
   SELECT
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-    CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+    CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+    CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
     CAST(COALESCE(SUM(CAST("distinct s.v" AS INT128) * "_weight"), 0) AS INT128) AS "_cql_sum0",
-    CAST(SUM(CASE WHEN "distinct argument1" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+    CAST(COUNT("distinct argument1") AS BIGINT) AS "_cql_count1"
   FROM (
     SELECT
       "distinct s.v",
@@ -804,7 +804,7 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
--- title: one value under two conditions is grouped by once
+-- title: one value under two conditions has a synopsis of its own, each condition a number
 SELECT k, count(DISTINCT v) AS n, count(DISTINCT v) FILTER (WHERE d > 0) AS positive FROM s GROUP BY k
 ----
 -- operator 8: the tuples that were not there yet
@@ -815,14 +815,18 @@ SELECT
   "value",
   "_ts"
 FROM (
-  WITH variants AS (
+  SELECT
+    "s.k",
+    "argument",
+    "value",
+    MIN("_ts") AS "_ts"
+  FROM (
     SELECT
       "s.k",
-      COALESCE("s.v", "argument2") AS "value",
-      MIN("_ts") FILTER(WHERE
-        NOT "s.v" IS NULL) AS "_cql_first0",
-      MIN("_ts") FILTER(WHERE
-        NOT "argument2" IS NULL) AS "_cql_first1"
+      CAST(0 AS INT) AS "argument",
+      "s.v" AS "value",
+      "_ts",
+      "_weight"
     FROM (
       SELECT
         "k" AS "s.k",
@@ -833,30 +837,45 @@ FROM (
       FROM cql_state."stream_s"
       WHERE
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-    ) AS elements
+    ) AS input
     WHERE
-      NOT COALESCE("s.v", "argument2") IS NULL
-    GROUP BY
-      "s.k",
-      COALESCE("s.v", "argument2")
-  )
-  SELECT
+      NOT "s.v" IS NULL
+  ) AS elements
+  GROUP BY
     "s.k",
-    CAST(0 AS INT) AS "argument",
-    "value",
-    "_cql_first0" AS "_ts"
-  FROM variants
-  WHERE
-    NOT "_cql_first0" IS NULL
+    "argument",
+    "value"
   UNION ALL
   SELECT
     "s.k",
-    CAST(1 AS INT) AS "argument",
+    "argument",
     "value",
-    "_cql_first1" AS "_ts"
-  FROM variants
-  WHERE
-    NOT "_cql_first1" IS NULL
+    MIN("_ts") AS "_ts"
+  FROM (
+    SELECT
+      "s.k",
+      CAST(1 AS INT) AS "argument",
+      "argument2" AS "value",
+      "_ts",
+      "_weight"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    ) AS input
+    WHERE
+      NOT "argument2" IS NULL
+  ) AS elements
+  GROUP BY
+    "s.k",
+    "argument",
+    "value"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -874,9 +893,9 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
   "_ts",
-  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
-  CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
-  CAST(SUM(CASE WHEN "distinct argument2" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+  CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
+  CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
 FROM (
   SELECT
     "s.k",
@@ -1036,14 +1055,18 @@ WHERE
 
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_8" AS
-WITH variants AS (
+SELECT
+  "s.k",
+  "argument",
+  "value",
+  MIN("_ts") AS "_ts"
+FROM (
   SELECT
     "s.k",
-    COALESCE("s.v", "argument2") AS "value",
-    MIN("_ts") FILTER(WHERE
-      NOT "s.v" IS NULL) AS "_cql_first0",
-    MIN("_ts") FILTER(WHERE
-      NOT "argument2" IS NULL) AS "_cql_first1"
+    CAST(0 AS INT) AS "argument",
+    "s.v" AS "value",
+    "_ts",
+    "_weight"
   FROM (
     SELECT
       "k" AS "s.k",
@@ -1054,30 +1077,45 @@ WITH variants AS (
     FROM cql_state."stream_s"
     WHERE
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-  ) AS elements
+  ) AS input
   WHERE
-    NOT COALESCE("s.v", "argument2") IS NULL
-  GROUP BY
-    "s.k",
-    COALESCE("s.v", "argument2")
-)
-SELECT
+    NOT "s.v" IS NULL
+) AS elements
+GROUP BY
   "s.k",
-  CAST(0 AS INT) AS "argument",
-  "value",
-  "_cql_first0" AS "_ts"
-FROM variants
-WHERE
-  NOT "_cql_first0" IS NULL
+  "argument",
+  "value"
 UNION ALL
 SELECT
   "s.k",
-  CAST(1 AS INT) AS "argument",
+  "argument",
   "value",
-  "_cql_first1" AS "_ts"
-FROM variants
-WHERE
-  NOT "_cql_first1" IS NULL;
+  MIN("_ts") AS "_ts"
+FROM (
+  SELECT
+    "s.k",
+    CAST(1 AS INT) AS "argument",
+    "argument2" AS "value",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "v" AS "s.v",
+      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS input
+  WHERE
+    NOT "argument2" IS NULL
+) AS elements
+GROUP BY
+  "s.k",
+  "argument",
+  "value";
 
 -- operator 8: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_8_counts"

@@ -6,7 +6,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "k" AS "s.k",
   "_ts",
-  CAST(SUM(CAST(1 AS BIGINT)) AS BIGINT) AS "_cql_n",
+  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
   MIN("v") AS "_cql_extreme0",
   MAX("v") AS "_cql_extreme1"
 FROM cql_state."stream_s"
