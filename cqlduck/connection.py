@@ -199,7 +199,7 @@ class Connection:
         with self._engine.lock:
             self._engine.database.threads.all()
             with self._engine.changing():
-                self._engine.settle()
+                self._engine.settle(stores=True)
                 for statement in statements:
                     try:
                         result = self._statement(statement, parameters)
@@ -596,6 +596,9 @@ class Connection:
         """
         if not _reads(query):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
+        with self._engine.lock:
+            if not self._engine.closed:
+                self._engine.settle(stores=True)
         try:
             return self._read(query, parameters)
         except duckdb.Error as error:
@@ -650,7 +653,7 @@ class Connection:
     def snapshot(self, path: str | os.PathLike[str]) -> Path:
         """Write a consistent copy of the database, renamed into place; return its path."""
         with self._engine.lock:
-            self._engine.settle()
+            self._engine.settle(stores=True)
             self._engine.database.threads.all()
             return snapshot.write(self._engine.database, path)
 

@@ -111,7 +111,12 @@ class Engine:
         self.fresh = Fresh(self.database)
         self.workshop = Workshop(self.database)
         self.housekeeping = Housekeeping(
-            self.database, self.catalogue, self.compiled, self.fresh, self.history
+            self.database,
+            self.catalogue,
+            self.compiled,
+            self.fresh,
+            self.waiting,
+            self.history,
         )
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
@@ -130,7 +135,8 @@ class Engine:
             if self.closed:
                 raise DatabaseError("the connection is closed", hint="connect again")
             outermost = self.database.depth == 0
-            compiled, taken, fresh = dict(self.compiled), self._taken, self.fresh.marks()
+            compiled, taken = dict(self.compiled), self._taken
+            fresh, held = self.fresh.marks(), self.waiting.marks()
             try:
                 with self.database.transaction():
                     yield
@@ -149,16 +155,23 @@ class Engine:
                     self.compiled.update(compiled)
                     self._taken = taken
                     self.fresh.back(fresh)
+                    self.waiting.back(held)
                     self.recount()
                     self.housekeeping.recount()
                     self.compiler.ended(committed=False)
                 raise
 
-    def settle(self) -> None:
-        """Write elements into the logs that are not there yet, so that all can be read."""
-        if self.fresh.has_some:
+    def settle(self, *, stores: bool = False) -> None:
+        """Write elements into the logs that are not there yet, so that all can be read.
+
+        Args:
+            stores: Whether rows go into the stores of streams too.
+        """
+        if self.fresh.has_some or (stores and self.waiting.holds_some):
             with self.changing():
                 self.fresh.store_all()
+                if stores:
+                    self.waiting.look(self.catalogue.inputs)
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
@@ -416,7 +429,11 @@ class Engine:
             most = self._bounded(active)
             until = _least(most, bound)
         with self.database.part(INGEST):
-            queued = self.waiting.settle(lambda queue: self._passes(queue, active, until))
+            queued = self.waiting.settle(
+                self.catalogue.inputs,
+                lambda queue: self._passes(queue, active, until),
+                lambda thing: self._may_hold(thing, active),
+            )
             for name, queue in queued.items():
                 self._unread[name] = (queue.thing.next_seq, 0)
         if most is None:
@@ -470,6 +487,17 @@ class Engine:
         # what nobody reads yet people may look at, or ask for with WITH (history = true)
         return bool(readers)
 
+    def _may_hold(self, thing: Input, active: list[Query]) -> bool:
+        """Return whether a stream's queue may hold what its readers look back to."""
+        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        for query in readers:
+            compiled = self.compiled[query.name.lower()]
+            if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:
+                return False
+            if query not in active or self.catalogue.amends(query):
+                return False
+        return bool(readers) and self.database.in_memory
+
     def _goal(self, query: Query, until: int | None) -> int | None:
         """Return where a tick brings a query, or None if it stays."""
         target = self.target(query)
@@ -493,7 +521,7 @@ class Engine:
             number, unread = self._unread.get(thing.name, (0, 0))
             if unread + thing.next_seq - number <= size:
                 continue
-            self.waiting.store(thing.name)
+            self.waiting.store(thing)
             low = "true" if floor is None else f"_ts > {floor}"
             row = self.database.rows(
                 f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
@@ -581,8 +609,8 @@ class Engine:
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
         # what a large tick writes may be too much for memory
-        few = self._taken <= SOME
-        fresh = self.fresh if few and not self._is_read(query) else None
+        may_wait = self._taken <= SOME and not self._is_read(query)
+        fresh = self.fresh if may_wait and not self.catalogue.amends(query) else None
         if fresh is None:
             self.fresh.store(query)
         done = tick.run(
@@ -626,6 +654,7 @@ class Engine:
 
     def _advance_alone(self, name: str, error: Exception, until: int | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
+        self.settle(stores=True)
         query = self.query(name)
         goal = self._goal(query, until)
         begins = self._time_begins(query)

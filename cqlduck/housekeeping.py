@@ -15,6 +15,7 @@ from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.tick import Ran
+from cqlduck.state.waiting import Waiting
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Housekeeping:
         catalogue: What is registered.
         compiled: The queries' statements, by lower-case name.
         fresh: The ends of the logs.
+        waiting: The queues of the streams.
         history: How long changes of answers are kept, where a query does not say.
         tails: How many elements of a query's answer are not in what is kept of it yet.
         latest: How many of them its last tick wrote.
@@ -35,6 +37,7 @@ class Housekeeping:
     catalogue: Catalogue
     compiled: dict[str, Compiled]
     fresh: Fresh
+    waiting: Waiting
     history: str | None = None
     tails: dict[str, int] = field(default_factory=dict)
     latest: dict[str, int] = field(default_factory=dict)
@@ -94,7 +97,9 @@ class Housekeeping:
                 ]
                 if any(self.catalogue.amends(q) for q, _ in readers):
                     continue
-                retention.forget(self.database, thing, readers, earliest)
+                until = retention.forgettable(thing, readers, earliest)
+                if until is not None and not self.waiting.forget(thing, until):
+                    retention.forget(self.database, thing, until)
 
     def _compact_relations(self, earliest: int) -> None:
         """Forget the tuples of relations that no query will see leave any more."""

@@ -265,6 +265,13 @@ def _some_places() -> pa.Array:
     return integers(range(SOME))
 
 
+def last_of(rows: pa.Table) -> int:
+    """Return the last instant of rows of a store, in the order of their arrival."""
+    import pyarrow.compute as pc
+
+    return int(pc.max(rows.column("_ts")).as_py())
+
+
 def ones(count: int) -> pa.Array:
     """Return so many weights of 1."""
     return _some_ones().slice(0, count) if count <= SOME else integers(itertools.repeat(1, count))

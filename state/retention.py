@@ -22,16 +22,12 @@ LOG = 100_000
 """How many elements a log may have before it is first made net."""
 
 
-def forget(
-    database: Database,
-    thing: Input,
-    readers: Iterable[tuple[Query, Compiled]],
-    earliest: int,
-) -> bool:
-    """Cut a stream's store; return whether anything was cut.
+def forgettable(
+    thing: Input, readers: Iterable[tuple[Query, Compiled]], earliest: int
+) -> int | None:
+    """Return up to which instant nobody needs a stream's rows any more, or None.
 
     Args:
-        database: The database, inside a transaction.
         thing: The stream.
         readers: The queries that read it.
         earliest: The least heartbeat of all inputs.
@@ -40,10 +36,20 @@ def forget(
     for query, compiled in readers:
         span = compiled.spans.get(thing.name, 0)
         if span is None or query.frontier is None:
-            return False
+            return None
         until = min(until, query.frontier - span - 1)
-    if thing.first_instant is None or until < thing.first_instant:
-        return False
+    return None if thing.first_instant is None or until < thing.first_instant else until
+
+
+def forget(database: Database, thing: Input, until: int) -> bool:
+    """Cut a stream's store; return whether that was worth it.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The stream.
+        until: The instant up to which nobody needs its rows.
+    """
+    assert thing.first_instant is not None
     if thing.forgotten is not None and until <= thing.forgotten:
         return False
     assert thing.last_instant is not None

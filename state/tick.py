@@ -127,14 +127,13 @@ def _straight(
     step: Step,
     queued: Mapping[str, Queue],
 ) -> pa.Table | None:
-    """Return the elements of a tick that come straight from a queue, or None.
-
-    All in a queue is in the tick, and after the query's beginning: else it was in the store.
-    """
+    """Return the elements of a tick that come straight from a queue, or None."""
     way = step.straight
     if way is None or len(queued) != 1:
         return None
     (queue,) = queued.values()
+    if not queue.is_whole:
+        return None
     rest = None if way.rest is None else database.arrow(way.rest)
     if way.columns is None:
         return rest

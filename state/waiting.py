@@ -5,6 +5,10 @@ tick can need any of it, the rows need not go into the store and leave it again:
 the tick read them from the queue, an Arrow table, as if they were the store. That was a third of
 the time of a tick that filters 100,000 rows. Else they go into the store before anything reads it.
 
+In memory the queue may hold what windows look back to, too: while that is `MOST` rows at most the
+store stays empty, and a tick writes none of its rows. They go into the store when somebody is about
+to look at it; from the store they come back when nobody has looked for `QUIET` ticks.
+
 The rows wait inside of one transaction. If it is undone, they have not come.
 """
 
@@ -12,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -22,6 +26,12 @@ from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.queues import Arrival
+
+MOST = 400_000
+"""How many rows a queue holds at most from tick to tick."""
+
+QUIET = 16
+"""For how many ticks rows stay in a store that somebody has looked at."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +43,18 @@ class Queue:
         table: The rows as the store would have them.
         before: The last instant of which the stream had rows before these, or None.
         made: What was worked out of them, by the SELECT (`state.apart`).
+        is_whole: Whether all of it is in the tick, and after the query's beginning.
     """
 
     thing: Input
     table: pa.Table
     before: int | None
-    made: Mapping[str, pa.Table]
+    made: Mapping[str, pa.Table] = field(default_factory=dict)
+    is_whole: bool = True
+
+
+Held = tuple[pa.Table, ...]
+"""The rows that a queue holds from tick to tick, by tick."""
 
 
 class Waiting:
@@ -53,6 +69,8 @@ class Waiting:
         self._database = database
         self._stack: contextlib.ExitStack | None = None
         self._queues: dict[str, Queue] = {}
+        self._held: dict[str, Held] = {}
+        self._looked: dict[str, int] = {}
 
     @contextlib.contextmanager
     def room(self) -> Iterator[None]:
@@ -65,44 +83,131 @@ class Waiting:
                 self._stack = None
                 self._queues.clear()
 
+    def marks(self) -> Mapping[str, Held]:
+        """Return what is held now, for `back`."""
+        return dict(self._held)
+
+    def back(self, marks: Mapping[str, Held]) -> None:
+        """Hold what was held then: what has happened since is undone."""
+        self._held = dict(marks)
+
     def take(self, clock: Clock, thing: Input, rows: Arrival) -> bool:
         """Let rows wait if they are clean rows of a stream; return whether they do.
 
-        What waits of the stream already goes into the store first, so that it is before these.
+        Else what waits of the stream already goes into the store, so that it is before these.
         """
-        self.store(thing.name)
         ready = rows.ready
         seen = None if ready is None else ready.seen
-        if self._stack is None or ready is None or seen is None or not seen.count:
-            return False
-        if thing.kind != "stream" or not queues.is_clean(clock, thing, seen):
-            return False
-        table = ready.queue(thing)
-        if table is None:
-            return False
-        self._queues[thing.name] = Queue(thing, table, thing.last_instant, ready.made)
-        queues.count(clock, thing, seen)
-        return True
+        if self._stack is not None and ready is not None and seen is not None and seen.count:
+            is_clean = thing.kind == "stream" and queues.is_clean(clock, thing, seen)
+            table = ready.queue(thing) if is_clean else None
+            if table is not None:
+                first = self._queues.get(thing.name)
+                queue = Queue(thing, table, thing.last_instant, ready.made)
+                if first is not None:
+                    table = pa.concat_tables([first.table, table])
+                    queue = Queue(thing, table, first.before)
+                self._queues[thing.name] = queue
+                queues.count(clock, thing, seen)
+                return True
+        self.store(thing)
+        return False
 
-    def store(self, name: str) -> None:
-        """Take what waits of a stream into its store."""
-        queue = self._queues.pop(name, None)
-        if queue is None:
+    def store(self, thing: Input) -> None:
+        """Take what waits of a stream, and what its queue holds, into its store."""
+        queue = self._queues.pop(thing.name, None)
+        tables = [*self._held.pop(thing.name, ()), *([] if queue is None else [queue.table])]
+        if not tables:
             return
-        store, name = f"cql_state.{quoted(queue.thing.table)}", queue_of(queue.thing.name)
-        with self._database.incoming.readable(name, queue.table):
-            self._database.execute(f"INSERT INTO {store} SELECT * FROM {quoted(name)}")
+        name = queue_of(thing.name)
+        with self._database.incoming.readable(name, pa.concat_tables(tables)):
+            self._database.execute(
+                f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
+            )
 
-    def settle(self, passes: Callable[[Queue], bool]) -> Mapping[str, Queue]:
-        """Take into the stores what does not pass; return what is read from queues, by stream."""
-        for name, queue in list(self._queues.items()):
-            if not passes(queue):
-                self.store(name)
+    def look(self, inputs: Mapping[str, Input]) -> None:
+        """Take what queues hold into the stores, because somebody is about to look at them."""
+        for thing in inputs.values():
+            if self._held.get(thing.name):
+                self.store(thing)
+                self._looked[thing.name] = QUIET
+
+    @property
+    def holds_some(self) -> bool:
+        """Whether a queue holds rows from tick to tick."""
+        return any(self._held.values())
+
+    def settle(
+        self,
+        inputs: Mapping[str, Input],
+        passes: Callable[[Queue], bool],
+        may_hold: Callable[[Input], bool],
+    ) -> Mapping[str, Queue]:
+        """Take into the stores what they are for; return what is read from queues, by stream.
+
+        Args:
+            inputs: The inputs.
+            passes: Says of a queue whether this tick reads all of it, and no later one any of it.
+            may_hold: Says of a stream whether its queue may hold what later ticks read.
+        """
+        found: dict[str, Queue] = {}
+        for thing in inputs.values():
+            queue = self._queues.get(thing.name)
+            if queue is None and not self._held.get(thing.name):
+                continue
+            if queue is not None and thing.name not in self._held and passes(queue):
+                self._forget(queue)
+            elif may_hold(thing) and self._hold(thing, queue):
+                table = pa.concat_tables(self._held[thing.name])
+                before = None if queue is None else queue.before
+                queue = Queue(thing, table, before, is_whole=False)
+            else:
+                self.store(thing)
                 continue
             assert self._stack is not None
-            self._stack.enter_context(self._database.incoming.readable(queue_of(name), queue.table))
-            self._forget(queue)
-        return dict(self._queues)
+            name = queue_of(thing.name)
+            self._stack.enter_context(self._database.incoming.readable(name, queue.table))
+            found[thing.name] = queue
+        return found
+
+    def _hold(self, thing: Input, queue: Queue | None) -> bool:
+        """Have the queue hold what is needed of a stream, if it is not too much."""
+        held = self._held.get(thing.name)
+        if held is None:
+            left = self._looked.get(thing.name, 0)
+            self._looked[thing.name] = max(left - 1, 0)
+            if left or not self._database.in_memory:
+                return False
+            store = f"cql_state.{quoted(thing.table)}"
+            count = self._database.value(f"SELECT count(*) FROM {store}")
+            if count > MOST:
+                return False
+            held = ()
+            if count:
+                held = (self._database.arrow(f"FROM {store}"),)
+                self._database.execute(f"DELETE FROM {store}")
+        if queue is not None:
+            held = (*held, queue.table)
+        if sum(table.num_rows for table in held) > MOST:
+            # they are where `store` looks for them
+            self._held[thing.name] = held if queue is None else held[:-1]
+            return False
+        self._queues.pop(thing.name, None)
+        self._held[thing.name] = held
+        return True
+
+    def forget(self, thing: Input, until: int) -> bool:
+        """Let go of what a queue holds up to an instant; return whether it holds anything."""
+        held = self._held.get(thing.name)
+        if held is None:
+            return False
+        ends = [queues.last_of(table) for table in held]
+        gone = [end for end in ends if end <= until]
+        if gone:
+            kept = tuple(table for table, end in zip(held, ends, strict=True) if end > until)
+            self._held[thing.name] = kept
+            thing.forgotten = max(gone)
+        return True
 
     def _forget(self, queue: Queue) -> None:
         """Empty the store: nobody needs what is in it, as nobody will need what is in the queue."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +18,19 @@ ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
 COUNTS = "CREATE CONTINUOUS QUERY counts AS SELECT b, count(*) AS n FROM s GROUP BY b"
 LAST = "CREATE CONTINUOUS QUERY last AS SELECT a, b FROM s [PARTITION BY b ROWS 1]"
 RECENT = "CREATE CONTINUOUS QUERY recent AS SELECT a, b FROM s [RANGE 5]"
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> Iterator[cqlduck.Connection]:
+    """A database in a file, whose queues hold nothing from tick to tick."""
+    with cqlduck.connect(tmp_path / "a.db") as made:
+        yield made
+
+
+@pytest.fixture
+def memory() -> Iterator[cqlduck.Connection]:
+    with cqlduck.connect() as made:
+        yield made
 
 
 def rows(*of: tuple[int, str, int]) -> pa.Table:
@@ -116,19 +129,24 @@ def test_what_was_stored_before_goes_when_nobody_needs_it(
     assert [(7, "x")] == con.table("recent").fetchall()
 
 
-def test_a_tick_that_is_bounded_stores_what_lies_after_it(queued: list[frozenset[str]]) -> None:
-    with cqlduck.connect(max_tick=2) as con:
+@pytest.mark.parametrize("name", ["a.db", ":memory:"])
+def test_a_tick_that_is_bounded_keeps_what_lies_after_it(
+    name: str, tmp_path: Path, queued: list[frozenset[str]]
+) -> None:
+    in_memory = name == ":memory:"
+    with cqlduck.connect(name if in_memory else tmp_path / name, max_tick=2) as con:
         con.execute(f"{S}; {ODD}; CREATE STREAM other (a BIGINT, t BIGINT) TIMESTAMP BY t")
         con.execute("CREATE CONTINUOUS QUERY total AS SELECT sum(a) AS a FROM other")
         con.append("other", [(t, t) for t in range(1, 6)])
         con.tick({"s": rows((1, "x", 4), (3, "x", 5))}, 6)
-        assert queued[0] == frozenset()
+        assert queued[0] == frozenset("s" if in_memory else "")
         assert [(1, "x", 4, 1), (3, "x", 5, 1)] == changes(con, "odd")
         assert [(15,)] == con.table("total").fetchall()
 
 
+@pytest.mark.parametrize("name", ["a.db", ":memory:"])
 def test_a_query_that_begins_at_an_earlier_heartbeat_finds_all(
-    tmp_path: Path, queued: list[frozenset[str]]
+    name: str, tmp_path: Path, queued: list[frozenset[str]]
 ) -> None:
     """That of another stream that it reads too; a batch has said how far `s` is."""
     hidden = dropzone.hidden_folder(tmp_path / "s", 0)
@@ -138,11 +156,12 @@ def test_a_query_that_begins_at_an_earlier_heartbeat_finds_all(
         "s", 0, dropzone.Extent(2, 1, 2, False), 5, ("part-0.parquet",), table.schema
     )
     assert dropzone.publish(hidden, manifest)
-    with cqlduck.connect(drop_zone=tmp_path) as con:
+    in_memory = name == ":memory:"
+    with cqlduck.connect(name if in_memory else tmp_path / name, drop_zone=tmp_path) as con:
         con.execute(f"{S} FROM 's'; CREATE STREAM other (a BIGINT); {ODD}")
         con.heartbeat("other", 1)
         con.follow()
-        assert [frozenset()] * len(queued) == queued
+        assert frozenset("s" if in_memory else "") == queued[-1]
         con.execute(
             "CREATE CONTINUOUS QUERY both_of_them AS SELECT a FROM s UNION ALL SELECT a FROM other"
         )
@@ -216,3 +235,79 @@ def test_a_database_goes_on_after_its_queues(tmp_path: Path) -> None:
         con.advance(3)
         assert [("x", 3)] == con.table("counts").fetchall()
         assert [2] == [number for _, _, number in stored(con)]
+
+
+# ------------------------------------------------------------------- what is held from tick to tick
+
+WINDOW = "CREATE CONTINUOUS QUERY w AS SELECT a, b FROM s [RANGE 2]"
+
+
+def test_in_memory_the_queue_holds_what_a_window_looks_back_to(
+    memory: cqlduck.Connection, queued: list[frozenset[str]]
+) -> None:
+    memory.execute(f"{S}; {WINDOW}")
+    for t in range(1, 9):
+        memory.tick({"s": rows((t, "x", t))}, t)
+    memory.advance(9)
+    assert [frozenset("s")] * 9 == queued
+    assert [] == stored(memory)
+    assert [(7, "x"), (8, "x")] == memory.table("w").order("a").fetchall()
+    assert [] == stored(memory)
+    everything = [(t, "x", t, 1) for t in range(1, 9)] + [(t, "x", t + 3, -1) for t in range(1, 7)]
+    assert sorted(everything) == sorted(memory.changes("w").fetchall())
+
+
+def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
+    memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "QUIET", 2)
+    memory.execute(f"{S}; {WINDOW}")
+    memory.tick({"s": rows((1, "x", 1))}, 1)
+    assert [(1, "x", 1)] == memory.sql("FROM s").fetchall()
+    held = []
+    for t in range(2, 7):
+        memory.tick({"s": rows((t, "x", t))}, t)
+        held.append(not stored(memory))
+    assert [False, False, True, True, True] == held
+    assert [(4, "x"), (5, "x"), (6, "x")] == memory.table("w").order("a").fetchall()
+    assert [4, 5, 6] == [a for (a,) in memory.sql("SELECT a FROM s ORDER BY a").fetchall()][-3:]
+
+
+def test_a_queue_holds_no_more_rows_than_it_may(
+    memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MOST", 2)
+    memory.execute(f"{S}; {WINDOW}")
+    memory.tick({"s": rows((1, "x", 1))}, 1)
+    memory.tick({"s": rows((2, "x", 2))}, 2)
+    assert [] == stored(memory)
+    memory.tick({"s": rows((3, "x", 3))}, 3)
+    assert [(1, 1, 0), (2, 2, 1), (3, 3, 2)] == stored(memory)
+    assert [(1, "x"), (2, "x"), (3, "x")] == memory.table("w").order("a").fetchall()
+
+
+def test_a_tick_that_is_undone_holds_what_was_held(memory: cqlduck.Connection) -> None:
+    memory.execute(
+        f"{S}; {WINDOW}; CREATE CONTINUOUS QUERY bad AS SELECT CAST(b AS INT) AS n FROM s"
+    )
+    memory.tick({"s": rows((1, "7", 1))}, 1)
+    memory.tick({"s": rows((2, "no", 2), (3, "8", 3))}, 3)
+    assert [("active",), ("failed",)] == memory.sql("SELECT state FROM cql.queries").fetchall()
+    assert [(1, "7"), (2, "no"), (3, "8")] == memory.table("w").order("a").fetchall()
+    assert [(1, 1, 0), (2, 2, 1), (3, 3, 2)] == stored(memory)
+
+
+def test_a_filter_beside_a_window_reads_what_is_new(memory: cqlduck.Connection) -> None:
+    memory.execute(f"{S}; {WINDOW}; {ODD}")
+    for t in range(1, 5):
+        memory.tick({"s": rows((t, "x", t))}, t)
+    assert [] == stored(memory)
+    assert [(1, "x", 1, 1), (3, "x", 3, 1)] == changes(memory, "odd")
+
+
+def test_a_query_with_history_finds_what_was_held(memory: cqlduck.Connection) -> None:
+    memory.execute(f"{S}; {WINDOW}")
+    memory.tick({"s": rows((1, "x", 1))}, 1)
+    memory.execute("CREATE CONTINUOUS QUERY n WITH (history = true) AS SELECT count(*) AS n FROM s")
+    memory.tick({"s": rows((2, "x", 2))}, 2)
+    assert [(2,)] == memory.table("n").fetchall()
