@@ -1193,6 +1193,12 @@ class _Grouping:
             argument = exp.Literal.number(1)
         if isinstance(argument, exp.Distinct):
             (argument,) = argument.expressions
+            if isinstance(argument, exp.Star):
+                raise BindError(
+                    "DISTINCT * stands where a value does",
+                    hint="name the columns, as in count(DISTINCT (a, b))",
+                    offset=place_of(core),
+                )
         if condition is not None:
             argument = exp.Case().when(condition.copy(), argument.copy())
         name = self._below(argument, f"argument{len(self.below)}")

@@ -68,6 +68,7 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
         ("SELECT a + b[1] FROM s WHERE b > [1]", cqlduck.BindError, []),
         ("SELECT nofunction(a) FROM s", cqlduck.BindError, ["nofunction"]),
         ("SELECT sum(b) FROM s [ROWS 1]", cqlduck.BindError, ["sum"]),
+        ("SELECT ¦count(DISTINCT *) AS n FROM s", cqlduck.BindError, ["count(DISTINCT (a, b))"]),
         ("SELECT CAST(a AS NOTYPE) FROM s", cqlduck.Error, ["notype"]),
         # Windows.
         ("SELECT a FROM r ¦[ROWS 5]", cqlduck.BindError, ["r", "relation", "stream"]),
