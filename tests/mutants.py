@@ -106,7 +106,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "queue = Queue(thing, table, before)",
          "test_waiting.py::test_a_filter_beside_a_window_reads_what_is_new"),
         ("what is held is let go of too soon",
-         "gone = [end for end in ends if end <= until]", "gone = ends",
+         "kept = tuple(table for table, end in zip(held, ends, strict=True) if end > until)",
+         "kept = ()",
          "test_waiting.py::test_in_memory_the_queue_holds_what_a_window_looks_back_to"),
     ),
     *_of(
