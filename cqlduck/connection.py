@@ -489,6 +489,8 @@ class Connection:
         """
         engine = self._engine
         with engine.lock:
+            if engine.closed:
+                raise CatalogError("the connection is closed", hint="connect again")
             found = engine.query(query)
             engine.settle()
             if self._rows_of.get(found.name, 0) > SOME:
@@ -596,11 +598,8 @@ class Connection:
         """
         if not _reads(query):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
-        with self._engine.lock:
-            if not self._engine.closed:
-                self._engine.settle(stores=True)
         try:
-            return self._read(query, parameters)
+            return self._read(query, parameters, stores=True)
         except duckdb.Error as error:
             raise _from_duckdb(error, query, 0) from error
 
@@ -658,13 +657,17 @@ class Connection:
             return snapshot.write(self._engine.database, path)
 
     def _read(
-        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+        self,
+        query: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        stores: bool = False,
     ) -> duckdb.DuckDBPyRelation:
         """Return a relation over a copy of what a query gives now, on a connection of its own."""
         with self._engine.lock:
             if self._engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
-            self._engine.settle()
+            self._engine.settle(stores=stores)
             reader = self._engine.database.reader()
         with self._engine.database.threads.reading():
             if _is_select(query):

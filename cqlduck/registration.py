@@ -345,6 +345,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
     engine.forms.forget(query.name)
+    engine.fresh.store(query)
 
 
 def set_active(engine: Engine, name: str, active: bool) -> None:

@@ -106,7 +106,8 @@ class Workshop:
     def take(self, made: Made, part: Apart) -> int | None:
         """Make a tick's table of what was worked out; return how many rows it has, or None."""
         table = made.get(part.select)
-        if table is None:
+        # what was worked out before a setting was changed may be something else now
+        if table is None or self._stopped:
             return None
         name = _NAME.format(part.table)
         with self._database.incoming.readable(name, table):

@@ -741,13 +741,20 @@ def test_order_by_orders_what_table_shows(con: cqlduck.Connection) -> None:
     assert [(9,), (4,), (2,)] == con.table("q").fetchall()
 
 
-@pytest.mark.parametrize("call", ["table", "changes", "as_of", "subscribe", "explain"])
+@pytest.mark.parametrize("call", ["table", "arrow", "changes", "as_of", "subscribe", "explain"])
 def test_a_query_that_there_is_not(con: cqlduck.Connection, call: str) -> None:
     con.execute(LAST_TWO)
     more = (1,) if call == "as_of" else ()
     error = refused(cqlduck.CatalogError, lambda: getattr(con, call)("qq", *more), "qq")
     assert error.hint
     refused(cqlduck.CatalogError, lambda: getattr(con, call)("s", *more), "s")
+
+
+@pytest.mark.parametrize("call", ["table", "arrow"])
+def test_a_closed_connection_gives_no_answer(con: cqlduck.Connection, call: str) -> None:
+    con.execute(LAST_TWO)
+    con.close()
+    refused(cqlduck.CatalogError, lambda: getattr(con, call)("q"), "closed")
 
 
 def test_history_forgets_what_is_older() -> None:

@@ -163,6 +163,18 @@ def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
     assert sorted(everything) == sorted(logged(con))
 
 
+def test_a_query_of_the_same_name_has_none_of_them(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fresh, "MOST", 100)
+    con.execute(f"{S}; {ALL}")
+    for n in range(1, 5):
+        con.tick({"s": rows((n, "x", n), (-n, "y", n))}, n)
+    con.execute(f"DROP CONTINUOUS QUERY q; {ODD}")
+    assert [] == handed_out(con, since=0)
+    assert [] == handed_out(con, since=3)
+
+
 def test_what_history_lets_go_of_is_never_written(con: cqlduck.Connection) -> None:
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q WITH (keep = '2 seconds') AS SELECT a, b FROM s")
     for n in range(1, 20):
