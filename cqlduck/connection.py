@@ -143,9 +143,9 @@ class Connection:
         self._rows_of: dict[str, int] = {}
         if zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
-            from cqlduck.sources.ahead import Ahead
+            from cqlduck.sources import ahead, follow  # noqa: F401
 
-            self._ahead = Ahead(self._engine.workshop.open)
+            self._ahead = ahead.Ahead(self._engine.workshop.open)
         self._scheduler = Scheduler(self._engine, self.follow)
 
     def __enter__(self) -> Connection:

@@ -28,6 +28,7 @@ from cqlduck.forms import Forms
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
+from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import Clock
 from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
@@ -618,7 +619,7 @@ class Engine:
         )
         if chosen:
             seconds = wall.perf_counter() - started
-            self.forms.took(query.name, single, arrived, staged, seconds)
+            self.forms.took(query.name, single, arrived, staged, seconds, done.stages)
         self.housekeeping.ran(query, done)
         return done.elements
 
@@ -640,6 +641,9 @@ class Engine:
             return None
         count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
         self._seen[query.name] = count
+        # a query that begins reads no more than all
+        if seen is None and query.begin_instant is None:
+            return count
         return None if seen is None else count - seen
 
     def _report(self, until: int | None, elements: int, seconds: float) -> None:
@@ -689,6 +693,24 @@ class Engine:
                 raise _outside(error) from error
             return error
         return None
+
+    def expect(self, query: Query) -> None:
+        """Write and parse what a query's first ticks will run, so that these need not.
+
+        Of its forms that are those of several instants, with queues where there can be any.
+        """
+        compiled = self.compiled[query.name.lower()]
+        steps = compiled.steps
+        streams = [i.name for i in self.catalogue.inputs_of(query) if i.kind == "stream"]
+        spans = {name: compiled.spans.get(name, 0) for name in streams}
+        holds = self.database.in_memory and not compiled.is_heavy
+        queued = frozenset(n for n, s in spans.items() if s == 0 or (holds and s is not None))
+        staged = steps.of(Form(staged=True, queued=queued))
+        for step in staged:
+            self.database.expect(step.sql)
+        self.workshop.note(staged)
+        for step in steps.of(Form(queued=queued)):
+            self.database.expect(step.sql)
 
     # -- elements ---------------------------------------------------------------------------------
 

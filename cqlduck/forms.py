@@ -2,19 +2,38 @@
 
 Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
 state is. So both forms are tried, and the faster is kept (`state.learned`). Stages come first,
-because they never cost much. Ticks of unlike sizes learn apart.
+because they never cost much: the other form can save no more than the time of their statements. If
+that is less than `LITTLE` of the tick, it is not tried. Ticks of unlike sizes learn apart.
 
 Both forms write the same, so nothing of this shows in an answer.
 """
 
 from __future__ import annotations
 
+import statistics
+from collections import deque
 from dataclasses import dataclass, field
 
-from cqlduck.state.learned import Learned
+from cqlduck.state.learned import TRIALS, Learned
 
 FEW = 400_000
 """How many elements a tick has at most for which stages are tried."""
+
+LITTLE = 0.15
+"""Which part of a tick stages take at most to be left as they are."""
+
+
+@dataclass
+class _Known:
+    """What is known of ticks of one size: what they took, and which part of that the stages."""
+
+    learned: Learned = field(default_factory=Learned)
+    parts: deque[float] = field(default_factory=lambda: deque(maxlen=TRIALS))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether stages take so little that there is nothing to learn."""
+        return bool(self.parts) and statistics.median(self.parts) < LITTLE
 
 
 @dataclass
@@ -26,7 +45,7 @@ class Forms:
     """
 
     always: bool | None = None
-    _known: dict[tuple[str, bool, int], Learned] = field(default_factory=dict)
+    _known: dict[tuple[str, bool, int], _Known] = field(default_factory=dict)
 
     def may_stage(self, elements: int | None) -> bool:
         """Return whether a tick may have stages at all.
@@ -48,20 +67,40 @@ class Forms:
         if self.always is not None:
             return self.always
         assert elements is not None
-        return self._of(query, single, elements).next()
+        known = self._of(query, single, elements)
+        return known.is_settled or known.learned.next()
 
     def took(
-        self, query: str, single: bool, elements: int | None, staged: bool, seconds: float
+        self,
+        query: str,
+        single: bool,
+        elements: int | None,
+        staged: bool,
+        seconds: float,
+        stages: float | None = None,
     ) -> None:
-        """Take note of what a tick took that might have had stages."""
+        """Take note of what a tick took that might have had stages.
+
+        Args:
+            query: The query.
+            single: Whether the tick had one instant.
+            elements: How many elements came.
+            staged: Whether it had stages.
+            seconds: How long it took.
+            stages: How much of that its stages took, if that is known.
+        """
         if self.always is None:
             assert elements is not None
-            self._of(query, single, elements).took(staged, seconds)
+            known = self._of(query, single, elements)
+            # what a first tick takes is not what later ones take
+            if staged and stages is not None and True in known.learned.warm:
+                known.parts.append(stages / seconds)
+            known.learned.took(staged, seconds)
 
     def forget(self, query: str) -> None:
         """Forget a query that is dropped."""
         self._known = {key: known for key, known in self._known.items() if key[0] != query}
 
-    def _of(self, query: str, single: bool, elements: int) -> Learned:
+    def _of(self, query: str, single: bool, elements: int) -> _Known:
         size = elements.bit_length() // 2
-        return self._known.setdefault((query, single, size), Learned())
+        return self._known.setdefault((query, single, size), _Known())

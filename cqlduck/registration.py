@@ -188,6 +188,7 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
         engine.compiled[query.name.lower()] = compiled
         engine.recount()
         inspection.refresh(engine.database, engine.catalogue)
+        engine.expect(query)
 
 
 def _begins_after(engine: Engine, query: Query, history: str | None) -> int | None:

@@ -68,7 +68,8 @@ class Step:
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
-    `apart` is what a statement makes of one queue alone.
+    `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
+    stages does without it.
     """
 
     operator: int
@@ -79,6 +80,7 @@ class Step:
     answer: str | None = None
     straight: Straight | None = None
     apart: Apart | None = None
+    is_stage: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,10 @@ class Steps:
     def of(self, form: Form) -> tuple[Step, ...]:
         """Return the statements of a tick, in order; the last ones update synopses."""
         if form not in self._written:
-            self._written[form] = _steps(Rules(self.name, self.plan, self.clock, form))
+            steps = _steps(Rules(self.name, self.plan, self.clock, form))
+            self._written[form] = steps
+            if form.staged and not any(step.is_stage for step in steps):
+                self._written[replace(form, staged=False)] = steps
         return self._written[form]
 
     def has_stages(self, *, single: bool, queued: frozenset[str] = frozenset()) -> bool:
@@ -109,7 +114,7 @@ class Steps:
             single: Whether it is asked of ticks of one instant.
             queued: The streams that they read from queues.
         """
-        return self.of(Form(single, True, queued)) != self.of(Form(single, False, queued))
+        return any(step.is_stage for step in self.of(Form(single, True, queued)))
 
 
 @dataclass(frozen=True)
@@ -293,7 +298,14 @@ def _step(
     names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
     tree = flatten(statement.tree)
     sql = tree.sql("duckdb", pretty=True, copy=False)
-    step = Step(statement.operator, statement.purpose, sql, names, statement.each)
+    step = Step(
+        statement.operator,
+        statement.purpose,
+        sql,
+        names,
+        statement.each,
+        is_stage=statement.is_stage,
+    )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step
     answer = tree.expression

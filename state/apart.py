@@ -44,7 +44,7 @@ class Workshop:
         """Begin with nothing; the DuckDB is made when it is needed."""
         self._database = database
         self._own: duckdb.DuckDBPyConnection | None = None
-        self._wanted: dict[str, tuple[int, tuple[Apart, ...]]] = {}
+        self._wanted: dict[Apart, int] = {}
         self._failed: set[str] = set()
         self._parsed = Parsed()
         self._tick = 0
@@ -54,11 +54,11 @@ class Workshop:
         """Begin a tick."""
         self._tick += 1
 
-    def note(self, query: str, steps: Sequence[Step]) -> None:
+    def note(self, steps: Sequence[Step]) -> None:
         """Take note of what a query's tick could have had."""
-        parts = tuple(step.apart for step in steps if step.apart is not None)
-        if parts:
-            self._wanted[query] = self._tick, parts
+        for step in steps:
+            if step.apart is not None:
+                self._wanted[step.apart] = self._tick
 
     def order(self, stream: str) -> Callable[[pa.Table], Made] | None:
         """Return what makes of a stream's rows what the next ticks want, if they want anything.
@@ -66,13 +66,8 @@ class Workshop:
         It runs in another thread, one call at a time.
         """
         queue = queue_of(stream)
-        wanted = {
-            part.select
-            for last, parts in self._wanted.values()
-            for part in parts
-            if part.queue == queue and self._tick - last < RECENT
-        }
-        wanted -= self._failed
+        self._wanted = {p: last for p, last in self._wanted.items() if self._tick - last < RECENT}
+        wanted = {part.select for part in self._wanted if part.queue == queue} - self._failed
         if not wanted or self._stopped:
             return None
         return lambda rows: self._make(queue, rows, sorted(wanted))

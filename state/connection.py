@@ -194,6 +194,10 @@ class Database:
             self.trace(sql, parameters)
         return self.connection.execute(self._parsed.statement(sql), parameters)
 
+    def expect(self, sql: str) -> None:
+        """Parse a statement that is going to run."""
+        self._parsed.expect(sql)
+
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""
         given = {name: instants[name] for name in step.parameters}

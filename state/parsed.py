@@ -30,9 +30,7 @@ class Parsed:
         if len(sql) > LONGEST:
             return sql
         if sql not in self._known:
-            self._known[sql] = None
-            if len(self._known) > MOST:
-                self._known.popitem(last=False)
+            self._remember(sql, None)
             return sql
         self._known.move_to_end(sql)
         found = self._known[sql]
@@ -42,3 +40,13 @@ class Parsed:
                 return sql
             found = self._known[sql] = statements[0]
         return found
+
+    def expect(self, sql: str) -> None:
+        """Parse a statement that is going to come."""
+        if sql not in self._known:
+            self._remember(sql, duckdb.extract_statements(sql)[0])
+
+    def _remember(self, sql: str, statement: duckdb.Statement | None) -> None:
+        self._known[sql] = statement
+        if len(self._known) > MOST:
+            self._known.popitem(last=False)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import itertools
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -246,23 +245,27 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
 
 def integers(values: Iterable[int]) -> pa.Array:
     """Return BIGINTs; `pa.array` and `pa.scalar` would import pandas first, where there is one."""
-    raw = array("q", values)
+    return _buffer(array("q", values))
+
+
+def _buffer(raw: array[int]) -> pa.Array:
     return pa.Array.from_buffers(pa.int64(), len(raw), [None, pa.py_buffer(raw)])
 
 
 def _places(count: int) -> pa.Array:
     """Return the numbers from 0 up to before `count`."""
-    if count <= SOME:
-        return _some_places().slice(0, count)
-    import pyarrow.compute as pc
-
-    ones = pa.repeat(pa.scalar(1, pa.int64()), count)
-    return pc.cumulative_sum(ones, start=-1)
+    return _some_places().slice(0, count) if count <= SOME else _counted(count)
 
 
 @functools.cache
 def _some_places() -> pa.Array:
-    return integers(range(SOME))
+    return _counted(SOME)
+
+
+def _counted(count: int) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.cumulative_sum(_buffer(array("q", [1]) * count), start=integers([-1])[0])
 
 
 def last_of(rows: pa.Table) -> int:
@@ -274,12 +277,12 @@ def last_of(rows: pa.Table) -> int:
 
 def ones(count: int) -> pa.Array:
     """Return so many weights of 1."""
-    return _some_ones().slice(0, count) if count <= SOME else integers(itertools.repeat(1, count))
+    return _some_ones().slice(0, count) if count <= SOME else _buffer(array("q", [1]) * count)
 
 
 @functools.cache
 def _some_ones() -> pa.Array:
-    return integers(itertools.repeat(1, SOME))
+    return _buffer(array("q", [1]) * SOME)
 
 
 def arrival(

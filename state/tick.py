@@ -6,6 +6,7 @@ does not show in what is written.
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -32,10 +33,12 @@ class Ran:
     Attributes:
         elements: How many elements of its answer it wrote.
         rows: How many rows it wrote.
+        stages: How many seconds its stages took.
     """
 
     elements: int = 0
     rows: int = 0
+    stages: float = 0.0
 
 
 def run(
@@ -78,10 +81,12 @@ def run(
         "since": NEVER if query.since is None else query.since,
     }
     elements = rows = 0
+    stages = 0.0
     steps = compiled.steps.of(Form(until == before + 1, staged, frozenset(queued)))
-    workshop.note(query.name, steps)
+    workshop.note(steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:
+        started = wall.perf_counter()
         with database.part(query.name, step):
             if step.each is not None:
                 for at, following in _instants(database, step.each):
@@ -92,13 +97,15 @@ def run(
             if step.answer is not None and fresh is not None:
                 made = _taken(database, query, step, values, queued, fresh)
             written = database.run(step, values) if made is None else made
+            if step.is_stage:
+                stages += wall.perf_counter() - started
             rows += written
             if step.answer is not None:
                 elements += written
             if database.profile is not None:
                 database.profile.wrote(written)
     query.frontier = until
-    return Ran(elements, rows)
+    return Ran(elements, rows, stages)
 
 
 def _taken(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.forms import FEW, Forms
+from cqlduck.forms import FEW, LITTLE, Forms
 from cqlduck.rewrite.delta import WHOLE, Form
 from cqlduck.state.learned import FIRST_LOOK, LAST_LOOK, TRIALS
 
@@ -76,6 +77,28 @@ def test_one_slow_tick_changes_nothing() -> None:
     assert not forms.staged("q", True, 100)
 
 
+def test_stages_that_take_little_are_left_as_they_are() -> None:
+    forms = Forms()
+    chosen = []
+    for tick in range(100):
+        has = forms.staged("q", True, 100)
+        chosen.append(has)
+        # the first tick, and one of the later ones, are slow by chance
+        stages = 0.9 if tick in (0, 50) else LITTLE - 0.01
+        forms.took("q", True, 100, has, 1.0, stages)
+    assert set(chosen) == {True}
+
+
+def test_stages_that_take_much_are_compared_with_none() -> None:
+    forms = Forms()
+    chosen = []
+    for _ in range(LEARNING):
+        has = forms.staged("q", True, 100)
+        chosen.append(has)
+        forms.took("q", True, 100, has, 1.0, LITTLE + 0.01)
+    assert chosen.count(False) == TRIALS + 1
+
+
 def test_sizes_and_queries_learn_apart() -> None:
     forms = Forms()
     run(forms, LEARNING, staged=1.0, whole=2.0, elements=100)
@@ -90,6 +113,19 @@ def test_sizes_and_queries_learn_apart() -> None:
 def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
     assert not Forms().may_stage(elements)
     assert Forms().may_stage(FEW)
+
+
+def test_the_statements_of_the_first_ticks_are_written_when_a_query_is_registered(
+    con: cqlduck.Connection,
+) -> None:
+    con.engine.forms = Forms()
+    con.execute(JOIN.replace("INTEGER", "BIGINT"))
+    written = dict(con.engine.compiled["q"].steps._written)
+    for at in (1, 4):
+        a, b = (pa.table({"k": [1, 1], v: [at, at], "t": [at, at + 1]}) for v in "xy")
+        con.tick({"a": a, "b": b}, to=at + 2)
+    assert con.table("q").fetchall()
+    assert written == con.engine.compiled["q"].steps._written
 
 
 def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> None:

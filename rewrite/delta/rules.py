@@ -91,13 +91,14 @@ class Statement:
     """One statement of a tick: the tree, and what it is for.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`.
+    these, as `$at` and `$next`. `is_stage` says that another form does without it.
     """
 
     operator: int
     purpose: str
     tree: exp.Expr
     each: str | None = None
+    is_stage: bool = False
 
 
 @dataclass
@@ -194,6 +195,12 @@ class Rules:
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
 
+    def _stage(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
+        """Keep what another form reads where it needs it; return the name of the table."""
+        tree = _create(name, query)
+        self.statements.append(Statement(self.number(node), purpose, tree, is_stage=True))
+        return name
+
     def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> exp.Query:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
 
@@ -220,7 +227,7 @@ class Rules:
                 query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
                 query = query.where(*(c.copy() for c in conditions), copy=False)
             name = f"_cql_lives_{self.query}_{self.number(node)}"
-            self._staged[id(node)] = self.keep(node, name, query, "what begins or ends")
+            self._staged[id(node)] = self._stage(node, name, query, "what begins or ends")
         return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
 
     def staged(self, node: Plan, name: str, query: exp.Query, purpose: str) -> exp.Query:
@@ -228,7 +235,7 @@ class Rules:
         if not self.form.staged:
             return query
         table = f"_cql_{name}_{self.query}_{self.number(node)}"
-        return exp.select("*").from_(temp_table(self.keep(node, table, query, purpose)))
+        return exp.select("*").from_(temp_table(self._stage(node, table, query, purpose)))
 
     def _is_at_hand(self, node: Plan) -> bool:
         """Return whether what begins or ends is read from a temporary table as it is."""
