@@ -285,7 +285,7 @@ class Connection:
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> duckdb.DuckDBPyRelation:
         """Run a reading statement in the engine's own transaction; return a copy of its rows."""
-        return _relation(self._engine.database.arrow(query, parameters))
+        return _relation(self._engine.database.arrow(query, parameters, is_large=True))
 
     def _text(self, text: str) -> duckdb.DuckDBPyRelation:
         return _relation(pa.table({"explain": text.splitlines()}))
@@ -493,9 +493,10 @@ class Connection:
                 raise CatalogError("the connection is closed", hint="connect again")
             found = engine.query(query)
             engine.settle()
-            if self._rows_of.get(found.name, 0) > SOME:
+            is_large = self._rows_of.get(found.name, 0) > SOME
+            if is_large:
                 engine.database.threads.all()
-            table = engine.database.arrow(engine.answer_sql(found))
+            table = engine.database.arrow(engine.answer_sql(found), is_large=is_large)
             self._rows_of[found.name] = table.num_rows
             return table
 
@@ -583,9 +584,9 @@ class Connection:
             engine.database.threads.all()
         if query.kind != "stream":
             sql = answers.changes_sql(engine.clock, query, since, query.frontier)
-            return engine.database.arrow(sql)
-        table = engine.database.arrow(answers.new_sql(engine.clock, query, since, query.frontier))
-        return _in_order(table)
+            return engine.database.arrow(sql, is_large=True)
+        sql = answers.new_sql(engine.clock, query, since, query.frontier)
+        return _in_order(engine.database.arrow(sql, is_large=True))
 
     def sql(
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None

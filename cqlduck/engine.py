@@ -697,20 +697,18 @@ class Engine:
     def expect(self, query: Query) -> None:
         """Write and parse what a query's first ticks will run, so that these need not.
 
-        Of its forms that are those of several instants, with queues where there can be any.
+        Of its forms that is the one of several instants in stages, with queues where there can be
+        any.
         """
         compiled = self.compiled[query.name.lower()]
-        steps = compiled.steps
         streams = [i.name for i in self.catalogue.inputs_of(query) if i.kind == "stream"]
         spans = {name: compiled.spans.get(name, 0) for name in streams}
         holds = self.database.in_memory and not compiled.is_heavy
         queued = frozenset(n for n, s in spans.items() if s == 0 or (holds and s is not None))
-        staged = steps.of(Form(staged=True, queued=queued))
-        for step in staged:
+        steps = compiled.steps.of(Form(staged=True, queued=queued))
+        for step in steps:
             self.database.expect(step.sql)
-        self.workshop.note(staged)
-        for step in steps.of(Form(queued=queued)):
-            self.database.expect(step.sql)
+        self.workshop.note(steps)
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -13,6 +13,9 @@ leaves alone whatever could come out as something else:
   subqueries, lambdas, fields of structs;
 * outer joins, whose sides are filtered before they are joined.
 
+Before that, what an inner SELECT lists and nobody around it reads is left out, if it is a value
+that each row has by itself: an aggregate or `unnest` decides how many rows there are.
+
 In DuckDB a column goes before an alias of the same name everywhere but in ORDER BY, so a SELECT
 with an ORDER BY stays around what it reads.
 """
@@ -36,6 +39,15 @@ _SIMPLE = (
 )  # fmt: skip
 """What the expressions of an inner SELECT are made of."""
 
+_SCALAR = (
+    *_SIMPLE, exp.Case, exp.If, exp.Coalesce, exp.And, exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE,
+    exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Div, exp.IntDiv, exp.Mod,
+)  # fmt: skip
+"""What the expressions are made of that are left out if nobody reads them."""
+
+_GROUPED = (exp.Column, exp.Cast)
+"""By what a SELECT is grouped that others are merged into; a number would be a position."""
+
 _SMALL = 8
 """How many nodes an expression has at most that is written more than once."""
 
@@ -44,12 +56,52 @@ def flatten(tree: exp.Expr) -> exp.Expr:
     """Merge the nested SELECTs of a statement, in place, and return it."""
     if tree.find(exp.Lateral) is not None:
         return tree
+    for select in tree.find_all(exp.Select):
+        _leave_out(select)
     for select in reversed(list(tree.find_all(exp.Select))):
         while _merge(select):
             pass
         if not _unwrap(select):
             _rename(select)
     return tree
+
+
+def _leave_out(select: exp.Select) -> None:
+    """Leave out of what a SELECT reads the columns that it does not."""
+    joins = select.args.get("joins") or []
+    items = [select.args["from_"], *joins] if select.args.get("from_") else []
+    inner = [(leg, query) for leg in items if (query := _inner(leg)) is not None]
+    if not inner or any(join.args.get("using") for join in joins):
+        return
+    legs = {id(leg.this) for leg in items}
+    around = list(select.walk(prune=lambda node: id(node) in legs))
+    if any(isinstance(node, exp.Columns) or _is_all(node) for node in around):
+        return
+    read = {node.name.lower() for node in around if isinstance(node, exp.Column)}
+    for _, query in inner:
+        arms = list(_arms(query))
+        if not all(isinstance(arm, exp.Select) and _clauses(arm) <= _PLAIN for arm in arms):
+            continue
+        lists = [arm.expressions for arm in arms]
+        if len({len(listed) for listed in lists}) > 1 or not all(map(_has_name, lists[0])):
+            continue
+        kept = [
+            place
+            for place, known in enumerate(lists[0])
+            if known.alias_or_name.lower() in read
+            or not all(isinstance(node, _SCALAR) for arm in lists for node in _value(arm[place]))
+        ]
+        for arm, listed in zip(arms, lists, strict=True):
+            arm.set("expressions", [listed[place] for place in kept or [0]])
+
+
+def _value(listed: exp.Expr) -> Iterator[exp.Expr]:
+    return listed.unalias().walk()
+
+
+def _is_all(node: exp.Expr) -> bool:
+    """Return whether a node stands for all columns, but not in what only counts or is asked for."""
+    return isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)
 
 
 def _merge(select: exp.Select) -> bool:
@@ -88,7 +140,7 @@ def _merge_leg(select: exp.Select, leg: exp.Expr, is_joined: bool) -> bool:
         return False
     if any(count > 1 and _size(meant[name]) > _SMALL for name, count in used.items()):
         return False
-    if any(c.find_ancestor(exp.Group) and not isinstance(meant[c.name], exp.Column) for c in read):
+    if any(c.find_ancestor(exp.Group) and not isinstance(meant[c.name], _GROUPED) for c in read):
         return False
     if is_joined:
         parts = [*meant.values(), *([] if condition is None else [condition])]
@@ -99,6 +151,7 @@ def _merge_leg(select: exp.Select, leg: exp.Expr, is_joined: bool) -> bool:
             known.set("table", exp.to_identifier(alias))
         base.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
     _replace(read, meant)
+    _drop_constants(select)
     leg.set("this", base)
     if condition is not None:
         _restrict(select, condition.this)
@@ -114,6 +167,14 @@ def _replace(read: list[exp.Column], meant: Mapping[str, exp.Expr]) -> None:
         if isinstance(value, (exp.Binary, exp.Neg)) and not isinstance(known.parent, exp.Alias):
             value = exp.Paren(this=value)
         known.replace(value)
+
+
+def _drop_constants(select: exp.Select) -> None:
+    """Leave out of GROUP BY what is one value in all rows; the last stays, to group no rows."""
+    group = select.args.get("group")
+    varying = [p for p in group.expressions if p.find(exp.Column)] if group is not None else []
+    if group is not None and varying:
+        group.set("expressions", varying)
 
 
 def _restrict(select: exp.Select, condition: exp.Expr) -> None:
@@ -269,14 +330,12 @@ def _groups_by_columns(select: exp.Select) -> bool:
         return False
     return group is None or (
         _clauses(group) <= {"expressions"}
-        and all(isinstance(part, exp.Column) for part in group.expressions)
+        and all(isinstance(part, _GROUPED) for part in group.expressions)
     )
 
 
 def _has_names_inside(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Star):
-        return not isinstance(node.parent, exp.Count)
-    return isinstance(node, (exp.Query, exp.Lambda, exp.Dot))
+    return _is_all(node) or isinstance(node, (exp.Query, exp.Lambda, exp.Dot))
 
 
 def _size(value: exp.Expr) -> int:

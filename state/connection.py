@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,9 @@ DUCKDBS = 122_880
 """How many rows DuckDB stores together by itself, as it does in memory."""
 
 Trace = Callable[[str, Any], None]
+
+# of few rows that copy takes less than to plan the statement twice
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, r"cqlduck\.")
 
 _NOTHING = contextlib.nullcontext()
 _OPEN: set[str] = set()
@@ -225,9 +229,22 @@ class Database:
         return rows[0][0] if rows else None
 
     def arrow(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+        self,
+        sql: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        *,
+        is_large: bool = False,
     ) -> pa.Table:
-        """Run a query and return its rows as an Arrow table."""
+        """Run a query and return its rows as an Arrow table.
+
+        Args:
+            sql: The query.
+            parameters: Its parameters.
+            is_large: Whether it may give so many rows that they should not be copied once more; it
+                is planned twice then.
+        """
+        if not is_large:
+            return self.execute(sql, parameters).to_arrow_table()
         if self.trace is not None:
             self.trace(sql, parameters)
         relation = self.connection.sql(self._parsed.statement(sql), params=parameters)

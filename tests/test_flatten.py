@@ -55,13 +55,54 @@ def flat(sql: str) -> str:
         (
             "INSERT INTO o SELECT b AS c FROM (SELECT a, b FROM t UNION ALL SELECT b, 0 FROM t) "
             "AS i",
-            "INSERT INTO o SELECT b AS c FROM (SELECT a, b FROM t UNION ALL SELECT b, 0 FROM t) "
-            "AS i",
+            "INSERT INTO o SELECT b AS c FROM (SELECT b FROM t UNION ALL SELECT 0 FROM t) AS i",
         ),
         (
             "INSERT INTO o SELECT b AS c FROM (SELECT a, b FROM t UNION ALL SELECT b, 0 AS z "
             "FROM t) AS i",
             'INSERT INTO o SELECT b AS "c" FROM t UNION ALL SELECT 0 AS "c" FROM t',
+        ),
+        # what nobody reads is left out, and hinders nothing
+        (
+            "CREATE TABLE o AS SELECT c FROM (SELECT a AS c, CASE WHEN b > 0 THEN a END AS d "
+            "FROM t) AS i",
+            'CREATE TABLE o AS SELECT a AS "c" FROM t',
+        ),
+        (
+            "CREATE TABLE o AS SELECT COUNT(*) AS n FROM (SELECT LOWER(a) AS c, b FROM t) AS i",
+            "CREATE TABLE o AS SELECT COUNT(*) AS n FROM (SELECT LOWER(a) AS c FROM t) AS i",
+        ),
+        (
+            "CREATE TABLE o AS SELECT x.C FROM (SELECT LOWER(a) AS c, b AS d, b FROM t) AS x "
+            "LEFT JOIN t ON x.d = t.b",
+            "CREATE TABLE o AS SELECT x.C FROM (SELECT LOWER(a) AS c, b AS d, b FROM t) AS x "
+            "LEFT JOIN t ON x.d = t.b",
+        ),
+        (
+            "CREATE TABLE o AS SELECT x.c FROM (SELECT LOWER(a) AS c, b AS d FROM t) AS x "
+            "LEFT JOIN t ON t.a = t.b WHERE EXISTS(SELECT 1 FROM t WHERE t.a = 1)",
+            "CREATE TABLE o AS SELECT x.c FROM (SELECT LOWER(a) AS c FROM t) AS x "
+            "LEFT JOIN t ON t.a = t.b WHERE EXISTS(SELECT 1 FROM t WHERE t.a = 1)",
+        ),
+        # groups are what they stand for
+        (
+            "CREATE TABLE o AS SELECT k, SUM(b) AS n FROM (SELECT a::DATE AS k, b FROM t) AS i "
+            "GROUP BY k",
+            'CREATE TABLE o AS SELECT CAST(a AS DATE) AS "k", SUM(b) AS n FROM t '
+            "GROUP BY CAST(a AS DATE)",
+        ),
+        # and no constants, unless there would be no groups
+        (
+            "CREATE TABLE o AS SELECT k, c, SUM(b) AS n FROM (SELECT a AS k, 1::INT AS c, b "
+            "FROM t) AS i GROUP BY k, c",
+            'CREATE TABLE o AS SELECT a AS "k", CAST(1 AS INT) AS "c", SUM(b) AS n FROM t '
+            "GROUP BY a",
+        ),
+        (
+            "CREATE TABLE o AS SELECT c, SUM(b) AS n FROM (SELECT 1::INT AS c, b FROM t) AS i "
+            "GROUP BY c",
+            'CREATE TABLE o AS SELECT CAST(1 AS INT) AS "c", SUM(b) AS n FROM t '
+            "GROUP BY CAST(1 AS INT)",
         ),
     ],
 )
@@ -81,6 +122,15 @@ def test_nested_selects_become_one(nested, merged):
         "SELECT n + 1 AS c FROM (SELECT COUNT(*) AS n FROM t) AS i",
         "SELECT n + 1 AS c FROM (SELECT SUM(a) OVER (ORDER BY b) AS n FROM t) AS i WHERE n > 1",
         "SELECT n + 1 AS c FROM (SELECT LOWER(a) AS n FROM t) AS i",
+        # it says how many rows there are
+        "SELECT 1 AS c FROM (SELECT COUNT(*) AS n FROM t) AS i",
+        "SELECT 1 AS c FROM (SELECT UNNEST(l) AS n FROM t) AS i",
+        # and so does what is told apart
+        "SELECT a FROM (SELECT a, b FROM t UNION SELECT b, a FROM t) AS i",
+        "SELECT a FROM (SELECT DISTINCT a, b FROM t) AS i",
+        # all of it, which has no names
+        "SELECT i.* FROM (SELECT LOWER(a) AS n FROM t) AS i",
+        "SELECT COLUMNS('n') FROM (SELECT LOWER(a) AS n, LOWER(b) AS m FROM t) AS i",
         # ORDER BY looks at aliases first
         "SELECT c AS b FROM (SELECT a AS c, b AS d FROM t) AS i ORDER BY d",
         # the sides of an outer join are filtered before it
@@ -131,7 +181,8 @@ def query(draw, depth=3):
     if depth == 0:
         return "SELECT a, b, c FROM t", ["a", "b", "c"]
     outside = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
-    kind = draw(st.sampled_from(["one", "one", "one", "union", "join", "group", "distinct"]))
+    kinds = ["one", "one", "one", "union", "join", "group", "distinct", "total", "many"]
+    kind = draw(st.sampled_from(kinds))
     inner, names = draw(query(depth - 1))
     if kind == "join":
         other, more = draw(query(depth - 1))
@@ -144,6 +195,13 @@ def query(draw, depth=3):
         return f"SELECT {', '.join(listed)} FROM {joined}", outside
     listed = [f'{draw(value(names))} AS "{name}"' for name in outside]
     text = f"SELECT {', '.join(listed)} FROM ({inner}) AS i"
+    if kind == "total":
+        total = f"max({draw(value(names))})"
+        return f'SELECT count(*) AS "a", {total} AS "x.b" FROM ({inner}) AS i', ["a", "x.b"]
+    if kind == "many":
+        pair = f"unnest([{draw(value(names))}, {draw(value(names))}])"
+        other = draw(value(names))
+        return f'SELECT {pair} AS "a", {other} AS "x.b" FROM ({inner}) AS i', ["a", "x.b"]
     if kind == "distinct":
         return text.replace("SELECT", "SELECT DISTINCT", 1), outside
     if draw(st.booleans()):

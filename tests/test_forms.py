@@ -118,7 +118,7 @@ def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
 def test_the_statements_of_the_first_ticks_are_written_when_a_query_is_registered(
     con: cqlduck.Connection,
 ) -> None:
-    con.engine.forms = Forms()
+    con.engine.forms = Forms(always=True)
     con.execute(JOIN.replace("INTEGER", "BIGINT"))
     written = dict(con.engine.compiled["q"].steps._written)
     for at in (1, 4):

@@ -12,7 +12,6 @@ FROM (
     CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
   FROM (
     SELECT
-      "k" AS "s.k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
@@ -20,13 +19,12 @@ FROM (
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "k" AS "s.k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
       "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS input
+  ) AS elements
   GROUP BY
     "_ts"
   UNION ALL

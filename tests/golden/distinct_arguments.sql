@@ -116,7 +116,6 @@ FROM (
   FROM (
     SELECT
       "k" AS "s.k",
-      "v" AS "s.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
@@ -125,7 +124,6 @@ FROM (
     UNION ALL
     SELECT
       "k" AS "s.k",
-      "v" AS "s.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
@@ -403,22 +401,13 @@ SELECT
   "_ts"
 FROM (
   SELECT
-    "s.v" AS "distinct s.v",
+    "v" AS "distinct s.v",
     MIN("_ts") AS "_ts"
-  FROM (
-    SELECT
-      "v" AS "s.v",
-      CASE WHEN "v" > 3 THEN "k" END AS "argument1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-  ) AS input
+  FROM cql_state."stream_s"
   WHERE
-    NOT "s.v" IS NULL
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
   GROUP BY
-    "s.v"
+    "v"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -440,10 +429,8 @@ FROM (
     MIN("_ts") AS "_ts"
   FROM (
     SELECT
-      "v" AS "s.v",
       CASE WHEN "v" > 3 THEN "k" END AS "argument1",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
+      "_ts"
     FROM cql_state."stream_s"
     WHERE
       "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
@@ -642,22 +629,13 @@ WHERE
 -- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_4" AS
 SELECT
-  "s.v" AS "distinct s.v",
+  "v" AS "distinct s.v",
   MIN("_ts") AS "_ts"
-FROM (
-  SELECT
-    "v" AS "s.v",
-    CASE WHEN "v" > 3 THEN "k" END AS "argument1",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-) AS input
+FROM cql_state."stream_s"
 WHERE
-  NOT "s.v" IS NULL
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
 GROUP BY
-  "s.v";
+  "v";
 
 -- operator 4: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_4_counts"
@@ -702,10 +680,8 @@ SELECT
   MIN("_ts") AS "_ts"
 FROM (
   SELECT
-    "v" AS "s.v",
     CASE WHEN "v" > 3 THEN "k" END AS "argument1",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
+    "_ts"
   FROM cql_state."stream_s"
   WHERE
     "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
@@ -816,66 +792,36 @@ SELECT
   "_ts"
 FROM (
   SELECT
-    "s.k",
-    "argument",
-    "value",
+    "k" AS "s.k",
+    CAST(0 AS INT) AS "argument",
+    "v" AS "value",
     MIN("_ts") AS "_ts"
-  FROM (
-    SELECT
-      "s.k",
-      CAST(0 AS INT) AS "argument",
-      "s.v" AS "value",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        CASE WHEN "d" > 0 THEN "v" END AS "argument2",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-    ) AS input
-    WHERE
-      NOT "s.v" IS NULL
-  ) AS elements
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
   GROUP BY
-    "s.k",
-    "argument",
-    "value"
+    "k",
+    "v"
   UNION ALL
   SELECT
     "s.k",
-    "argument",
-    "value",
+    CAST(1 AS INT) AS "argument",
+    "argument2" AS "value",
     MIN("_ts") AS "_ts"
   FROM (
     SELECT
-      "s.k",
-      CAST(1 AS INT) AS "argument",
-      "argument2" AS "value",
-      "_ts",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        CASE WHEN "d" > 0 THEN "v" END AS "argument2",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-    ) AS input
+      "k" AS "s.k",
+      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+      "_ts"
+    FROM cql_state."stream_s"
     WHERE
-      NOT "argument2" IS NULL
-  ) AS elements
+      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  ) AS input
+  WHERE
+    NOT "argument2" IS NULL
   GROUP BY
     "s.k",
-    "argument",
-    "value"
+    "argument2"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -898,29 +844,19 @@ SELECT
   CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
 FROM (
   SELECT
-    "s.k",
+    "k" AS "s.k",
     CAST(NULL AS BIGINT) AS "distinct s.v",
     CAST(NULL AS BIGINT) AS "distinct argument2",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-  ) AS input
+    "_ts"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "s.k",
     CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
     CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
+    "_ts"
   FROM cql_state."q_8_counts"
   WHERE
     "_ts" > $t0
@@ -1056,66 +992,36 @@ WHERE
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_8" AS
 SELECT
-  "s.k",
-  "argument",
-  "value",
+  "k" AS "s.k",
+  CAST(0 AS INT) AS "argument",
+  "v" AS "value",
   MIN("_ts") AS "_ts"
-FROM (
-  SELECT
-    "s.k",
-    CAST(0 AS INT) AS "argument",
-    "s.v" AS "value",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-  ) AS input
-  WHERE
-    NOT "s.v" IS NULL
-) AS elements
+FROM cql_state."stream_s"
+WHERE
+  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
 GROUP BY
-  "s.k",
-  "argument",
-  "value"
+  "k",
+  "v"
 UNION ALL
 SELECT
   "s.k",
-  "argument",
-  "value",
+  CAST(1 AS INT) AS "argument",
+  "argument2" AS "value",
   MIN("_ts") AS "_ts"
 FROM (
   SELECT
-    "s.k",
-    CAST(1 AS INT) AS "argument",
-    "argument2" AS "value",
-    "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      CASE WHEN "d" > 0 THEN "v" END AS "argument2",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
-  ) AS input
+    "k" AS "s.k",
+    CASE WHEN "d" > 0 THEN "v" END AS "argument2",
+    "_ts"
+  FROM cql_state."stream_s"
   WHERE
-    NOT "argument2" IS NULL
-) AS elements
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+) AS input
+WHERE
+  NOT "argument2" IS NULL
 GROUP BY
   "s.k",
-  "argument",
-  "value";
+  "argument2";
 
 -- operator 8: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_8_counts"

@@ -398,7 +398,7 @@ FROM (
   FROM cql_state."stream_s"
   WHERE
     "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-) AS input
+) AS elements
 WHERE
   NOT (
     "s.d" = 0

@@ -276,9 +276,7 @@ FROM (
         SELECT
           "k" AS "s.k",
           "v" AS "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 11 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
+          "_ts" AS "_cql_enter"
         FROM cql_state."stream_s"
         WHERE
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
@@ -378,7 +376,6 @@ SELECT
 FROM (
   SELECT
     "k" AS "s.k",
-    "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
@@ -387,7 +384,6 @@ FROM (
   UNION ALL
   SELECT
     "k" AS "s.k",
-    "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"

@@ -14,7 +14,6 @@ FROM (
     CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
   FROM (
     SELECT
-      "total" AS "totals.total",
       CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
       "_weight"
     FROM cql_state."changes_totals"

@@ -10,7 +10,6 @@ SELECT
 FROM (
   SELECT
     "k" AS "s.k",
-    "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
@@ -19,7 +18,6 @@ FROM (
   UNION ALL
   SELECT
     "k" AS "s.k",
-    "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
@@ -102,9 +100,7 @@ FROM (
           SELECT
             "k" AS "s.k",
             "v" AS "s.v",
-            "_ts" AS "_cql_enter",
-            "_ts" + 11 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
+            "_ts" AS "_cql_enter"
           FROM cql_state."stream_s"
           WHERE
             "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
@@ -314,7 +310,6 @@ FROM (
   )
   SELECT
     "r.k",
-    "r.name",
     "_cql_enter" AS "_ts",
     "_weight"
   FROM lives
@@ -323,7 +318,6 @@ FROM (
   UNION ALL
   SELECT
     "r.k",
-    "r.name",
     "_cql_leave" AS "_ts",
     -"_weight" AS "_weight"
   FROM lives

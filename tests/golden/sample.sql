@@ -28,7 +28,6 @@ SELECT
 FROM (
   SELECT
     "evens.k",
-    "evens.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight",
     ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
@@ -62,7 +61,6 @@ SELECT
 FROM (
   SELECT
     "evens.k",
-    "evens.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight",
     ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"

@@ -19,17 +19,7 @@ FROM (
       ) % 5 - CASE WHEN (
         "_ts"
       ) % 5 < 0 THEN 5 ELSE 0 END
-    ) + 5 AS "_cql_enter",
-    (
-      (
-        "_ts"
-      ) - (
-        "_ts"
-      ) % 5 - CASE WHEN (
-        "_ts"
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) + 10 AS "_cql_leave",
-    CAST(1 AS BIGINT) AS "_weight"
+    ) + 5 AS "_cql_enter"
   FROM cql_state."stream_s"
   WHERE
     "_ts" > $since
