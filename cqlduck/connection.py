@@ -670,13 +670,19 @@ class Connection:
                 raise CatalogError("the connection is closed", hint="connect again")
             self._engine.settle(stores=stores)
             reader = self._engine.database.reader()
+            # what a tick leaves out of the database for now must not be of a later tick than this
+            reader.execute("BEGIN TRANSACTION")
+            reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
         with self._engine.database.threads.reading():
             if _is_select(query):
                 text = query.strip().rstrip(";")
                 reader.execute(f"CREATE TEMP TABLE result AS {text}", parameters)
+                reader.execute("COMMIT")
                 return reader.table("temp.result")
             relation = reader.sql(query, params=parameters)
-            return _relation(pa.table({}) if relation is None else relation.to_arrow_table())
+            rows = pa.table({}) if relation is None else relation.to_arrow_table()
+            reader.execute("COMMIT")
+            return _relation(rows)
 
     # -- the scheduler ----------------------------------------------------------------------------
 

@@ -54,6 +54,9 @@ MAX_INSTANTS = 1_000_000
 HEAVY_INSTANTS = 20_000
 """The same for a query that is worked out again at each of them."""
 
+LATE = 64
+"""How many ticks in memory are written down together at most."""
+
 NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
 
 SETTINGS = {
@@ -100,6 +103,8 @@ class Engine:
     """Of queries: how many elements their inputs had in all at the last tick."""
     _ticked: list[catalog.Ticked] = field(default_factory=list)
     """The ticks that the change has run, to be written with it."""
+    _unwritten: list[catalog.TickRow] = field(default_factory=list)
+    """The ticks that are still to be written: in memory nothing outlives the process."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -138,12 +143,13 @@ class Engine:
             outermost = self.database.depth == 0
             compiled, taken = dict(self.compiled), self._taken
             fresh, held = self.fresh.marks(), self.waiting.marks()
+            rows = list(self._unwritten)
             try:
                 with self.database.transaction():
                     yield
                     if outermost:
                         with self.database.part("catalogue"):
-                            catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
+                            self._save()
                 if outermost:
                     self.ticks += len(self._ticked)
                     self._ticked.clear()
@@ -151,6 +157,8 @@ class Engine:
             except BaseException:
                 if outermost:
                     self._ticked.clear()
+                    self._unwritten = rows
+                    self._write_ticks()
                     self.catalogue.restore(catalog.load(self.database))
                     self.compiled.clear()
                     self.compiled.update(compiled)
@@ -162,17 +170,32 @@ class Engine:
                     self.compiler.ended(committed=False)
                 raise
 
+    def _save(self) -> None:
+        """Write what changed of the catalogue; of ticks in memory only every so many."""
+        rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
+        self._unwritten += rows
+        if not (rows and self.database.in_memory and len(self._unwritten) < LATE):
+            self._write_ticks()
+
+    def _write_ticks(self) -> None:
+        if self._unwritten:
+            with self.database.transaction():
+                catalog.write_ticks(self.database, self._unwritten)
+            self._unwritten.clear()
+
     def settle(self, *, stores: bool = False) -> None:
         """Write elements into the logs that are not there yet, so that all can be read.
 
         Args:
-            stores: Whether rows go into the stores of streams too.
+            stores: Whether rows go into the stores of streams too, and ticks into `cql.ticks`.
         """
-        if self.fresh.has_some or (stores and self.waiting.holds_some):
+        waits = self.fresh.has_some or (stores and self.waiting.holds_some)
+        if waits or (stores and self._unwritten):
             with self.changing():
                 self.fresh.store_all()
                 if stores:
                     self.waiting.look(self.catalogue.inputs)
+                    self._write_ticks()
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""

@@ -246,7 +246,13 @@ class Ticked:
     seconds: float
 
 
-def save(database: Database, catalogue: Catalogue, last: int, ticks: Sequence[Ticked]) -> None:
+TickRow = list[object]
+"""A row of `cql_state.ticks`: the tick, and what has moved of inputs and of queries."""
+
+
+def save(
+    database: Database, catalogue: Catalogue, last: int, ticks: Sequence[Ticked]
+) -> list[TickRow]:
     """Write what changed of inputs and queries since they were read or written last.
 
     Args:
@@ -254,20 +260,30 @@ def save(database: Database, catalogue: Catalogue, last: int, ticks: Sequence[Ti
         catalogue: What is registered.
         last: The number of the last tick before these.
         ticks: The ticks that changed it, if any did.
+
+    Returns:
+        The rows of the ticks, which are still to be written.
     """
     at = ticks[-1].number if ticks else last
     inputs = _save(database, "inputs", list(catalogue.inputs.values()), at, bool(ticks))
     queries = _save(database, "queries", list(catalogue.queries.values()), at, bool(ticks))
-    for tick in ticks:
-        listed = [inputs, queries] if tick.number == at else [[], []]
-        database.execute(
-            "INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [*(getattr(tick, f.name) for f in fields(tick)), *listed],
-        )
-        if tick.number % 1000 == 0:
-            database.execute(
-                "DELETE FROM cql_state.ticks WHERE number <= ?", [tick.number - KEPT_TICKS]
-            )
+    return [
+        [
+            *(getattr(tick, f.name) for f in fields(tick)),
+            *([inputs, queries] if tick.number == at else [[], []]),
+        ]
+        for tick in ticks
+    ]
+
+
+def write_ticks(database: Database, rows: Sequence[TickRow]) -> None:
+    """Write the rows of ticks, in their order; of many ticks only the last are kept."""
+    for row in rows:
+        database.execute("INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        number = row[0]
+        assert isinstance(number, int)
+        if number % 1000 == 0:
+            database.execute("DELETE FROM cql_state.ticks WHERE number <= ?", [number - KEPT_TICKS])
 
 
 def _save(

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import cqlduck
+from cqlduck import engine
 from cqlduck.state import catalog
 
 
@@ -35,12 +36,16 @@ SHOWN = {
 
 @pytest.mark.parametrize("most", [0, 2, 64])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("place", ["a file", "memory", "memory, written soon"])
 def test_views_show_the_catalogue(
-    seed: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, seed: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "MOST_MOVES", most)
+    if place == "memory, written soon":
+        monkeypatch.setattr(engine, "LATE", 3)
     draw = random.Random(seed)
-    path = tmp_path / "db.duckdb"
+    in_memory = place != "a file"
+    path = ":memory:" if in_memory else str(tmp_path / "db.duckdb")
     con = cqlduck.connect(path)
     con.execute("""
         CREATE STREAM s (a BIGINT); CREATE STREAM t (a BIGINT); CREATE RELATION r (a BIGINT);
@@ -61,7 +66,7 @@ def test_views_show_the_catalogue(
                 con.advance(now)
             case "heartbeat":
                 con.heartbeat(name, now)
-            case "reopen":
+            case "reopen" if not in_memory:
                 con.close()
                 con = cqlduck.connect(path)
             case "query":
@@ -72,8 +77,23 @@ def test_views_show_the_catalogue(
             case "refuse":
                 with pytest.raises(cqlduck.Error):
                     con.tick({name: [{"a": now, "_ts": now}], "nobody": []}, now)
-        same(con)
+        # ticks in memory are written when somebody looks
+        if not in_memory or draw.random() < 0.2:
+            same(con)
+    same(con)
     con.close()
+
+
+def test_ticks_in_memory_are_written_together(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
+    written = []
+    for now in range(1, engine.LATE + 3):
+        con.tick({"s": [{"a": now, "_ts": now}]}, now)
+        written.append(con.engine.database.value("SELECT count(*) FROM cql_state.ticks"))
+    assert written == [0] * (engine.LATE - 1) + [engine.LATE] * 3
+    assert con.sql("SELECT count(*), max(number) FROM cql.ticks").fetchall() == [
+        (engine.LATE + 2, engine.LATE + 2)
+    ]
 
 
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
+from cqlduck import engine
 from cqlduck.state import fresh
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
@@ -203,3 +204,23 @@ def test_in_a_file_they_are_committed_with_the_tick(tmp_path: Path) -> None:
         con.tick({"s": rows((1, "x", 1))}, 1)
         assert [(1, "x", 1, 1)] == logged(con)
         assert [(1, "x", 1, 1)] == handed_out(con)
+
+
+def test_a_tick_beside_a_read_does_not_show_in_it(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "LATE", 1)
+    con.execute(f"{S}; {ALL}")
+    con.tick({"s": rows((1, "x", 1))}, 1)
+    threads = con.engine.database.threads
+    reading = threads.reading
+
+    def late() -> Any:
+        con.tick({"s": rows((2, "y", 2))}, 2)
+        return reading()
+
+    monkeypatch.setattr(threads, "reading", late)
+    both = "SELECT (SELECT count(*) FROM q), (SELECT elements FROM cql.streams)"
+    assert con.sql(both).fetchall() == [(1, 1)]
+    monkeypatch.undo()
+    assert con.sql(both).fetchall() == [(2, 2)]
