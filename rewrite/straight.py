@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.weighted import TS
 
 _ROW_BY_ROW = (
@@ -96,7 +97,7 @@ _PARTS = (
     exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul,
     exp.DataTypeParam, exp.Div, exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.And,
     exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Sum, exp.Count,
-    exp.Min, exp.Max, exp.Filter, exp.Star,
+    exp.Min, exp.Max, exp.Filter, exp.Star, exp.In,
 )  # fmt: skip
 """What such a statement is made of."""
 
@@ -117,7 +118,7 @@ def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
     for table in read:
         select = table.parent_select
         where = None if select is None else select.args.get("where")
-        conditions = list(where.this.flatten()) if where and isinstance(where.this, exp.And) else []
+        conditions = [] if where is None else conjuncts(where.this)
         others = [condition for condition in conditions if not _is_bound(condition)]
         if select is None or len(conditions) - len(others) != len(_BOUNDS):
             return None

@@ -164,6 +164,7 @@ class Prepared:
         instant: The column of a row's instant, or None.
         seen: What a survey would tell of a stream's rows, or None.
         made: What was worked out of them for the tick, by the SELECT (`state.apart`).
+        begin: The number of the first row in its stream that `made` goes by.
     """
 
     table: pa.Table
@@ -172,19 +173,17 @@ class Prepared:
     instant: str | None = None
     seen: Survey | None = None
     made: Mapping[str, pa.Table] = field(default_factory=dict)
+    begin: int | None = None
 
-    def queue(self, thing: Input) -> pa.Table | None:
-        """Return the rows as a stream's store would have them; None if they have to be cast."""
-        rows = self.rows(thing)
-        if rows is None:
-            return None
+    def queue(self, thing: Input, begin: int) -> pa.Table | None:
+        """Return the rows as a stream's store would have them; None if they have to be cast.
+
+        Args:
+            thing: The stream.
+            begin: The number of the first row.
+        """
         import pyarrow.compute as pc
 
-        begin = integers([thing.next_seq])[0]
-        return rows.append_column("_cql_seq", pc.add(self.table.column(self.place), begin))
-
-    def rows(self, thing: Input) -> pa.Table | None:
-        """Return the queue without the numbers of the rows."""
         if self.instant is None:
             return None
         given = {name.lower(): n for n, name in enumerate(self.table.column_names)}
@@ -194,6 +193,7 @@ class Prepared:
             if stored_type(columns[own.name].type) != own.type:
                 return None
         columns["_ts"] = self.table.column(self.instant)
+        columns["_cql_seq"] = pc.add(self.table.column(self.place), integers([begin])[0])
         return pa.table(columns)
 
     def filled(self, rows: Arrival) -> Arrival:

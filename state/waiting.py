@@ -100,10 +100,11 @@ class Waiting:
         seen = None if ready is None else ready.seen
         if self._stack is not None and ready is not None and seen is not None and seen.count:
             is_clean = thing.kind == "stream" and queues.is_clean(clock, thing, seen)
-            table = ready.queue(thing) if is_clean else None
+            table = ready.queue(thing, thing.next_seq) if is_clean else None
             if table is not None:
                 first = self._queues.get(thing.name)
-                queue = Queue(thing, table, thing.last_instant, ready.made)
+                made = ready.made if ready.begin == thing.next_seq else {}
+                queue = Queue(thing, table, thing.last_instant, made)
                 if first is not None:
                     table = pa.concat_tables([first.table, table])
                     queue = Queue(thing, table, first.before)

@@ -21,6 +21,7 @@ DISTINCT = """
     SELECT k, count(*) AS n, sum(v) AS total, count(DISTINCT v) AS vs,
         count(DISTINCT v) FILTER (WHERE v > 5) AS large FROM s GROUP BY k
 """
+NEWEST = "CREATE CONTINUOUS QUERY q AS SELECT k, v, b FROM s [PARTITION BY k ROWS 1]"
 BATCHES, ROWS = 6, 40
 
 
@@ -94,6 +95,36 @@ def test_what_was_worked_out_is_what_the_statements_give(
     assert len(set(taken)) == 2, "the sums of what has come, and its distinct values"
     assert len(taken) >= 2 * (BATCHES - 3)
     assert expected(DISTINCT) == sorted(con.changes("q").fetchall(), key=repr)
+
+
+def test_the_newest_rows_of_a_batch_are_worked_out_with_their_numbers(
+    con: cqlduck.Connection, taken: list[str]
+) -> None:
+    con.execute(f"{S}; {NEWEST}")
+    for _ in range(BATCHES):
+        assert 1 == con.follow(limit=1)
+    assert len(taken) >= BATCHES - 3
+    assert expected(NEWEST) == sorted(con.changes("q").fetchall(), key=repr)
+
+
+def test_rows_that_came_between_change_the_numbers(tmp_path: Path, taken: list[str]) -> None:
+    for number in range(5):
+        rows = batch(number)
+        odd = [2 * at.as_py() + 1 for at in rows.column("t")]
+        write(tmp_path, number, rows.set_column(3, "t", pa.array(odd, pa.int64())))
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.engine.forms.always = True
+        con.execute(f"{S}; {NEWEST}")
+        for _ in range(3):
+            con.follow(limit=1)
+        assert taken
+        taken.clear()
+        con.append("s", pa.table({"k": [7], "v": [-1], "b": ["between"], "t": [24]}))
+        con.advance(24)
+        con.follow(limit=1)
+        assert [] == taken
+        numbers = con.engine.database.rows("SELECT _cql_seq FROM cql_state.q_1_rows ORDER BY ALL")
+        assert numbers == [(3 * ROWS,), (4 * ROWS - 2,), (4 * ROWS - 1,), (4 * ROWS,)]
 
 
 def test_a_tick_that_reads_no_queue_takes_nothing(

@@ -37,8 +37,10 @@ def work_ahead(con: cqlduck.Connection) -> None:
 
     def taken(clock, thing, rows) -> bool:
         work, ready = workshop.order(thing.name), rows.ready
-        if work is not None and ready is not None and ready.rows(thing) is not None:
-            ready = dataclasses.replace(ready, made=work(ready.rows(thing)))
+        begin = thing.next_seq
+        queue = None if work is None or ready is None else ready.queue(thing, begin)
+        if queue is not None:
+            ready = dataclasses.replace(ready, made=work(queue), begin=begin)
             rows = dataclasses.replace(rows, ready=ready)
         return take(clock, thing, rows)
 

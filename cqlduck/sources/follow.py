@@ -164,16 +164,17 @@ def _preparing(
         work: What works out of the rows what the tick wants, if that is to be done too.
     """
     thing, clock = engine.input(name), engine.clock
+    begin = thing.next_seq
 
     def prepare(table: pa.Table) -> Prepared:
         columns = columns_of(table.schema) or {}
         # the operations of a relation have to be looked at too
         times = _times(thing, columns) if thing.kind == "stream" else None
         ready = queues.prepared(clock, table, times)
-        rows = None if work is None else ready.rows(thing)
+        rows = None if work is None else ready.queue(thing, begin)
         if work is None or rows is None:
             return ready
-        return replace(ready, made=work(rows))
+        return replace(ready, made=work(rows), begin=begin)
 
     return prepare
 
