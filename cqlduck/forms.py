@@ -3,7 +3,7 @@
 Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
 state is. So both forms are tried, and the faster is kept (`state.learned`). Stages come first,
 because they never cost much: the other form can save no more than the time of their statements. If
-that is less than `LITTLE` of the tick, it is not tried. Ticks of unlike sizes learn apart.
+in `TRIALS` ticks that was less than `LITTLE`, it is not tried. Ticks of unlike sizes learn apart.
 
 Both forms write the same, so nothing of this shows in an answer.
 """
@@ -32,8 +32,8 @@ class _Known:
 
     @property
     def is_settled(self) -> bool:
-        """Whether stages take so little that there is nothing to learn."""
-        return bool(self.parts) and statistics.median(self.parts) < LITTLE
+        """Whether stages take so little that there is nothing to learn, as far as is known."""
+        return len(self.parts) < TRIALS or statistics.median(self.parts) < LITTLE
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Forms:
         elements: int | None,
         staged: bool,
         seconds: float,
-        stages: float | None = None,
+        stages: float,
     ) -> None:
         """Take note of what a tick took that might have had stages.
 
@@ -87,13 +87,13 @@ class Forms:
             elements: How many elements came.
             staged: Whether it had stages.
             seconds: How long it took.
-            stages: How much of that its stages took, if that is known.
+            stages: How much of that its stages took.
         """
         if self.always is None:
             assert elements is not None
             known = self._of(query, single, elements)
             # what a first tick takes is not what later ones take
-            if staged and stages is not None and True in known.learned.warm:
+            if staged and True in known.learned.warm:
                 known.parts.append(stages / seconds)
             known.learned.took(staged, seconds)
 

@@ -27,7 +27,8 @@ def run(forms: Forms, ticks: int, staged: float, whole: float, elements: int = 1
     for _ in range(ticks):
         has = forms.staged("q", True, elements)
         chosen.append(has)
-        forms.took("q", True, elements, has, staged if has else whole)
+        seconds = staged if has else whole
+        forms.took("q", True, elements, has, seconds, seconds / 2)
     return chosen
 
 
@@ -42,7 +43,7 @@ def test_both_are_tried_and_the_faster_is_kept(faster: bool) -> None:
 def test_what_is_clear_is_not_tried_more_often_than_it_must_be() -> None:
     chosen = run(Forms(), 1000, staged=1.0, whole=50.0)
     assert 1 == chosen.count(False)
-    assert {True} == set(chosen[3:])
+    assert {True} == set(chosen[TRIALS + 2 :])
     later = run(Forms(), 20_000, staged=1.0, whole=50.0)
     assert later.count(False) <= 2 + len(later) // 4_900
 
@@ -50,7 +51,7 @@ def test_what_is_clear_is_not_tried_more_often_than_it_must_be() -> None:
 def test_the_first_run_of_a_form_does_not_count() -> None:
     forms = Forms()
     assert forms.staged("q", True, 1)
-    forms.took("q", True, 1, True, 100.0)
+    forms.took("q", True, 1, True, 100.0, 50.0)
     assert {True} == set(run(forms, LEARNING + 5, staged=1.0, whole=2.0, elements=1)[LEARNING:])
 
 
@@ -73,7 +74,7 @@ def test_a_state_that_grows_changes_the_choice() -> None:
 def test_one_slow_tick_changes_nothing() -> None:
     forms = Forms()
     run(forms, LEARNING, staged=2.0, whole=1.0)
-    forms.took("q", True, 100, False, 50.0)
+    forms.took("q", True, 100, False, 50.0, 0.0)
     assert not forms.staged("q", True, 100)
 
 
