@@ -96,6 +96,21 @@ def test_ticks_in_memory_are_written_together(con: cqlduck.Connection) -> None:
     ]
 
 
+def test_ticks_that_are_not_written_yet_outlast_a_failure(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
+    for now in range(1, 4):
+        con.tick({"s": [{"a": now, "_ts": now}]}, now)
+    with pytest.raises(cqlduck.BindError):
+        con.execute("CREATE CONTINUOUS QUERY bad AS SELECT nothing FROM s")
+    assert con.engine.query("q").frontier == 3
+    con.tick({"s": [{"a": 4, "_ts": 4}]}, 4)
+    same(con)
+    assert con.sql("SELECT number FROM cql.ticks ORDER BY ALL").fetchall() == [
+        (1,), (2,), (3,), (4,),
+    ]  # fmt: skip
+    assert sorted(con.table("q").fetchall()) == [(n, n) for n in range(1, 5)]
+
+
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.duckdb"
     with duckdb.connect() as old:

@@ -234,6 +234,16 @@ def test_the_rows_are_the_same(drawn):
     assert seen[0] == seen[1]
 
 
+def test_of_no_rows_there_is_no_group():
+    nested = (
+        "CREATE TABLE o AS SELECT c, sum(b) AS n FROM (SELECT 1::INT AS c, b FROM t) GROUP BY c"
+    )
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE t (b INTEGER)")
+        db.execute(flat(nested))
+        assert db.execute("FROM o").fetchall() == []
+
+
 def test_a_chain_becomes_one_select():
     nested = "CREATE TABLE o AS SELECT a FROM (SELECT a FROM (SELECT a FROM t) AS i) AS j"
     assert 1 == flat(nested).count("SELECT")

@@ -311,3 +311,14 @@ def test_a_query_with_history_finds_what_was_held(memory: cqlduck.Connection) ->
     memory.execute("CREATE CONTINUOUS QUERY n WITH (history = true) AS SELECT count(*) AS n FROM s")
     memory.tick({"s": rows((2, "x", 2))}, 2)
     assert [(2,)] == memory.table("n").fetchall()
+
+
+def test_a_distinct_of_what_waits_and_a_relation(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; CREATE RELATION r (a BIGINT)")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM s UNION SELECT a FROM r")
+    con.append("r", [(2,), (7,)], at=1)
+    con.tick({"s": rows((1, "x", 1), (2, "y", 2))}, 2)
+    con.retract("r", [(2,), (7,)], at=3)
+    con.tick({"s": rows((1, "x", 3), (3, "z", 3))}, 3)
+    found = [(1, 1, 1), (2, 1, 1), (7, 1, 1), (3, 3, 1), (7, 3, -1)]
+    assert sorted(found, key=lambda row: (row[1:], repr(row))) == changes(con, "q")

@@ -349,7 +349,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         query = frames.states(rules, grouped, [rule.call.name for rule in made])
         rules.delta(node, _changed(query, grouped), purpose)
     else:
-        written = _Query(rules, grouped, made, table, outliers, fresh, sums)
+        written = _Query(rules, node, grouped, made, table, outliers, fresh, sums)
         rules.keep(node, sums, written.changes(), "the elements, summed up")
         rules.delta(node, _changed(written.build(), grouped), purpose)
     delta = temp_table(rules.deltas[id(node)])
@@ -415,6 +415,8 @@ class _Query:
     """The statement that gives all changes of an aggregate in a tick, from the sums."""
 
     rules: Rules
+    operator: Plan
+    """The operator of the plan: the aggregate, or a DISTINCT that is one without aggregates."""
     node: Aggregate
     made: list[Rule]
     table: str
@@ -487,8 +489,8 @@ class _Query:
         for place, arm in enumerate(inputs):
             sums = self._sums(arm)
             if self._is_queue(arm):
-                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
-                self.rules.keep(self.node, name, sums, "what has just come, summed up")
+                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.operator)}"
+                self.rules.keep(self.operator, name, sums, "what has just come, summed up")
                 sums = exp.select("*").from_(temp_table(name), copy=False)
             parts.append(sums)
         if self.node.everything:
