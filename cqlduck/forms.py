@@ -3,7 +3,8 @@
 Whether stages pay (`rewrite.delta.form`) depends on how many elements a tick has and how large the
 state is. So both forms are tried, and the faster is kept (`state.learned`). Stages come first,
 because they never cost much: the other form can save no more than the time of their statements. If
-in `TRIALS` ticks that was less than `LITTLE`, it is not tried. Ticks of unlike sizes learn apart.
+in `TRIALS` ticks that was less than `LITTLE`, it is not tried; stages that always pay do not count.
+Ticks of unlike sizes learn apart.
 
 Both forms write the same, so nothing of this shows in an answer.
 """
@@ -87,7 +88,7 @@ class Forms:
             elements: How many elements came.
             staged: Whether it had stages.
             seconds: How long it took.
-            stages: How much of that its stages took.
+            stages: How much of that the stages took that do not always pay.
         """
         if self.always is None:
             assert elements is not None

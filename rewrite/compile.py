@@ -69,7 +69,7 @@ class Step:
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
     `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
-    stages does without it.
+    stages does without it, `is_sure` that it is known to be no faster so.
     """
 
     operator: int
@@ -81,6 +81,7 @@ class Step:
     straight: Straight | None = None
     apart: Apart | None = None
     is_stage: bool = False
+    is_sure: bool = False
 
 
 @dataclass(frozen=True)
@@ -305,6 +306,7 @@ def _step(
         names,
         statement.each,
         is_stage=statement.is_stage,
+        is_sure=statement.is_sure,
     )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step

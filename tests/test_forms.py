@@ -205,3 +205,18 @@ def test_ticks_that_do_not_go_as_far_as_they_could_are_not_learned_from() -> Non
         con.advance(10)
     assert None in seen[3:-1]
     assert 0 not in seen
+
+
+def test_a_tick_never_goes_without_a_stage_that_always_pays(con: cqlduck.Connection) -> None:
+    con.engine.forms = Forms()
+    con.execute("""
+        CREATE STREAM s (k BIGINT, t BIGINT) TIMESTAMP BY t;
+        CREATE CONTINUOUS QUERY q AS SELECT DISTINCT k FROM s;
+    """)
+    seen: list[str] = []
+    con.engine.database.trace = lambda sql, _: seen.append(sql)
+    for at in range(2 * LEARNING):
+        con.tick({"s": [(at % 5, at)]}, to=at)
+    made = [sql for sql in seen if sql.startswith("CREATE OR REPLACE TEMPORARY TABLE")]
+    # it is not known of the first tick how many elements come
+    assert len(made) >= 2 * LEARNING - 1

@@ -202,7 +202,8 @@ def _keep_first(rules: Rules, node: Counting) -> None:
             for arm in _apart(inner)
         ]
     )
-    fresh = rules.staged(node, "first", first, "the tuples of the tick, each once")
+    # without a stage all of the synopsis is read, which only many tuples are worth
+    fresh = rules.staged(node, "first", first, "the tuples of the tick, each once", is_sure=True)
     is_known = same(_of("first", node), _of("kept", node))
     kept: exp.Expr = table.copy().as_("kept")
     query = exp.select(*references(columns)).from_(fresh.subquery("first", copy=False), copy=False)

@@ -91,7 +91,8 @@ class Statement:
     """One statement of a tick: the tree, and what it is for.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
-    these, as `$at` and `$next`. `is_stage` says that another form does without it.
+    these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
+    this one is known to be no slower.
     """
 
     operator: int
@@ -99,6 +100,7 @@ class Statement:
     tree: exp.Expr
     each: str | None = None
     is_stage: bool = False
+    is_sure: bool = False
 
 
 @dataclass
@@ -195,10 +197,13 @@ class Rules:
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
 
-    def _stage(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
+    def _stage(
+        self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
+    ) -> str:
         """Keep what another form reads where it needs it; return the name of the table."""
         tree = _create(name, query)
-        self.statements.append(Statement(self.number(node), purpose, tree, is_stage=True))
+        stage = Statement(self.number(node), purpose, tree, is_stage=True, is_sure=is_sure)
+        self.statements.append(stage)
         return name
 
     def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> exp.Query:
@@ -230,12 +235,23 @@ class Rules:
             self._staged[id(node)] = self._stage(node, name, query, "what begins or ends")
         return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
 
-    def staged(self, node: Plan, name: str, query: exp.Query, purpose: str) -> exp.Query:
-        """Return what a query gives; where it pays, kept in a temporary table before."""
+    def staged(
+        self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
+    ) -> exp.Query:
+        """Return what a query gives; where it pays, kept in a temporary table before.
+
+        Args:
+            node: The node.
+            name: What the table is called, before the query's name and the node's number.
+            query: The query.
+            purpose: What it is for.
+            is_sure: Whether it always pays, so that ticks without it need not be tried.
+        """
         if not self.form.staged:
             return query
         table = f"_cql_{name}_{self.query}_{self.number(node)}"
-        return exp.select("*").from_(temp_table(self._stage(node, table, query, purpose)))
+        kept = self._stage(node, table, query, purpose, is_sure=is_sure)
+        return exp.select("*").from_(temp_table(kept))
 
     def _is_at_hand(self, node: Plan) -> bool:
         """Return whether what begins or ends is read from a temporary table as it is."""
