@@ -353,6 +353,8 @@ class Connection:
         """
         if data is None:
             with self._engine.changing():
+                # its query may read whatever there is
+                self._engine.settle(stores=True)
                 return self._refresh(name, None, at)
         engine = self._engine
         with engine.changing(), engine.database.part(INGEST):

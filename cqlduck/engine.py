@@ -158,8 +158,6 @@ class Engine:
                 if outermost:
                     self._ticked.clear()
                     self._unwritten = rows
-                    self._write_ticks()
-                    self.catalogue.restore(catalog.load(self.database))
                     self.compiled.clear()
                     self.compiled.update(compiled)
                     self._taken = taken
@@ -168,13 +166,17 @@ class Engine:
                     self.recount()
                     self.housekeeping.recount()
                     self.compiler.ended(committed=False)
+                    self._write_ticks()
+                    self.catalogue.restore(catalog.load(self.database))
                 raise
 
     def _save(self) -> None:
         """Write what changed of the catalogue; of ticks in memory only every so many."""
         rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
         self._unwritten += rows
-        if not (rows and self.database.in_memory and len(self._unwritten) < LATE):
+        # a listener may look from inside the tick, where nothing can be written for it
+        may_wait = self.database.in_memory and not self.on_tick
+        if not (rows and may_wait and len(self._unwritten) < LATE):
             self._write_ticks()
 
     def _write_ticks(self) -> None:

@@ -297,7 +297,8 @@ def _step(
     is_answer: bool = False,
 ) -> Step:
     names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
-    tree = flatten(statement.tree)
+    # what runs for each instant is as it was written in the query: it may name what is not listed
+    tree = statement.tree if statement.each is not None else flatten(statement.tree)
     sql = tree.sql("duckdb", pretty=True, copy=False)
     step = Step(
         statement.operator,

@@ -4,6 +4,8 @@ The delta rules nest: each writes its SELECT around those of its inputs. DuckDB 
 when it optimizes, but by then it has parsed and bound each, and in a tick over few rows that is
 most of the time. So they are merged here, once, when a query is compiled.
 
+It is for what the rules write: a query's own text may name rows and columns in more ways.
+
 `flatten` replaces a column of an inner SELECT by what it stands for, and joins the conditions. It
 leaves alone whatever could come out as something else:
 
@@ -71,13 +73,16 @@ def _leave_out(select: exp.Select) -> None:
     joins = select.args.get("joins") or []
     items = [select.args["from_"], *joins] if select.args.get("from_") else []
     inner = [(leg, query) for leg in items if (query := _inner(leg)) is not None]
-    if not inner or any(join.args.get("using") for join in joins):
+    if not inner or any(join.args.get("using") or join.args.get("method") for join in joins):
         return
     legs = {id(leg.this) for leg in items}
     around = list(select.walk(prune=lambda node: id(node) in legs))
-    if any(isinstance(node, exp.Columns) or _is_all(node) for node in around):
+    if any(
+        isinstance(node, (exp.Columns, exp.PositionalColumn)) or _is_all(node) for node in around
+    ):
         return
-    read = {node.name.lower() for node in around if isinstance(node, exp.Column)}
+    # of a.b either may be the column
+    read = {node.name.lower() for node in around if isinstance(node, exp.Identifier)}
     for _, query in inner:
         arms = list(_arms(query))
         if not all(isinstance(arm, exp.Select) and _clauses(arm) <= _PLAIN for arm in arms):
@@ -290,6 +295,8 @@ def _inner(leg: exp.Expr) -> exp.Query | None:
     """Return the query that an item of FROM is, if it is one and nothing else."""
     item = leg.this
     if isinstance(item, exp.Subquery) and _clauses(item) <= {"this", "alias"}:
+        if item.alias_column_names:
+            return None
         return item.this if isinstance(item.this, exp.Query) else None
     return None
 

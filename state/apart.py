@@ -20,7 +20,7 @@ import pyarrow as pa
 from cqlduck.rewrite.compile import Step
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.straight import Apart
-from cqlduck.state.connection import DUCKDBS, Database, quoted
+from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.parsed import Parsed
 
@@ -92,10 +92,7 @@ class Workshop:
         with self._incoming.readable(queue, rows):
             for select in selects:
                 try:
-                    # grouped, it is small: see `Database.arrow`
-                    made[select] = self._own.execute(
-                        self._parsed.statement(select)
-                    ).to_arrow_table()
+                    made[select] = copied(self._own, self._parsed.statement(select))
                 except duckdb.Error:
                     self._failed.add(select)
         return made

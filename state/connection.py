@@ -51,7 +51,7 @@ DUCKDBS = 122_880
 
 Trace = Callable[[str, Any], None]
 
-# of few rows that copy takes less than to plan the statement twice
+# see `copied`
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, r"cqlduck\.")
 
 _NOTHING = contextlib.nullcontext()
@@ -71,6 +71,25 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """Return a text as an SQL string."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def copied(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str | duckdb.Statement,
+    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+) -> pa.Table:
+    """Run a query of few rows and return them as an Arrow table.
+
+    DuckDB (release 2.0) warns that they are copied once more; of few rows that takes less than to
+    plan the statement twice, as a relation does.
+    """
+    result = connection.execute(statement, parameters)
+    try:
+        return result.to_arrow_table()
+    except UserWarning:
+        # somebody makes errors of all warnings
+        result.fetchall()
+        return connection.sql(statement, params=parameters).to_arrow_table()
 
 
 class Database:
@@ -243,11 +262,14 @@ class Database:
             is_large: Whether it may give so many rows that they should not be copied once more; it
                 is planned twice then.
         """
-        if not is_large:
-            return self.execute(sql, parameters).to_arrow_table()
         if self.trace is not None:
             self.trace(sql, parameters)
-        relation = self.connection.sql(self._parsed.statement(sql), params=parameters)
+        statement = self._parsed.statement(sql)
+        if not is_large:
+            table = copied(self.connection, statement, parameters)
+            self._ran()
+            return table
+        relation = self.connection.sql(statement, params=parameters)
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
     def described(self, sql: str) -> list[tuple[str, str]] | None:

@@ -128,6 +128,12 @@ def test_nested_selects_become_one(nested, merged):
         # and so does what is told apart
         "SELECT a FROM (SELECT a, b FROM t UNION SELECT b, a FROM t) AS i",
         "SELECT a FROM (SELECT DISTINCT a, b FROM t) AS i",
+        # names that stand elsewhere than in columns
+        "SELECT x FROM (SELECT a, b FROM t) AS i(x, y)",
+        "SELECT x + 1 AS c FROM (SELECT a, b FROM t) AS i(x, y)",
+        "SELECT a FROM (SELECT a, b FROM t) AS i NATURAL JOIN t",
+        "SELECT #2 AS c FROM (SELECT LOWER(a) AS n, b FROM t) AS i",
+        "SELECT n.m AS c FROM (SELECT LOWER(a) AS m, b AS n FROM t) AS i",
         # all of it, which has no names
         "SELECT i.* FROM (SELECT LOWER(a) AS n FROM t) AS i",
         "SELECT COLUMNS('n') FROM (SELECT LOWER(a) AS n, LOWER(b) AS m FROM t) AS i",

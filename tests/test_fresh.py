@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +225,12 @@ def test_a_tick_beside_a_read_does_not_show_in_it(
     assert con.sql(both).fetchall() == [(1, 1)]
     monkeypatch.undo()
     assert con.sql(both).fetchall() == [(2, 2)]
+
+
+def test_a_program_may_make_errors_of_all_warnings(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; {ODD}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        con.tick({"s": rows((1, "x", 1), (2, "y", 2))}, 2)
+        assert con.arrow("q").num_rows == 1
+    assert [(1, "x", 1, 1)] == handed_out(con)

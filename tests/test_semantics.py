@@ -1457,3 +1457,34 @@ def test_a_window_over_a_subquery_takes_in_what_comes_while_it_rests(inner: str)
             found.append(sorted(con.changes("q").fetchall()))
     assert found[0] == found[1]
     assert len(found[0]) > 20
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("SELECT a, count(DISTINCT s) AS n FROM s WHERE (a, 1) IN (SELECT k, 1 FROM r) GROUP BY a",
+         [(1, 2)]),
+        ("SELECT a, to_json(s) AS j FROM s WHERE (a, b) IN (SELECT k, 5 FROM r)",
+         [(1, '{"a":1,"b":5,"p":{"x":7},"l":[1],"c":"one","t":1}', 1)]),
+        ("SELECT a, p.x FROM s WHERE (a, b) IN (SELECT k, 5 FROM r)", [(1, 7, 1)]),
+        ("SELECT a, c.upper() AS u FROM s WHERE (a, b) IN (SELECT k, 5 FROM r)", [(1, "ONE", 1)]),
+        ("SELECT s.a, z.m FROM s, (SELECT s.b + 1 AS m) z WHERE (s.a, b) IN (SELECT k, 5 FROM r)",
+         [(1, 6, 1)]),
+        ("SELECT a, u, count(*) AS n FROM s, unnest(s.l) AS z(u) WHERE b = 5 GROUP BY ROLLUP(a, u)",
+         [(1, 1, 1), (1, None, 1), (None, None, 1)]),
+    ],
+    ids=["a row counted", "a row as JSON", "a field", "a method", "another leg", "a list"],
+)  # fmt: skip
+def test_a_query_that_is_recomputed_names_what_it_likes(
+    con: cqlduck.Connection, query: str, answer: list[tuple[object, ...]]
+) -> None:
+    con.execute("""
+        CREATE STREAM s (a BIGINT, b BIGINT, p STRUCT(x BIGINT), l BIGINT[], c VARCHAR, t BIGINT)
+            TIMESTAMP BY t;
+        CREATE STREAM r (k BIGINT, t BIGINT) TIMESTAMP BY t;
+    """)
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {query}")
+    con.append("s", [(1, 5, {"x": 7}, [1], "one", 1), (1, 6, {"x": 8}, [2, 3], "two", 1)])
+    con.append("r", [(1, 1)])
+    con.advance(2)
+    assert sorted(con.table("q").fetchall(), key=repr) == sorted(answer, key=repr)
