@@ -143,9 +143,9 @@ class Connection:
         self._rows_of: dict[str, int] = {}
         if zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
-            from cqlduck.sources import ahead, follow  # noqa: F401
+            from cqlduck.sources.follow import reading_ahead
 
-            self._ahead = ahead.Ahead(self._engine.workshop.open)
+            self._ahead = reading_ahead(self._engine)
         self._scheduler = Scheduler(self._engine, self.follow)
 
     def __enter__(self) -> Connection:
@@ -466,14 +466,13 @@ class Connection:
         Args:
             limit: How many batches of each input to take at most.
         """
-        from cqlduck.sources.ahead import Ahead
-        from cqlduck.sources.follow import take
+        from cqlduck.sources.follow import reading_ahead, take
 
         if self.drop_zone is None:
             self._engine.run()
             return 0
         if self._ahead is None:
-            self._ahead = Ahead(self._engine.workshop.open)
+            self._ahead = reading_ahead(self._engine)
         return take(self._engine, self.drop_zone, self._ahead, limit)
 
     # -- answers ----------------------------------------------------------------------------------

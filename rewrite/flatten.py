@@ -29,6 +29,8 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from cqlduck.rewrite.subqueries import conjuncts
+
 _PLAIN = {"expressions", "from_", "where"}
 """The clauses of an inner SELECT that is merged."""
 
@@ -105,7 +107,7 @@ def _value(listed: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _is_all(node: exp.Expr) -> bool:
-    """Return whether a node stands for all columns, but not in what only counts or is asked for."""
+    """Return whether a node stands for all columns, as the one in count(*) does not."""
     return isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count)
 
 
@@ -185,18 +187,9 @@ def _drop_constants(select: exp.Select) -> None:
 def _restrict(select: exp.Select, condition: exp.Expr) -> None:
     """Add a condition to a SELECT; what stands there twice is written once."""
     known = select.args.get("where")
-    parts = [*_conjuncts(condition), *([] if known is None else _conjuncts(known.this))]
+    parts = [*conjuncts(condition), *([] if known is None else conjuncts(known.this))]
     once = list({part: part for part in parts})
     select.set("where", exp.Where(this=exp.and_(*once, copy=False)))
-
-
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    inside = condition.unnest()
-    if isinstance(inside, exp.And):
-        yield from _conjuncts(inside.left)
-        yield from _conjuncts(inside.right)
-    else:
-        yield inside
 
 
 def _unwrap(select: exp.Select) -> bool:

@@ -43,7 +43,7 @@ class Parsed:
 
     def expect(self, sql: str) -> None:
         """Parse a statement that is going to come."""
-        if sql not in self._known:
+        if len(sql) <= LONGEST and sql not in self._known:
             self._remember(sql, duckdb.extract_statements(sql)[0])
 
     def _remember(self, sql: str, statement: duckdb.Statement | None) -> None:

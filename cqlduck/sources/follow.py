@@ -54,6 +54,11 @@ class _Unreadable(Exception):
         self.name, self.number, self.error = name, number, error
 
 
+def reading_ahead(engine: Engine) -> Ahead:
+    """Return what reads small batches for an engine, and has its thread get ready."""
+    return Ahead(engine.workshop.open)
+
+
 def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
     """Take what is new in the drop zone, and run ticks; return the number of batches taken.
 
