@@ -14,7 +14,7 @@ lifetimes is their overlap with the product of the weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from sqlglot import exp
 
@@ -101,10 +101,18 @@ def ceil_to(expression: exp.Expr, step: int) -> exp.Expr:
     return floor_to(add(expression, step - 1), step)
 
 
-def same(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
-    """Return whether tuples are equal, NULL being equal to NULL; of nothing, true."""
+def same(
+    left: Sequence[exp.Expr], right: Sequence[exp.Expr], never_null: Container[str] = ()
+) -> exp.Expr:
+    """Return whether tuples are equal, NULL being equal to NULL; of nothing, true.
+
+    Args:
+        left: The columns of one tuple.
+        right: Those of the other.
+        never_null: Which names on the left are of columns that are never NULL.
+    """
     parts = [
-        exp.NullSafeEQ(this=mine, expression=theirs)
+        (exp.EQ if mine.name in never_null else exp.NullSafeEQ)(this=mine, expression=theirs)
         for mine, theirs in zip(left, right, strict=True)
     ]
     return exp.and_(*parts) if parts else exp.true()

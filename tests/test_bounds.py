@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import operator
 from collections import Counter
 from collections.abc import Callable
@@ -37,12 +38,34 @@ CONDITIONS: dict[str, tuple[bool, Meets]] = {
     "b.t BETWEEN a.t AND a.u": (True, lambda t, u, o: between(t, o, u)),
     "a.u BETWEEN b.t AND b.t": (True, lambda t, u, o: between(o, u, o)),
     "(a.t <= b.t AND (b.t <= a.u))": (True, lambda t, u, o: between(t, o, u)),
-    "a.t <= b.t AND a.u IS NOT NULL": (True, lambda t, u, o: t <= o),
+    "a.t <= b.t AND a.u IS NOT NULL": (False, lambda t, u, o: t <= o),
+    "a.t > b.t AND a.u IS NOT NULL": (False, lambda t, u, o: t > o),
+    "b.t = a.t AND a.u IS NOT NULL": (True, lambda t, u, o: t == o),
     "b.t >= a.u": (False, lambda t, u, o: o >= u),
     "NOT b.t <= a.u": (False, lambda t, u, o: o > u),
     "(b.t <= a.u OR a.u < b.t)": (False, lambda t, u, o: True),
 }
 """Conditions on the times t, u of a and t of b: whether they give a bound, what they mean."""
+
+KEPT = {
+    "a.t <= b.t": {"a"},
+    "b.t > a.t": {"a"},
+    "b.t BETWEEN a.t AND a.u": {"a"},
+    "b.t <= a.t": {"b"},
+    "a.t = b.t": set(),
+    "a.u <= b.t": {"a", "b"},
+    "a.t + 0 <= b.t": {"a", "b"},
+    "NOT a.t <= b.t": {"a", "b"},
+}
+"""Conditions, and which streams are kept for a join: what its tuples may still meet."""
+
+
+THREE: dict[str, Meets] = {
+    "a.t <= b.t AND a.t <= c.t": lambda a, b, c: a <= b and a <= c,
+    "c.t >= b.t AND a.t <= c.t": lambda a, b, c: c >= b and a <= c,
+    "a.t = c.t": lambda a, b, c: a == c,
+}
+"""Conditions on the times of three inputs."""
 
 
 def expected(
@@ -142,6 +165,45 @@ def test_wall_clock_time(condition: str) -> None:
         assert Counter(read) == expected(lefts, rights, meets, lambda t: t // 4 * 4)
 
     run()
+
+
+@pytest.mark.parametrize("condition", KEPT)
+@pytest.mark.parametrize("order", ["a, b", "b, a"])
+def test_what_only_meets_earlier_tuples_is_not_kept(condition: str, order: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(
+            "CREATE STREAM a (k INTEGER, t BIGINT, u BIGINT) TIMESTAMP BY t;"
+            "CREATE STREAM b (k INTEGER, t BIGINT) TIMESTAMP BY t;"
+            f"CREATE CONTINUOUS QUERY q AS SELECT a.k FROM {order} WHERE a.k = b.k AND {condition}"
+        )
+        spans = con.engine.compiled["q"].spans
+        assert {name for name, span in spans.items() if span is None} == KEPT[condition]
+
+
+@given(
+    st.sampled_from(["a, b, c", "b, c, a", "c, a, b"]),
+    st.sampled_from(list(THREE)),
+    st.lists(st.lists(st.integers(0, 4), max_size=4), min_size=3, max_size=3),
+    st.sets(st.integers(0, 4)),
+)
+@example("a, b, c", "c.t >= b.t AND a.t <= c.t", [[0], [1], [2, 2]], {1})
+@example("a, b, c", "a.t <= b.t AND a.t <= c.t", [[0], [1], [2]], {0, 1})
+@settings(deadline=None, max_examples=60)
+def test_three_inputs(order: str, condition: str, times: list[list[int]], cuts: set[int]) -> None:
+    with cqlduck.connect() as con:
+        for name in "abc":
+            con.execute(f"CREATE STREAM {name} (t BIGINT) TIMESTAMP BY t")
+        con.execute(
+            f"CREATE CONTINUOUS QUERY q AS SELECT a.t, b.t AS u, c.t AS v FROM {order} "
+            f"WHERE {condition}"
+        )
+        for name, own in zip("abc", times, strict=True):
+            con.append(name, [(t,) for t in sorted(own)])
+        for cut in [*sorted(cuts), 5]:
+            con.advance(cut)
+        rows = [row[:4] for row in con.changes("q").fetchall() for _ in range(row[4])]
+    wanted = [(*t, max(t)) for t in itertools.product(*times) if THREE[condition](*t)]
+    assert Counter(rows) == Counter(wanted)
 
 
 def test_a_column_of_another_type_gives_no_bound() -> None:

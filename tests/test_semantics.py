@@ -812,6 +812,13 @@ def test_division_of_integers_is_a_double_and_union_is_a_set() -> None:
     )
 
 
+def test_a_union_of_what_only_grows_has_what_both_inputs_have_once() -> None:
+    inputs = {"s": [(1, (1, "x")), (2, (2, "x"))], "t": [(1, (1, "y")), (3, (2, "y"))]}
+    create = f"{S}; CREATE STREAM t (a INTEGER, b VARCHAR)"
+    text = "SELECT a FROM s UNION SELECT a FROM t"
+    assert [(1, 1, 1), (2, 2, 1)] == play(create, text, inputs, 3)
+
+
 def test_aggregates_ignore_nulls_and_group_them() -> None:
     """DuckDB's meaning at every instant: count(x) and avg pass over NULL, GROUP BY does not."""
     create = "CREATE STREAM s (k INTEGER, x INTEGER)"

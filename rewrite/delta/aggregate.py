@@ -42,6 +42,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import FLOATS, sums_exactly
 from cqlduck.rewrite.delta import frames, panes
+from cqlduck.rewrite.nulls import never_null
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -682,7 +683,7 @@ class _Query:
                 change = named(old.copy(), f"{name}_d")
             states += [named(cast(total, kind), name), change]
         kept = state_table(self.table).as_("kept")
-        on = same(self._keys_of("changes"), self._keys_of("kept"))
+        on = same(self._keys_of("changes"), self._keys_of("kept"), never_null(self.node.input))
         return (
             exp.select(
                 *[

@@ -12,11 +12,15 @@ it keeps of each part of a table.
 
 Only columns are compared: an expression would be worked out for tuples that meet none, and could
 fail there.
+
+If x is itself the timestamp of such a window, what that input got before the tick meets nothing of
+the tick. If it is so whatever changes, a combination begins with its tuple of this input, the
+`latest` one. What came there is never looked at again, so the stream need not be kept for the join.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from sqlglot import exp
 
@@ -30,13 +34,40 @@ from cqlduck.rewrite.weighted import add, number, parameter
 _MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
 
 
-def of_time(clock: Clock, node: Join, changed: int) -> list[exp.Expr]:
+def latest(clock: Clock, node: Join) -> int | None:
+    """Return the place of an input whose tuples only meet what began no later, or None."""
+    places = range(len(node.inputs))
+    fresh = [of_tick(node, of_time(clock, node, place)) for place in places]
+    for place in places:
+        if all(place in fresh[other] for other in places if other != place):
+            return place
+    return None
+
+
+def of_tick(node: Join, bounded: Container[str]) -> set[int]:
+    """Return the places of inputs of which nothing from before the tick is met.
+
+    Args:
+        node: The join.
+        bounded: The columns that are after $t0 (`of_time`).
+    """
+    return {
+        place
+        for place, plan in enumerate(node.inputs)
+        if any(name in bounded for name in _timestamps(plan))
+    }
+
+
+def of_time(clock: Clock, node: Join, changed: int) -> dict[str, exp.Expr]:
     """Return what follows from a join's conditions for inputs other than the one that changes.
 
     Args:
         clock: The clock.
         node: The join.
         changed: The place of the input whose tuples begin in the tick.
+
+    Returns:
+        By column, that it is after $t0.
     """
     stamps = set(_timestamps(node.inputs[changed]))
     types = {c.name: c.type for c in node.inputs[changed].columns}
@@ -54,7 +85,7 @@ def of_time(clock: Clock, node: Join, changed: int) -> list[exp.Expr]:
         alike = others[later] == types[earlier] or {others[later], types[earlier]} <= INTEGERS
         if first is not None and alike:
             found[later] = exp.GTE(this=column(later), expression=first)
-    return list(found.values())
+    return found
 
 
 def _timestamps(plan: Plan) -> Iterator[str]:

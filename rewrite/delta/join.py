@@ -6,12 +6,13 @@ Left of i stands what neither begins nor ends in the tick, at i what does, right
 combination with at least one change is in exactly one term. A combination lives while all its
 tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the product of the
 weights. Pairs that never overlap are cut by a condition, rather than sent on as
-elements that cancel.
+elements that cancel. What `bounds` says of time may leave terms out: where one input is always the
+latest, its term is all, with everything that touches the tick.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -75,17 +76,45 @@ def lives(rules: Rules, node: Join) -> exp.Query:
 
 
 def _lives(rules: Rules, node: Join) -> exp.Query:
-    return union_all([_term(rules, node, place) for place in range(len(node.inputs))])
+    latest = bounds.latest(rules.clock, node)
+    if latest is not None:
+        later = bounds.of_time(rules.clock, node, latest)
+        return _term(rules, node, latest, later, before=())
+    terms = []
+    for place in range(len(node.inputs)):
+        later = bounds.of_time(rules.clock, node, place)
+        # a term in which something that stands would have to be of the tick is empty
+        if not any(fresh < place for fresh in bounds.of_tick(node, later)):
+            terms.append(_term(rules, node, place, later, before=range(place)))
+    return union_all(terms)
 
 
-def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
+def _term(
+    rules: Rules,
+    node: Join,
+    changed: int,
+    later: Mapping[str, exp.Expr],
+    before: Container[int],
+) -> exp.Select:
+    """Return the combinations with a change at one place, and at none `before`.
+
+    Args:
+        rules: The rules.
+        node: The join.
+        changed: The place.
+        later: What follows for the other inputs (`bounds.of_time`).
+        before: The places at which nothing begins or ends.
+    """
+    fresh = bounds.of_tick(node, later)
     names = [f"i{place}" for place in range(len(node.inputs))]
     parts: list[exp.Query] = []
     for place, plan in enumerate(node.inputs):
-        if place < changed:
-            parts.append(rules.standing(plan))
-        elif place == changed:
+        if place == changed:
             parts.append(rules.staged_lives(plan, _harmless(plan, node.predicates)))
+        elif place in before:
+            parts.append(rules.standing(plan))
+        elif place in fresh:
+            parts.append(rules.lives(plan))
         else:
             parts.append(rules.alive(plan))
     enter = _most("greatest", [qualified(name, ENTER) for name in names])
@@ -103,7 +132,7 @@ def _term(rules: Rules, node: Join, changed: int) -> exp.Select:
     for part, name in zip(parts[1:], names[1:], strict=True):
         query = query.join(part.subquery(name, copy=False), join_type="cross", copy=False)
     conditions = [predicate.copy() for predicate in node.predicates]
-    conditions += bounds.of_time(rules.clock, node, changed)
+    conditions += later.values()
     conditions += _overlaps(node, names)
     return query.where(*conditions, copy=False) if conditions else query
 

@@ -329,7 +329,7 @@ FROM (
     FROM temp."_cql_sums_q_8" AS changes
     LEFT JOIN cql_state."q_8_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-      AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+      AND changes."distinct s.v" = kept."distinct s.v"
   )
   SELECT
     r."s.k" AS "s.k",

@@ -1049,8 +1049,7 @@ FROM (
       TRUE AS "_cql_last"
     FROM temp."_cql_sums_q_4" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-      AND changes."match1" IS NOT DISTINCT FROM kept."match1"
+      ON changes."match0" = kept."match0" AND changes."match1" = kept."match1"
   )
   SELECT
     r."match0" AS "match0",
