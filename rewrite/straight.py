@@ -97,7 +97,8 @@ _PARTS = (
     exp.Null, exp.Boolean, exp.Cast, exp.DataType, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul,
     exp.DataTypeParam, exp.Div, exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.And,
     exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Sum, exp.Count,
-    exp.Min, exp.Max, exp.Filter, exp.Star, exp.In,
+    exp.Min, exp.Max, exp.Filter, exp.Star, exp.In, exp.Window, exp.Lead, exp.Lag, exp.Order,
+    exp.Ordered, exp.Having, exp.Exists, exp.Join, exp.NullSafeEQ,
 )  # fmt: skip
 """What such a statement is made of."""
 

@@ -669,6 +669,22 @@ def test_of_one_instant_the_last_arrival_of_each_partition_stays(staged: bool) -
         ] == elements(con, "last")
 
 
+def test_of_several_new_rows_the_first_pushes_the_old_one_out() -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT a, b FROM s [PARTITION BY b ROWS 1]")
+        rows = [(1, (1, None)), (1, (2, "x")), (1, (3, "y"))]
+        rows += [(2, (4, None)), (2, (5, "x")), (3, (6, None)), (5, (7, None)), (5, (8, None))]
+        for since, until in [(0, 1), (1, 5)]:
+            put(con, {"s": rows}, since, until)
+            con.advance(until)
+        assert [
+            *[(1, None, 1, 1), (2, "x", 1, 1), (3, "y", 1, 1)],
+            *[(1, None, 2, -1), (2, "x", 2, -1), (4, None, 2, 1), (5, "x", 2, 1)],
+            *[(4, None, 3, -1), (6, None, 3, 1), (6, None, 5, -1), (8, None, 5, 1)],
+        ] == elements(con)
+        assert con.table("q").order("a").fetchall() == [(3, "y"), (5, "x"), (8, None)]
+
+
 @pytest.mark.parametrize("staged", [False, True])
 def test_what_several_joins_read_is_not_cut_by_the_conditions_of_one(staged: bool) -> None:
     with cqlduck.connect() as con:

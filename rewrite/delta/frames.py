@@ -247,7 +247,7 @@ def _row_frame(
 def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> exp.Select:
     """Return the rows of the touched partitions as the aggregate sees them, in the log."""
     log: exp.Select = exp.select(*references(window.columns), column(TS), column(SEQ)).from_(
-        temp_table(rules.deltas[id(window)]), copy=False
+        rules.row_log(window), copy=False
     )
     chain: list[Project] = []
     plan: Plan = node.input

@@ -334,6 +334,10 @@ class Rules:
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)
 
+    def row_log(self, node: RowWindow) -> exp.Expr:
+        """Return the rows of a window that come or go in the tick, with their lifetimes."""
+        return windows.row_log(self, node)
+
     def begins(self, node: Plan) -> exp.Query:
         """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
         match node:
