@@ -34,18 +34,29 @@ from cqlduck.rewrite.subqueries import conjuncts
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
+_MAYBE_LISTS = (exp.All, exp.Any, exp.Anonymous)
+"""As what ALL and ANY are read: of a list ALL is as any function that sqlglot does not know."""
+
+_ODD = ("UNION", "VARIANT")
+"""How types begin whose values may be no NULL and yet equal nothing, as a union of NULL does."""
+
 
 def never_null(plan: Plan) -> frozenset[str]:
     """Return the names of columns that have a value in each tuple, as far as the form tells."""
+    types = {column.name: column.type for column in plan.columns}
+    return frozenset(n for n in _with_values(plan) if not types[n].startswith(_ODD))
+
+
+def _with_values(plan: Plan) -> frozenset[str]:
     match plan:
         case StreamScan(instant=instant) if instant is not None:
             return frozenset([instant])
         case Filter():
-            return never_null(plan.input) | _compared([plan.predicate])
+            return _with_values(plan.input) | _compared([plan.predicate])
         case Join():
-            return frozenset().union(*map(never_null, plan.inputs), _compared(plan.predicates))
+            return frozenset().union(*map(_with_values, plan.inputs), _compared(plan.predicates))
         case Project():
-            inner = never_null(plan.input)
+            inner = _with_values(plan.input)
             return frozenset(
                 known.name
                 for value, known in zip(plan.expressions, plan.columns, strict=True)
@@ -53,16 +64,16 @@ def never_null(plan: Plan) -> frozenset[str]:
             )
         case Aggregate():
             counted = [call.name for call in plan.calls if call.function == "count"]
-            return (never_null(plan.input) & set(plan.keys)) | frozenset(counted)
+            return (_with_values(plan.input) & set(plan.keys)) | frozenset(counted)
         case UnionAll():
-            first, *others = map(never_null, plan.inputs)
+            first, *others = map(_with_values, plan.inputs)
             return first.intersection(*others)
         case SetOperation(kind="intersect"):
-            return never_null(plan.left) | never_null(plan.right)
+            return _with_values(plan.left) | _with_values(plan.right)
         case Difference() | SetOperation():
-            return never_null(plan.left)
+            return _with_values(plan.left)
         case TimeWindow() | RowWindow() | Sample() | During() | Distinct() | ToStream() | Trace():
-            return never_null(plan.input)
+            return _with_values(plan.input)
         case _:
             return frozenset()
 
@@ -73,7 +84,10 @@ def _compared(predicates: Iterable[exp.Expr]) -> frozenset[str]:
     for condition in (c for predicate in predicates for c in conjuncts(predicate)):
         match condition:
             case _ if isinstance(condition, _COMPARISONS):
-                operands += [condition.this, condition.expression]
+                # with ALL of an empty list any comparison is true
+                pair = [condition.this, condition.expression]
+                if not any(isinstance(side, _MAYBE_LISTS) for side in pair):
+                    operands += pair
             case exp.Between():
                 operands += [condition.this, condition.args["low"], condition.args["high"]]
             case exp.In(this=value) | exp.Not(this=exp.Is(this=value, expression=exp.Null())):

@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
 )
 from cqlduck.rewrite.scope import column, typed_null
+from cqlduck.rewrite.weighted import is_null
 
 Projected = Callable[[Plan, list[tuple[str | None, exp.Expr]]], Project]
 
@@ -103,10 +104,10 @@ class Partners:
         where those with x NULL are in the third set alone.
         """
         own, other = compared
-        known = exp.not_(_is_null(own))
+        known = exp.not_(is_null(own))
         equal = self.matches(left, right, [*conditions, exp.EQ(this=own, expression=other)])
-        unknown = self.matches(left, right, [*conditions, known, _is_null(other)])
-        nothing = self.matches(left, right, [*conditions, _is_null(own)])
+        unknown = self.matches(left, right, [*conditions, known, is_null(other)])
+        nothing = self.matches(left, right, [*conditions, is_null(own)])
         without = [
             narrowed(Join((left, met), tuple(links)), left.columns)
             for met, links in (equal, unknown, nothing)
@@ -217,10 +218,6 @@ def _padded(plan: Plan, columns: tuple[Column, ...]) -> Plan:
         column(c.name) if c.name in known else typed_null(c.type) for c in columns
     ]
     return Project(plan, tuple(listed), columns)
-
-
-def _is_null(expression: exp.Expr) -> exp.Expr:
-    return exp.Is(this=expression.copy(), expression=exp.null())
 
 
 def _numbers() -> Iterator[int]:

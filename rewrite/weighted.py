@@ -23,6 +23,7 @@ from cqlduck.rewrite.scope import cast, column
 
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
+NEXT = "_cql_next"
 
 
 def parameter(name: str) -> exp.Placeholder:
@@ -99,6 +100,11 @@ def floor_to(expression: exp.Expr, step: int) -> exp.Expr:
 def ceil_to(expression: exp.Expr, step: int) -> exp.Expr:
     """Return the first multiple of `step` at or after an instant."""
     return floor_to(add(expression, step - 1), step)
+
+
+def is_null(expression: exp.Expr) -> exp.Expr:
+    """Return `expression IS NULL`, of a copy."""
+    return exp.Is(this=expression.copy(), expression=exp.null())
 
 
 def same(

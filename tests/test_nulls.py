@@ -23,6 +23,11 @@ QUERIES = {
     "SELECT x, y FROM s WHERE x BETWEEN 0 AND y": {"x", "y"},
     "SELECT x, y FROM s WHERE x IN (0, 1)": {"x"},
     "SELECT x, y FROM s WHERE x NOT IN (0, 1)": set(),
+    "SELECT x, y FROM s WHERE x <> ALL([y])": set(),
+    "SELECT x, y FROM s WHERE x <> ALL([]::BIGINT[])": set(),
+    "SELECT x, y FROM s WHERE x = ANY([y, 1])": set(),
+    "SELECT x, union_value(a := x) AS y FROM s WHERE x = 1": {"x"},
+    "SELECT y FROM (SELECT union_value(a := x) AS y FROM s) WHERE y IS NOT NULL": set(),
     "SELECT x, y FROM s WHERE coalesce(x, 0) = 0 AND y + 1 > 0": set(),
     "SELECT y AS x, x AS y, x + 1 AS z FROM s WHERE x = 1": {"y"},
     "SELECT s.x, r.y FROM s, r WHERE s.x = r.x": {"x"},
@@ -64,6 +69,18 @@ def test_columns_that_have_values(query: str) -> None:
         kept = con.changes("q").fetchnumpy()
         assert all(len(values) for values in kept.values())
         assert not any(numpy.ma.is_masked(kept[name]) for name in found)
+
+
+def test_a_group_of_null_that_a_condition_lets_through() -> None:
+    with cqlduck.connect() as con:
+        con.execute(
+            "CREATE STREAM s (x BIGINT, l BIGINT[]); CREATE CONTINUOUS QUERY q AS "
+            "SELECT x, count(*) AS n FROM s WHERE x <> ALL(l) GROUP BY x"
+        )
+        for instant in (1, 2, 3):
+            con.append("s", [(None, []), (1, [1])], at=instant)
+            con.advance(instant)
+        assert con.table("q").fetchall() == [(None, 3)]
 
 
 @given(ROWS, st.lists(ROWS, min_size=1, max_size=4))

@@ -44,6 +44,7 @@ from cqlduck.rewrite.weighted import (
     after,
     count,
     forever,
+    is_null,
     named,
     number,
     parameter,
@@ -138,7 +139,7 @@ def lives(rules: Rules, node: Counting) -> exp.Query:
             named(column(TS), ENTER),
             named(exp.Coalesce(this=following, expressions=[forever()]), LEAVE),
             column(WEIGHT),
-            named(exp.Case().when(_is_null(previous), column(WAS)).else_(number(0)), WAS),
+            named(exp.Case().when(is_null(previous), column(WAS)).else_(number(0)), WAS),
         )
         .from_(delta, copy=False)
         .where(_changes(), copy=False)
@@ -292,7 +293,7 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     )
     sums = [named(cast(_over(node, exp.Sum(this=column(name))), "BIGINT"), name) for name in counts]
     changed = [named(column(name), f"{name}_d") for name in counts]
-    last = _is_null(_over(node, exp.Lead(this=column(TS)), frame=False))
+    last = is_null(_over(node, exp.Lead(this=column(TS)), frame=False))
     running = exp.select(
         *references(node.columns), column(TS), *sums, *changed, named(last, LAST)
     ).from_(history.subquery("history", copy=False), copy=False)
@@ -377,7 +378,3 @@ def _changes() -> exp.Expr:
 
 def _is_there(expression: exp.Expr) -> exp.Expr:
     return exp.NEQ(this=expression, expression=number(0))
-
-
-def _is_null(expression: exp.Expr) -> exp.Expr:
-    return exp.Is(this=expression, expression=exp.null())

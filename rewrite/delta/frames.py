@@ -38,6 +38,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
+    NEXT,
     SEQ,
     TS,
     after,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.aggregate import Rule
     from cqlduck.rewrite.delta.rules import Rules
 
-ROW, NEXT, RESULT = "_cql_row", "_cql_next", "_cql_result"
+ROW, RESULT = "_cql_row", "_cql_result"
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 
 

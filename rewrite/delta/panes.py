@@ -27,6 +27,7 @@ from cqlduck.rewrite.plan import Aggregate, Filter, Project, TimeWindow, is_posi
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
+    NEXT,
     TS,
     add,
     after,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
-BEFORE, NEXT, FOUND = "_cql_before", "_cql_next", "_cql_found"
+BEFORE, FOUND = "_cql_before", "_cql_found"
 
 
 def fits(node: Aggregate, made: Sequence[Rule]) -> bool:

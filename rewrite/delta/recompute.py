@@ -28,6 +28,7 @@ from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
+    NEXT,
     TS,
     WEIGHT,
     add,
@@ -47,7 +48,7 @@ from cqlduck.rewrite.weighted import (
 if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
-AT, NEXT = "_cql_at", "_cql_next"
+AT = "_cql_at"
 
 Tables = Callable[[str], exp.Table]
 """From a part ('alive0', 'instants', 'at0', 'results') to where it stands."""

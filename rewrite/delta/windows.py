@@ -32,6 +32,7 @@ from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
+    NEXT,
     SEQ,
     TS,
     WEIGHT,
@@ -41,6 +42,7 @@ from cqlduck.rewrite.weighted import (
     copies,
     floor_to,
     forever,
+    is_null,
     named,
     number,
     parameter,
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
 POSITION = "_cql_position"
-NEXT, FIRST = "_cql_next", "_cql_first"
+FIRST = "_cql_first"
 
 
 def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
@@ -363,7 +365,7 @@ def _keep_newest(rules: Rules, node: RowWindow, table: str) -> None:
         temp_table(arrivals), copy=False
     )
     if not rules.form.single:
-        stay = stay.where(_is_null(column(NEXT)), copy=False)
+        stay = stay.where(is_null(column(NEXT)), copy=False)
     rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
 
 
@@ -424,7 +426,7 @@ def _ordered(node: RowWindow) -> exp.Select:
     mine, theirs = ([qualified(t, k) for k in node.partition_by] for t in ("newest", "several"))
     known = exp.select("1").from_("several", copy=False).where(same(theirs, mine), copy=False)
     return (
-        exp.select(column(SEQ), named(following, NEXT), named(_is_null(previous), FIRST))
+        exp.select(column(SEQ), named(following, NEXT), named(is_null(previous), FIRST))
         .from_("newest", copy=False)
         .where(exp.Exists(this=known), copy=False)
     )
@@ -502,10 +504,6 @@ def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
         )
     )
     return query if node.every is None else query.where(_has_begun(), copy=False)
-
-
-def _is_null(expression: exp.Expr) -> exp.Expr:
-    return exp.Is(this=expression, expression=exp.null())
 
 
 def _has_begun() -> exp.Expr:
