@@ -344,7 +344,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # -------------------------------------------------------------------------- rewrite: windows
     *_of(
-        "rewrite/delta/windows.py",
+        "rewrite/delta/newest.py",
         ("ROWS 1 has the oldest row of an instant",
          "column(TS), named(exp.Max(this=column(SEQ)), SEQ))",
          "column(TS), named(exp.Min(this=column(SEQ)), SEQ))",
@@ -364,9 +364,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "stay = stay.where(is_null(column(NEXT)), copy=False)", "pass",
          SEMANTICS + "what_has_not_changed_emits_nothing"),
         ("a partition without arrivals goes",
-         "kept = kept.where(exp.Exists(this=known.where(_is_partition(node), copy=False))",
-         "kept = kept.where(exp.Exists(this=known)",
+         "exp.Exists(this=known.where(windows.is_partition(node), copy=False))",
+         "exp.Exists(this=known)",
          SEMANTICS + "of_one_instant_the_last_arrival_of_each_partition_stays"),
+    ),
+    *_of(
+        "rewrite/delta/windows.py",
         ("a range is one instant short",
          "width + (not node.half_open))", "width)",
          SEMANTICS + "a_range_holds_both_its_ends"),

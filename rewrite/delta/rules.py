@@ -13,6 +13,7 @@ from cqlduck.rewrite.delta import (
     counting,
     during,
     join,
+    newest,
     recompute,
     streams,
     windows,
@@ -157,6 +158,8 @@ class Rules:
             case Distinct():
                 keys = tuple(c.name for c in node.columns)
                 aggregate.keep(self, node, Aggregate(node.input, keys, ()))
+            case RowWindow() if newest.fits(self, node):
+                newest.keep(self, node)
             case RowWindow():
                 windows.keep_rows(self, node)
             case Join() if self.readers.get(id(node), 0) > 1:
@@ -254,7 +257,7 @@ class Rules:
         return exp.select("*").from_(temp_table(kept))
 
     def _is_at_hand(self, node: Plan) -> bool:
-        """Return whether what begins or ends is read from a temporary table as it is."""
+        """Return whether what begins or ends is read from temporary tables as it is."""
         match node:
             case RowWindow() | Trace():
                 return True
@@ -336,7 +339,9 @@ class Rules:
 
     def row_log(self, node: RowWindow) -> exp.Expr:
         """Return the rows of a window that come or go in the tick, with their lifetimes."""
-        return windows.row_log(self, node)
+        if newest.fits(self, node):
+            return newest.row_log(self, node)
+        return temp_table(self.deltas[id(node)])
 
     def begins(self, node: Plan) -> exp.Query:
         """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
