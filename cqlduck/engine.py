@@ -34,7 +34,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Input, Query
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
@@ -631,7 +631,9 @@ class Engine:
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(
             single=single, queued=frozenset(reads)
         )
-        staged = chosen and self.forms.staged(query.name, single, arrived)
+        staged = chosen and self.forms.staged(
+            query.name, single, arrived, lambda: self._stored(query, compiled)
+        )
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
         # what a large tick writes may be too much for memory
@@ -651,6 +653,19 @@ class Engine:
     def reads_last_tick(self, query: Query, since: int | None) -> bool:
         """Return whether elements after an instant are those of a query's last tick at most."""
         return since is not None and since >= self._before.get(query.name, since + 1)
+
+    def _stored(self, query: Query, compiled: Compiled) -> int:
+        """Return about how many rows a query's inputs and synopses have."""
+        tables = [thing.table for thing in self.catalogue.inputs_of(query)]
+        tables += [synopsis.name for synopsis in compiled.synopses]
+        return int(
+            self.database.value(
+                "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() "
+                "WHERE database_name = $name AND schema_name = 'cql_state' "
+                "AND list_contains($tables, table_name)",
+                {"name": ALIAS, "tables": tables},
+            )
+        )
 
     def _is_read(self, query: Query) -> bool:
         """Return whether another query reads this one."""

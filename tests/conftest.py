@@ -46,7 +46,7 @@ class DrawnForms(Forms):
     def took(self, *_: object) -> None:
         pass
 
-    def staged(self, query: str, single: bool, elements: int | None) -> bool:
+    def staged(self, *_: object) -> bool:
         return self.drawn.random() < 0.5 if self.always is None else self.always
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.forms import FEW, LITTLE, Forms
+from cqlduck.forms import FEW, LITTLE, LOOK, MUCH, TIMES, Forms
 from cqlduck.rewrite.delta import WHOLE, Form
 from cqlduck.state.learned import FIRST_LOOK, LAST_LOOK, TRIALS
 
@@ -21,11 +22,22 @@ CREATE CONTINUOUS QUERY q AS
 LEARNING = 2 * (TRIALS + 1)
 
 
-def run(forms: Forms, ticks: int, staged: float, whole: float, elements: int = 100) -> list[bool]:
+def nothing() -> int:
+    return 0
+
+
+def run(
+    forms: Forms,
+    ticks: int,
+    staged: float,
+    whole: float,
+    elements: int = 100,
+    stored: Callable[[], int] = nothing,
+) -> list[bool]:
     """Let ticks take as long as is said; return which of them had stages."""
     chosen = []
     for _ in range(ticks):
-        has = forms.staged("q", True, elements)
+        has = forms.staged("q", True, elements, stored)
         chosen.append(has)
         seconds = staged if has else whole
         forms.took("q", True, elements, has, seconds, seconds / 2)
@@ -50,7 +62,7 @@ def test_what_is_clear_is_not_tried_more_often_than_it_must_be() -> None:
 
 def test_the_first_run_of_a_form_does_not_count() -> None:
     forms = Forms()
-    assert forms.staged("q", True, 1)
+    assert forms.staged("q", True, 1, nothing)
     forms.took("q", True, 1, True, 100.0, 50.0)
     assert {True} == set(run(forms, LEARNING + 5, staged=1.0, whole=2.0, elements=1)[LEARNING:])
 
@@ -75,14 +87,14 @@ def test_one_slow_tick_changes_nothing() -> None:
     forms = Forms()
     run(forms, LEARNING, staged=2.0, whole=1.0)
     forms.took("q", True, 100, False, 50.0, 0.0)
-    assert not forms.staged("q", True, 100)
+    assert not forms.staged("q", True, 100, nothing)
 
 
 def test_stages_that_take_little_are_left_as_they_are() -> None:
     forms = Forms()
     chosen = []
     for tick in range(100):
-        has = forms.staged("q", True, 100)
+        has = forms.staged("q", True, 100, nothing)
         chosen.append(has)
         # the first tick, and one of the later ones, are slow by chance
         stages = 0.9 if tick in (0, 50) else LITTLE - 0.01
@@ -94,20 +106,41 @@ def test_stages_that_take_much_are_compared_with_none() -> None:
     forms = Forms()
     chosen = []
     for _ in range(LEARNING):
-        has = forms.staged("q", True, 100)
+        has = forms.staged("q", True, 100, nothing)
         chosen.append(has)
         forms.took("q", True, 100, has, 1.0, LITTLE + 0.01)
     assert chosen.count(False) == TRIALS + 1
+
+
+@pytest.mark.parametrize(
+    ("stored", "tried"), [(MUCH, True), (MUCH + 1, False), (TIMES * 600 + 1, False)]
+)
+def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) -> None:
+    elements = 100 if stored <= MUCH + 1 else 600
+    asked = []
+    chosen = run(Forms(), 2 * LOOK, 1.0, 0.5, elements, lambda: asked.append(stored) or stored)
+    assert (False in chosen) == tried
+    assert 2 <= len(asked) <= 3, "it is seldom looked at"
+
+
+def test_what_is_stored_is_about_what_a_tick_may_meet() -> None:
+    with cqlduck.connect() as con:
+        con.execute(JOIN)
+        con.append("a", pa.table({"k": range(900), "x": range(900), "t": [1] * 900}))
+        con.append("b", pa.table({"k": [1], "y": [1], "t": [1]}))
+        con.advance(1)
+        query = con.engine.query("q")
+        assert 900 <= con.engine._stored(query, con.engine.compiled["q"]) <= 1000
 
 
 def test_sizes_and_queries_learn_apart() -> None:
     forms = Forms()
     run(forms, LEARNING, staged=1.0, whole=2.0, elements=100)
     run(forms, LEARNING, staged=2.0, whole=1.0, elements=100_000)
-    assert forms.staged("q", True, 100)
-    assert not forms.staged("q", True, 100_000)
+    assert forms.staged("q", True, 100, nothing)
+    assert not forms.staged("q", True, 100_000, nothing)
     forms.forget("q")
-    assert forms.staged("q", True, 100_000), "it is tried anew"
+    assert forms.staged("q", True, 100_000, nothing), "it is tried anew"
 
 
 @pytest.mark.parametrize("elements", [None, FEW + 1])
