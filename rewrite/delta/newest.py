@@ -60,13 +60,7 @@ def keep(rules: Rules, node: RowWindow) -> None:
     )
     rules.delta(node, _replaced(rules, node, table), "whom they push out")
     gone = exp.select(column(SEQ)).from_(temp_table(rules.deltas[id(node)]), copy=False)
-    rules.update(
-        node,
-        "forget the rows that left",
-        exp.delete(state_table(table)).where(
-            exp.In(this=column(SEQ), query=gone.subquery(copy=False)), copy=False
-        ),
-    )
+    windows.forget(rules, node, table, gone)
     stay = exp.select(*references(columns)).from_(temp_table(arrivals), copy=False)
     if not rules.form.single:
         stay = stay.where(is_null(column(NEXT)), copy=False)

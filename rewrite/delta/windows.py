@@ -189,13 +189,7 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         .from_(delta.copy(), copy=False)
         .where(until(column(LEAVE), parameter("t1")), copy=False)
     )
-    rules.update(
-        node,
-        "forget the rows that left",
-        exp.delete(state_table(table)).where(
-            exp.In(this=column(SEQ), query=gone.subquery(copy=False)), copy=False
-        ),
-    )
+    forget(rules, node, table, gone)
     stay = (
         exp.select(*references(columns))
         .from_(delta.copy(), copy=False)
@@ -205,6 +199,13 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
         .order_by(column(SEQ), copy=False)
     )
     rules.update(node, "keep the rows that came", exp.insert(stay, state_table(table)))
+
+
+def forget(rules: Rules, node: RowWindow, table: str, gone: exp.Select) -> None:
+    """Take the rows with these numbers out of the window's content."""
+    those = exp.In(this=column(SEQ), query=gone.subquery(copy=False))
+    tree = exp.delete(state_table(table)).where(those, copy=False)
+    rules.update(node, "forget the rows that left", tree)
 
 
 def arrivals_of(rules: Rules, node: RowWindow, table: str) -> exp.Select:
