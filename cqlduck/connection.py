@@ -481,6 +481,7 @@ class Connection:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         with self._engine.lock:
             found = self._engine.query(query)
+            self._engine.keep_answers(found)
             return self._read(self._engine.answer_sql(found))
 
     def arrow(self, query: str) -> pa.Table:
@@ -493,7 +494,7 @@ class Connection:
             if engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
             found = engine.query(query)
-            engine.settle()
+            engine.keep_answers(found)
             is_large = self._rows_of.get(found.name, 0) > SOME
             if is_large:
                 engine.database.threads.all()
@@ -670,6 +671,8 @@ class Connection:
             if self._engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
             self._engine.settle(stores=stores)
+            if stores:
+                self._engine.keep_answers()
             reader = self._engine.database.reader()
             # what a tick leaves out of the database for now must not be of a later tick than this
             reader.execute("BEGIN TRANSACTION")

@@ -199,6 +199,23 @@ class Engine:
                     self.waiting.look(self.catalogue.inputs)
                     self._write_ticks()
 
+    def keep_answers(self, *queries: Query) -> None:
+        """Write the kept answers of queries anew where the elements since outweigh them.
+
+        It is done apart from ticks, because after a long history it takes as long as many of them.
+
+        Args:
+            queries: The queries, or none for all.
+        """
+        with self.lock:
+            if self.closed:
+                return
+            self.settle()
+            for query in self.housekeeping.outweighed(queries or self.catalogue.queries.values()):
+                self.database.threads.all()
+                with self.changing():
+                    self.housekeeping.keep_answer(query)
+
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
         self._unread.clear()
@@ -594,22 +611,17 @@ class Engine:
             written = amend.amend(
                 self.database, query, compiled, lambda until: self._replay(query, until)
             )
-            self.housekeeping.tails[query.name] = (
-                self.housekeeping.tails.get(query.name, 0) + written
-            )
+            self.housekeeping.tails.pop(query.name, None)
         return written + self._go(query, goal, queued)
 
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
-        kept = self.housekeeping
-        tails, latest = dict(kept.tails), dict(kept.latest)
         self._unread.clear()
         while query.frontier is None or query.frontier < until:
             bound = _least(self._bounded([query]), until)
             assert bound is not None
             self._go(query, bound)
         self._unread.clear()
-        kept.tails, kept.latest = tails, latest
 
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         begins = self._time_begins(query)
@@ -792,8 +804,12 @@ class Engine:
         """Close the database; further calls are errors."""
         with self.lock:
             if not self.closed:
-                self.closed = True
-                self.database.close()
+                try:
+                    if not self.database.in_memory:
+                        self.keep_answers()
+                finally:
+                    self.closed = True
+                    self.database.close()
         with self.changed:
             self.changed.notify_all()
 

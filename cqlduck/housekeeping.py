@@ -6,6 +6,7 @@ it is worth a look.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
@@ -29,8 +30,8 @@ class Housekeeping:
         fresh: The ends of the logs.
         waiting: The queues of the streams.
         history: How long changes of answers are kept, where a query does not say.
-        tails: How many elements of a query's answer are not in what is kept of it yet.
-        latest: How many of them its last tick wrote.
+        tails: How many elements of a query's answer are not in what is kept of it yet, as far as
+            they have been counted.
     """
 
     database: Database
@@ -40,7 +41,6 @@ class Housekeeping:
     waiting: Waiting
     history: str | None = None
     tails: dict[str, int] = field(default_factory=dict)
-    latest: dict[str, int] = field(default_factory=dict)
     _compacted: dict[str, int] = field(default_factory=dict)
     _wrote: dict[str, int] = field(default_factory=dict)
     """How many rows a query wrote since its logs were looked at, synopses and answer together."""
@@ -49,8 +49,8 @@ class Housekeeping:
 
     def ran(self, query: Query, done: Ran) -> None:
         """Take note of what a query wrote."""
-        self.tails[query.name] = self.tails.get(query.name, 0) + done.elements
-        self.latest[query.name] = done.elements
+        if query.name in self.tails:
+            self.tails[query.name] += done.elements
         self._wrote[query.name] = self._wrote.get(query.name, 0) + done.rows
 
     def recount(self) -> None:
@@ -63,18 +63,28 @@ class Housekeeping:
         self.tails.pop(query.name, None)
         self._room.clear()
 
+    def outweighed(self, queries: Iterable[Query]) -> list[Query]:
+        """Return the queries whose kept answers are to be written anew."""
+        return [query for query in queries if self._is_outweighed(query)]
+
+    def _is_outweighed(self, query: Query) -> bool:
+        held = self.compiled[query.name.lower()].answer is not None
+        if query.kind != "relation" or held or query.frontier is None:
+            return False
+        tail = self.tails.get(query.name)
+        if tail is None:
+            tail = self.tails[query.name] = answers.tail_of(self.database, query)
+        return answers.is_outweighed(self.database, query, tail)
+
+    def keep_answer(self, query: Query) -> None:
+        """Write a query's kept answer anew, inside a change."""
+        with self.database.part("answers"):
+            answers.keep(self.database, self.catalogue.clock, query)
+        self.tails[query.name] = 0
+
     def finish(self, moved: list[Query]) -> None:
-        """Keep answers, stores and logs small."""
+        """Keep histories, stores and logs small."""
         for query in moved:
-            with self.database.part("answers"):
-                if self.compiled[query.name.lower()].answer is None and answers.settle(
-                    self.database,
-                    self.catalogue.clock,
-                    query,
-                    self.tails.get(query.name, 0),
-                    self.latest.get(query.name, 0),
-                ):
-                    self.tails[query.name] = 0
             with self.database.part("retention"):
                 self._forget_history(query)
                 self._compact(query)
@@ -143,6 +153,7 @@ class Housekeeping:
                 self.compiled[query.name.lower()].answer,
                 until,
             )
+            self.tails.pop(query.name, None)
 
     def _compact(self, query: Query) -> None:
         compiled = self.compiled[query.name.lower()]

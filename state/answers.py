@@ -5,8 +5,8 @@ the answer as people expect it. Of an aggregate or a window in rows that is read
 (`held`: a SELECT of tuples, each of weight 1, see `Compiled.answer`). Any other query that yields a
 relation has `answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier
 is that and the elements since. It is written anew when the elements since outweigh it, so its
-upkeep costs a constant factor; not in the tick that brought most of them, which may be the last for
-a long time.
+upkeep costs a constant factor. No tick does that, however long a history came before it: it is done
+when there is nothing more to follow, when the answer is read, and on closing a file.
 """
 
 from __future__ import annotations
@@ -103,26 +103,29 @@ def _logged(query: Query, since: int | None, until: int | None) -> str:
     return f"FROM cql_state.{quoted(query.changes)} WHERE true{low}{high}"
 
 
-def settle(database: Database, clock: Clock, query: Query, tail: int, latest: int) -> bool:
-    """Write the kept answer anew if the elements since outweigh it; return whether.
+def is_outweighed(database: Database, query: Query, tail: int) -> bool:
+    """Return whether the elements since the kept answer outweigh it.
 
     Args:
-        database: The database, inside a transaction.
-        clock: The clock.
-        query: A query whose answer no synopsis holds.
+        database: The database.
+        query: A query that has a kept answer.
         tail: How many elements there are since.
-        latest: How many of them are from this tick.
     """
-    if query.kind != "relation" or query.frontier is None or tail - latest <= max(TAIL, latest):
+    if tail <= TAIL:
         return False
     kept = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.answer)}")
-    if tail <= 2 * kept:
-        return False
-    _keep_answer(database, clock, query)
-    return True
+    return tail > 2 * kept
 
 
-def _keep_answer(database: Database, clock: Clock, query: Query) -> None:
+def tail_of(database: Database, query: Query) -> int:
+    """Count the elements since the kept answer of a query."""
+    since = "" if query.answer_instant is None else f" WHERE _ts > {query.answer_instant}"
+    changes = f"cql_state.{quoted(query.changes)}"
+    return int(database.value(f"SELECT count(*) FROM {changes}{since}"))
+
+
+def keep(database: Database, clock: Clock, query: Query) -> None:
+    """Write the kept answer anew, as of the frontier."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
     answer = f"cql_state.{quoted(query.answer)}"
     changes = f"cql_state.{quoted(query.changes)}"
@@ -147,7 +150,7 @@ def forget_history(
     changes = f"cql_state.{quoted(query.changes)}"
     if query.kind == "relation":
         if held is None and (query.answer_instant is None or query.answer_instant < until):
-            _keep_answer(database, clock, query)
+            keep(database, clock, query)
         database.execute(
             f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS "
             f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "

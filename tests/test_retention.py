@@ -1,8 +1,10 @@
 """What is kept between ticks: little, and forgetting it shows in no answer."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import reference
 import strategies
@@ -92,7 +94,7 @@ def test_a_stream_that_slides_is_kept_until_its_last_boundary(con: cqlduck.Conne
 
 
 def play(con: cqlduck.Connection, case: strategies.Case) -> None:
-    """Take the steps of a case that has no restarts."""
+    """Take the steps of a case that has no restarts, and look at all that is there."""
     for declaration in case.declarations:
         con.execute(declaration)
     for step in case.script:
@@ -103,6 +105,8 @@ def play(con: cqlduck.Connection, case: strategies.Case) -> None:
                 append(con, thing, elements)
             case strategies.Advance(to):
                 con.advance(to)
+                # answers are kept when they are read
+                con.sql("FROM cql.queries")
 
 
 def sums(changes: list[tuple[Any, ...]], instant: int) -> Counter[tuple[Any, ...]]:
@@ -144,6 +148,43 @@ def test_keeping_logs_and_answers_small_shows_in_nothing(
                 assert sums(changes, instant) == reference.bag_of(rows), f"{name}\n{case}"
             rows = con.table(name).fetchall()
             assert sums(changes, case.t_end) == reference.bag_of(rows), f"{name}\n{case}"
+
+
+def test_an_answer_is_kept_apart_from_ticks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "TAIL", 3)
+    path = tmp_path / "a.duckdb"
+
+    def kept_until(con: cqlduck.Connection) -> list[int | None]:
+        return [con.engine.query(name).answer_instant for name in ("q", "p")]
+
+    with cqlduck.connect(path, drop_zone=tmp_path) as con:
+        con.execute(
+            f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s [RANGE 1000] WHERE k = 0;"
+            "CREATE CONTINUOUS QUERY p AS SELECT v FROM s [RANGE 1000] WHERE k > 0"
+        )
+        for t in range(9):
+            con.tick({"s": pa.table({"k": [0, 1], "v": [t, t], "_ts": [t, t]})}, t)
+        assert [None, None] == kept_until(con), "a tick does not do it"
+        assert [(t,) for t in range(9)] == sorted(con.table("q").fetchall())
+        assert [8, None] == kept_until(con), "one answer was read"
+        assert 9 == con.arrow("p").num_rows
+        assert [8, 8] == kept_until(con)
+        for t in range(9, 27):
+            con.tick({"s": pa.table({"k": [0, 1], "v": [t, t], "_ts": [t, t]})}, t)
+        con.table("q"), con.table("p")
+        assert [8, 8] == kept_until(con), "18 elements do not outweigh 9 tuples"
+        con.tick({"s": [(0, 27)]}, 27)
+        con.follow()
+        assert [27, 8] == kept_until(con), "there is nothing more to follow"
+        con.tick({"s": [(1, 28)]}, 28)
+    with cqlduck.connect(path) as con:
+        assert [27, 28] == kept_until(con), "the file was closed"
+        for t in range(29, 100):
+            con.tick({"s": [(0, t)]}, t)
+        assert 99 == con.sql("SELECT count(*) FROM q").fetchall()[0][0]
+        assert [99, 28] == kept_until(con), "counted anew after opening"
 
 
 @pytest.mark.parametrize("window", ["TUMBLE 10", "RANGE 10", "RANGE 7 SLIDE 4", "ROWS 5"])
