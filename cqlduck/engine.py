@@ -17,7 +17,7 @@ import threading
 import time as wall
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import duckdb
@@ -478,7 +478,8 @@ class Engine:
                 lambda thing: self._may_hold(thing, active),
             )
             for name, queue in queued.items():
-                self._unread[name] = (queue.thing.next_seq, 0)
+                if not queue.is_stored:
+                    self._unread[name] = (queue.thing.next_seq, 0)
         if most is None:
             self.database.threads.expect(self._taken)
         else:
@@ -540,6 +541,14 @@ class Engine:
             if query not in active or self.catalogue.amends(query):
                 return False
         return bool(readers) and self.database.in_memory
+
+    def _meets(self, queue: Queue, query: Query, goal: int) -> bool:
+        """Return whether what lies in a queue is what comes of its stream in a query's tick."""
+        if query.begin_instant is None or query.frontier is None or self.catalogue.amends(query):
+            return False
+        last = queue.thing.last_instant
+        is_after = queue.before is None or not _is_before(query.frontier, queue.before)
+        return is_after and last is not None and last <= goal
 
     def _goal(self, query: Query, until: int | None) -> int | None:
         """Return where a tick brings a query, or None if it stays."""
@@ -637,15 +646,20 @@ class Engine:
             query.frontier = goal
             self.housekeeping.ran(query, Ran())
             return 0
-        single = before is not None and goal == before + 1
         arrived = self._arrived(query, goal)
-        reads = {name: queue for name, queue in queued.items() if name in query.inputs}
-        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(
-            single=single, queued=frozenset(reads)
+        mine = {name: queue for name, queue in queued.items() if name in query.inputs}
+        reads = {name: queue for name, queue in mine.items() if not queue.is_stored}
+        form = Form(
+            single=goal == (begins or 0 if before is None else before + 1),
+            staged=True,
+            queued=frozenset(reads),
+            arriving=frozenset(n for n in mine.keys() - reads if self._meets(mine[n], query, goal)),
         )
+        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
         staged = chosen and self.forms.staged(
-            query.name, single, arrived, lambda: self._stored(query, compiled)
+            query.name, form.single, arrived, lambda: self._stored(query, compiled)
         )
+        form = replace(form, staged=staged)
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
         # what a large tick writes may be too much for memory
@@ -654,11 +668,11 @@ class Engine:
         if fresh is None:
             self.fresh.store(query)
         done = tick.run(
-            self.database, query, compiled, goal, begins or 0, staged, reads, self.workshop, fresh
+            self.database, query, compiled, goal, begins or 0, form, reads, self.workshop, fresh
         )
         if chosen:
             seconds = wall.perf_counter() - started
-            self.forms.took(query.name, single, arrived, staged, seconds, done.stages)
+            self.forms.took(query.name, form.single, arrived, staged, seconds, done.stages)
         self.housekeeping.ran(query, done)
         return done.elements
 
@@ -757,10 +771,12 @@ class Engine:
         spans = {name: compiled.spans.get(name, 0) for name in streams}
         holds = self.database.in_memory and not compiled.is_heavy
         queued = frozenset(n for n, s in spans.items() if s == 0 or (holds and s is not None))
-        steps = compiled.steps.of(Form(staged=True, queued=queued))
-        for step in steps:
-            self.database.expect(step.sql)
-        self.workshop.note(steps)
+        form = Form(staged=True, queued=queued)
+        self.workshop.note(compiled.steps.of(form))
+        # the first tick, and those that come after it
+        for following in (form, replace(form, arriving=frozenset(streams) - queued)):
+            for step in compiled.steps.of(following):
+                self.database.expect(step.sql)
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -108,14 +108,9 @@ class Steps:
                 self._written[replace(form, staged=False)] = steps
         return self._written[form]
 
-    def has_stages(self, *, single: bool, queued: frozenset[str] = frozenset()) -> bool:
-        """Return whether stages make a difference to ticks of one instant, or to the others.
-
-        Args:
-            single: Whether it is asked of ticks of one instant.
-            queued: The streams that they read from queues.
-        """
-        return any(step.is_stage for step in self.of(Form(single, True, queued)))
+    def has_stages(self, form: Form) -> bool:
+        """Return whether stages make a difference to ticks of a form."""
+        return any(step.is_stage for step in self.of(replace(form, staged=True)))
 
 
 @dataclass(frozen=True)

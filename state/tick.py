@@ -47,7 +47,7 @@ def run(
     compiled: Compiled,
     until: int,
     begin: int,
-    staged: bool,
+    form: Form,
     queued: Mapping[str, Queue],
     workshop: Workshop,
     fresh: Fresh | None = None,
@@ -60,7 +60,7 @@ def run(
         compiled: Its statements.
         until: t₁.
         begin: The first instant of the query, if it has not begun.
-        staged: Whether what meets a state is kept in a temporary table first.
+        form: The form of its statements.
         queued: What is read from queues, by stream.
         workshop: What has been worked out of them.
         fresh: Where elements may stay before they are in the log, if they may.
@@ -82,7 +82,7 @@ def run(
     }
     elements = rows = 0
     stages = 0.0
-    steps = compiled.steps.of(Form(until == before + 1, staged, frozenset(queued)))
+    steps = compiled.steps.of(form)
     workshop.note(steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:

@@ -3,7 +3,9 @@
 What a tick reads of a stream it mostly reads once: a filter, a sum over all that came. If no later
 tick can need any of it, the rows need not go into the store and leave it again: the statements of
 the tick read them from the queue, an Arrow table, as if they were the store. That was a third of
-the time of a tick that filters 100,000 rows. Else they go into the store before anything reads it.
+the time of a tick that filters 100,000 rows. Else they go into the store before anything reads it;
+a tick still takes from the queue what comes in it, and older rows from the store. Of 92,000 bids in
+a join that was a third of the tick.
 
 In memory the queue may hold what windows look back to, too: while that is `MOST` rows at most the
 store stays empty, and a tick writes none of its rows. They go into the store when somebody is about
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -44,6 +46,7 @@ class Queue:
         before: The last instant of which the stream had rows before these, or None.
         made: What was worked out of them, by the SELECT (`state.apart`).
         is_whole: Whether all of it is in the tick, and after the query's beginning.
+        is_stored: Whether the store has the rows too.
     """
 
     thing: Input
@@ -51,6 +54,7 @@ class Queue:
     before: int | None
     made: Mapping[str, pa.Table] = field(default_factory=dict)
     is_whole: bool = True
+    is_stored: bool = False
 
 
 Held = tuple[pa.Table, ...]
@@ -144,7 +148,7 @@ class Waiting:
         passes: Callable[[Queue], bool],
         may_hold: Callable[[Input], bool],
     ) -> Mapping[str, Queue]:
-        """Take into the stores what they are for; return what is read from queues, by stream.
+        """Take into the stores what they are for; return what can be read from queues, by stream.
 
         Args:
             inputs: The inputs.
@@ -164,7 +168,9 @@ class Waiting:
                 queue = Queue(thing, table, before, is_whole=False)
             else:
                 self.store(thing)
-                continue
+                if queue is None:
+                    continue
+                queue = replace(queue, made={}, is_stored=True)
             assert self._stack is not None
             name = queue_of(thing.name)
             self._stack.enter_context(self._database.incoming.readable(name, queue.table))

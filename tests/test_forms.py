@@ -168,8 +168,8 @@ def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> Non
         "CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 3] GROUP BY k"
     )
     steps = con.engine.compiled["q"].steps
-    assert not steps.has_stages(single=True)
-    assert not steps.has_stages(single=False)
+    assert not steps.has_stages(Form(single=True))
+    assert not steps.has_stages(Form())
 
 
 def test_explain_shows_what_a_form_has_of_its_own(con: cqlduck.Connection) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import cqlduck
+from cqlduck.rewrite.delta import Form
 from cqlduck.sources import dropzone
-from cqlduck.state import waiting
+from cqlduck.state import tick, waiting
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
@@ -55,13 +57,13 @@ def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
-    """What each tick from here on reads from queues."""
+    """What each tick from here on reads from queues alone."""
     found: list[frozenset[str]] = []
     settle = waiting.Waiting.settle
 
     def noted(self: waiting.Waiting, *args: object) -> Mapping[str, waiting.Queue]:
         queues = settle(self, *args)  # type: ignore[arg-type]
-        found.append(frozenset(queues))
+        found.append(frozenset(n for n, queue in queues.items() if not queue.is_stored))
         return queues
 
     monkeypatch.setattr(waiting.Waiting, "settle", noted)
@@ -322,3 +324,78 @@ def test_a_distinct_of_what_waits_and_a_relation(con: cqlduck.Connection) -> Non
     con.tick({"s": rows((1, "x", 3), (3, "z", 3))}, 3)
     found = [(1, 1, 1), (2, 1, 1), (7, 1, 1), (3, 3, 1), (7, 3, -1)]
     assert sorted(found, key=lambda row: (row[1:], repr(row))) == changes(con, "q")
+
+
+PAIRS = "CREATE CONTINUOUS QUERY pairs AS SELECT x.a, y.b FROM s x, s y WHERE x.a = y.a"
+
+
+@pytest.fixture
+def arriving(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
+    """Of what streams each tick of a query from here on takes arrivals from queues."""
+    found: list[frozenset[str]] = []
+    run = tick.run
+
+    def noted(*args: Any) -> tick.Ran:
+        (form,) = (arg for arg in args if isinstance(arg, Form))
+        found.append(form.arriving)
+        return run(*args)
+
+    monkeypatch.setattr(tick, "run", noted)
+    return found
+
+
+@pytest.mark.parametrize("name", ["a.db", ":memory:"])
+@pytest.mark.parametrize("query", [PAIRS, RECENT])
+def test_a_tick_takes_from_the_queue_what_comes_in_it(
+    query: str, name: str, tmp_path: Path, arriving: list[frozenset[str]]
+) -> None:
+    found = []
+    for at_once in (True, False):
+        place = name if name == ":memory:" else tmp_path / f"{at_once}-{name}"
+        with cqlduck.connect(place) as con:
+            con.execute(f"{S}; {query}")
+            # in memory the queue would hold what the window looks back to
+            con.engine.waiting._looked["s"] = 100
+            for t in range(0, 12, 2):
+                table = rows((1, "x", t), (t, "y", t + 1), (t, None, t + 1))
+                if at_once:
+                    con.tick({"s": table}, t + 1)
+                else:
+                    con.append("s", table)
+                    con.advance(t + 1)
+            con.advance(40)
+            found.append(changes(con, "pairs" if query == PAIRS else "recent"))
+    assert found[0] == found[1]
+    # the first tick begins the query, the last has no arrivals
+    assert [frozenset(), *[frozenset("s")] * 5, frozenset()] == arriving[:7]
+    assert {frozenset()} == set(arriving[7:])
+
+
+@pytest.mark.parametrize(
+    ("declared", "steps"),
+    [
+        (S, [((1, 4), 3)]),
+        (S, [((1, 2), None), ((1, 4), 4)]),
+        (f"{S} LATE AMEND", [((1, 4), 4)]),
+    ],
+    ids=["time stops before", "others came before", "late ones may come"],
+)
+def test_arrivals_that_are_not_those_of_the_tick_are_read_from_the_store(
+    declared: str,
+    steps: list[tuple[tuple[int, int], int | None]],
+    con: cqlduck.Connection,
+    arriving: list[frozenset[str]],
+) -> None:
+    con.execute(f"{declared}; {PAIRS}")
+    con.tick({"s": rows((1, "x", 1))}, 1)
+    for (a, t), to in steps:
+        if to is None:
+            con.append("s", rows((a, "y", t)))
+        else:
+            con.tick({"s": rows((a, "z", t))}, to)
+    assert {frozenset()} == set(arriving)
+    con.advance(9)
+    came = 1 + len(steps)
+    assert (
+        came * came == con.sql("SELECT sum(_weight) FROM cql_state.changes_pairs").fetchall()[0][0]
+    )

@@ -24,11 +24,14 @@ class Form:
         staged: Whether what meets a state is kept in a temporary table first.
         queued: Streams that are read from their queues: all that the tick reads of them has just
             come, lies there, and is not kept.
+        arriving: Streams whose arrivals in the tick lie in their queues, besides being in the
+            store: no more and no less than what comes in ($t0, $t1].
     """
 
     single: bool = False
     staged: bool = False
     queued: frozenset[str] = frozenset()
+    arriving: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         """Return it as people read it.

@@ -460,12 +460,13 @@ class Rules:
         if node.instant is not None:
             listed.append(named(column(TS), node.instant))
         weight = column(WEIGHT) if node.source.is_query else named(cast(_one(), "BIGINT"), WEIGHT)
-        table = state_table(node.source.table)
-        if node.source.name in self.form.queued:
-            table = exp.Table(this=exp.to_identifier(queue_of(node.source.name), quoted=True))
+        queue = exp.Table(this=exp.to_identifier(queue_of(node.source.name), quoted=True))
+        query = exp.select(*listed, column(TS), weight, *map(column, extra))
+        if node.source.name in self.form.arriving and _is_tick(low, high):
+            return query.from_(queue, copy=False)
+        is_queued = node.source.name in self.form.queued
         query = (
-            exp.select(*listed, column(TS), weight, *map(column, extra))
-            .from_(table, copy=False)
+            query.from_(queue if is_queued else state_table(node.source.table), copy=False)
             .where(after(column(TS), parameter("since")), copy=False)
             .where(until(column(TS), high), copy=False)
         )
@@ -549,6 +550,10 @@ def _create(name: str, query: exp.Query) -> exp.Create:
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
+
+
+def _is_tick(low: exp.Expr | None, high: exp.Expr) -> bool:
+    return low == parameter("t0") and high == parameter("t1")
 
 
 def _one() -> exp.Expr:
