@@ -105,6 +105,8 @@ class Engine:
     """The ticks that the change has run, to be written with it."""
     _unwritten: list[catalog.TickRow] = field(default_factory=list)
     """The ticks that are still to be written: in memory nothing outlives the process."""
+    _shared: tick.Shared = field(default_factory=dict)
+    """What the queries of this tick have made for each other."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -488,6 +490,7 @@ class Engine:
             self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
         self.workshop.begin()
+        self._shared.clear()
         elements = 0
         moved = []
         for query in active:
@@ -626,11 +629,13 @@ class Engine:
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
         self._unread.clear()
+        self._shared.clear()
         while query.frontier is None or query.frontier < until:
             bound = _least(self._bounded([query]), until)
             assert bound is not None
             self._go(query, bound)
         self._unread.clear()
+        self._shared.clear()
 
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         begins = self._time_begins(query)
@@ -668,7 +673,16 @@ class Engine:
         if fresh is None:
             self.fresh.store(query)
         done = tick.run(
-            self.database, query, compiled, goal, begins or 0, form, reads, self.workshop, fresh
+            self.database,
+            query,
+            compiled,
+            goal,
+            begins or 0,
+            form,
+            reads,
+            self.workshop,
+            self._shared,
+            fresh,
         )
         if chosen:
             seconds = wall.perf_counter() - started
@@ -749,6 +763,7 @@ class Engine:
         try:
             with self.changing():
                 query = self.query(name)
+                self._shared.clear()
                 for thing in self.catalogue.inputs_of(query):
                     if thing.kind == "relation":
                         self.raise_heartbeat(thing, until)

@@ -69,7 +69,8 @@ class Step:
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
     `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
-    stages does without it, `is_sure` that it is known to be no faster so.
+    stages does without it, `is_sure` that it is known to be no faster so, `is_shared` that with the
+    same parameters it need not run again in the tick.
     """
 
     operator: int
@@ -82,6 +83,7 @@ class Step:
     apart: Apart | None = None
     is_stage: bool = False
     is_sure: bool = False
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -303,6 +305,7 @@ def _step(
         statement.each,
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
+        is_shared=statement.is_shared,
     )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step

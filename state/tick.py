@@ -26,6 +26,10 @@ NEVER = -9223372036854775808
 """Before all instants."""
 
 
+Shared = dict[str, tuple[int, ...]]
+"""The temporary tables that a tick's queries share: with which parameters each was made."""
+
+
 @dataclass(frozen=True)
 class Ran:
     """What a tick of a query did.
@@ -50,6 +54,7 @@ def run(
     form: Form,
     queued: Mapping[str, Queue],
     workshop: Workshop,
+    shared: Shared,
     fresh: Fresh | None = None,
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
@@ -63,6 +68,7 @@ def run(
         form: The form of its statements.
         queued: What is read from queues, by stream.
         workshop: What has been worked out of them.
+        shared: What the tick's queries have made before this one.
         fresh: Where elements may stay before they are in the log, if they may.
     """
     first = query.begin_instant is None
@@ -86,6 +92,9 @@ def run(
     workshop.note(steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:
+        given = tuple(values[name] for name in sorted(step.parameters & values.keys()))
+        if step.is_shared and shared.get(step.sql) == given:
+            continue
         started = wall.perf_counter()
         with database.part(query.name, step):
             if step.each is not None:
@@ -97,6 +106,8 @@ def run(
             if step.answer is not None and fresh is not None:
                 made = _taken(database, query, step, values, queued, fresh)
             written = database.run(step, values) if made is None else made
+            if step.is_shared:
+                shared[step.sql] = given
             if step.is_stage and not step.is_sure:
                 stages += wall.perf_counter() - started
             rows += written

@@ -122,6 +122,21 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_fresh.py::test_a_tick_beside_a_read_does_not_show_in_it"),
     ),
     *_of(
+        "state/tick.py",
+        ("what queries share is taken at other instants",
+         "shared.get(step.sql) == given", "step.sql in shared",
+         "test_sharing.py::test_queries_that_are_at_other_instants_share_nothing"),
+        ("what queries share is made by each",
+         "shared.get(step.sql) == given", "False",
+         "test_sharing.py::test_what_queries_have_in_common_is_worked_out_once"),
+    ),
+    *_of(
+        "cqlduck/engine.py",
+        ("what was undone counts as made",
+         "self._shared.clear()\n        elements = 0", "elements = 0",
+         "test_sharing.py::test_a_tick_that_is_undone_has_made_nothing"),
+    ),
+    *_of(
         "state/waiting.py",
         ("what nobody needs stays in the store",
          "self._database.execute(f\"DELETE FROM cql_state.{quoted(thing.table)}\")", "pass",

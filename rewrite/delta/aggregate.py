@@ -341,17 +341,16 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
             "the values that stay as they are",
         )
     purpose = "the groups and instants that changed"
-    sums = f"_cql_sums_{rules.query}_{rules.number(node)}"
     if panes.fits(grouped, made):
-        rules.keep(node, sums, panes.begun(rules, grouped), "the panes that begin")
+        sums = rules.share(node, "panes", panes.begun(rules, grouped), "the panes that begin")
         query = panes.states(grouped, table, sums)
         rules.delta(node, _changed(query, grouped), purpose)
     elif whole:
         query = frames.states(rules, grouped, [rule.call.name for rule in made])
         rules.delta(node, _changed(query, grouped), purpose)
     else:
-        written = _Query(rules, node, grouped, made, table, outliers, fresh, sums)
-        rules.keep(node, sums, written.changes(), "the elements, summed up")
+        written = _Query(rules, node, grouped, made, table, outliers, fresh)
+        written.sums = rules.share(node, "sums", written.changes(), "the elements, summed up")
         rules.delta(node, _changed(written.build(), grouped), purpose)
     delta = temp_table(rules.deltas[id(node)])
     touched = (
@@ -423,7 +422,8 @@ class _Query:
     table: str
     outliers: str | None
     fresh: str | None
-    sums: str
+    sums: str = ""
+    """The temporary table of the sums, when there is one."""
     """The temporary table of the elements, summed up."""
 
     @property

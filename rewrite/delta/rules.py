@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -93,7 +94,7 @@ class Statement:
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
-    this one is known to be no slower.
+    this one is known to be no slower, `is_shared` that other queries may have the same statement.
     """
 
     operator: int
@@ -102,6 +103,7 @@ class Statement:
     each: str | None = None
     is_stage: bool = False
     is_sure: bool = False
+    is_shared: bool = False
 
 
 @dataclass
@@ -200,14 +202,37 @@ class Rules:
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
 
-    def _stage(
-        self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
+    def share(
+        self,
+        node: Plan,
+        name: str,
+        query: exp.Query,
+        purpose: str,
+        *,
+        is_stage: bool = False,
+        is_sure: bool = False,
     ) -> str:
-        """Keep what another form reads where it needs it; return the name of the table."""
-        tree = _create(name, query)
-        stage = Statement(self.number(node), purpose, tree, is_stage=True, is_sure=is_sure)
-        self.statements.append(stage)
-        return name
+        """Keep what other queries may need in the same tick; return its temporary table.
+
+        The table is called after the statement, so that all find it who ask for the same.
+
+        Args:
+            node: The node.
+            name: What the table is called, before the digest.
+            query: What it holds: the same for all whose bounds of the tick are the same.
+            purpose: What it is for.
+            is_stage: Whether another form reads that where it needs it.
+            is_sure: Whether that form is known to be no faster.
+        """
+        digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
+        table = f"_cql_{name}_{digest[:12]}"
+        tree = _create(table, query)
+        self.statements.append(
+            Statement(
+                self.number(node), purpose, tree, is_stage=is_stage, is_sure=is_sure, is_shared=True
+            )
+        )
+        return table
 
     def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> exp.Query:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
@@ -234,8 +259,8 @@ class Rules:
                 inner = query.subquery("input", copy=False)
                 query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
                 query = query.where(*(c.copy() for c in conditions), copy=False)
-            name = f"_cql_lives_{self.query}_{self.number(node)}"
-            self._staged[id(node)] = self._stage(node, name, query, "what begins or ends")
+            purpose = "what begins or ends"
+            self._staged[id(node)] = self.share(node, "lives", query, purpose, is_stage=True)
         return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
 
     def staged(
@@ -245,15 +270,14 @@ class Rules:
 
         Args:
             node: The node.
-            name: What the table is called, before the query's name and the node's number.
+            name: What the table is called, before the digest.
             query: The query.
             purpose: What it is for.
             is_sure: Whether it always pays, so that ticks without it need not be tried.
         """
         if not self.form.staged:
             return query
-        table = f"_cql_{name}_{self.query}_{self.number(node)}"
-        kept = self._stage(node, table, query, purpose, is_sure=is_sure)
+        kept = self.share(node, name, query, purpose, is_stage=True, is_sure=is_sure)
         return exp.select("*").from_(temp_table(kept))
 
     def _is_at_hand(self, node: Plan) -> bool:

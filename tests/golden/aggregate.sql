@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9d6ca9a40a90" AS
 SELECT
   "s.k",
   "_ts",
@@ -54,7 +54,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_9d6ca9a40a90" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -87,7 +87,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_9d6ca9a40a90" AS changes
     ) AS history
   )
   SELECT
@@ -182,7 +182,7 @@ FROM (
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_9d6ca9a40a90" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -217,7 +217,7 @@ FROM (
 SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f9ca233e79e6" AS
 SELECT
   "s.k",
   "_ts",
@@ -271,7 +271,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_f9ca233e79e6" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -308,7 +308,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_f9ca233e79e6" AS changes
     ) AS history
   )
   SELECT
@@ -412,7 +412,7 @@ FROM (
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_f9ca233e79e6" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -453,7 +453,7 @@ FROM (
 SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d6ecf1056e63" AS
 SELECT
   "s.k",
   "_ts",
@@ -509,7 +509,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_d6ecf1056e63" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -538,7 +538,7 @@ FROM (
         "_cql_n",
         "_cql_count0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_d6ecf1056e63" AS changes
     ) AS history
   )
   SELECT
@@ -617,7 +617,7 @@ FROM (
       CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
       changes."_cql_count0" AS "_cql_count0_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_d6ecf1056e63" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )

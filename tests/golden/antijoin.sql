@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] x ANTI JOIN r y ON x.k = y.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_92045227e922" AS
 SELECT
   "match0",
   "_ts",
@@ -63,7 +63,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_6" AS changes
+        FROM temp."_cql_sums_92045227e922" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +88,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_6" AS changes
+      FROM temp."_cql_sums_92045227e922" AS changes
     ) AS history
   )
   SELECT
@@ -345,7 +345,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
+    FROM temp."_cql_sums_92045227e922" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   )
@@ -362,7 +362,7 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -399,7 +399,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_b72a0de99a20" AS
 WITH changed AS (
   SELECT
     *
@@ -465,7 +465,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_q_2" AS i0
+      FROM temp."_cql_lives_76f0e109838e" AS i0
       CROSS JOIN (
         SELECT
           "match0",
@@ -531,7 +531,7 @@ FROM (
         ), i1."_cql_leave") AS "_cql_leave",
         CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
       FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_q_6" AS i1
+      CROSS JOIN temp."_cql_lives_b72a0de99a20" AS i1
       WHERE
         i0."_ts" > $since
         AND i0."_ts" <= $t0
@@ -572,7 +572,7 @@ HAVING
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
 ----
 -- operator 7: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_370074b7e6ae" AS
 SELECT
   "match0",
   "_ts",
@@ -633,7 +633,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_7" AS changes
+        FROM temp."_cql_sums_370074b7e6ae" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -658,7 +658,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_7" AS changes
+      FROM temp."_cql_sums_370074b7e6ae" AS changes
     ) AS history
   )
   SELECT
@@ -674,7 +674,7 @@ FROM (
 ) AS results;
 
 -- operator 10: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_10" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7cc8bccb3854" AS
 SELECT
   "match1",
   "_ts",
@@ -743,7 +743,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_10" AS changes
+        FROM temp."_cql_sums_7cc8bccb3854" AS changes
         WHERE
           changes."match1" IS NOT DISTINCT FROM kept."match1"
       )
@@ -768,7 +768,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_10" AS changes
+      FROM temp."_cql_sums_7cc8bccb3854" AS changes
     ) AS history
   )
   SELECT
@@ -784,7 +784,7 @@ FROM (
 ) AS results;
 
 -- operator 20: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_20" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_aba9ff6f49eb" AS
 SELECT
   "match2",
   "_ts",
@@ -851,7 +851,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_20" AS changes
+        FROM temp."_cql_sums_aba9ff6f49eb" AS changes
         WHERE
           changes."match2" IS NOT DISTINCT FROM kept."match2"
       )
@@ -876,7 +876,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_20" AS changes
+      FROM temp."_cql_sums_aba9ff6f49eb" AS changes
     ) AS history
   )
   SELECT
@@ -1869,7 +1869,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_7" AS changes
+    FROM temp."_cql_sums_370074b7e6ae" AS changes
     LEFT JOIN cql_state."q_7_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   )
@@ -1900,7 +1900,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_10" AS changes
+    FROM temp."_cql_sums_7cc8bccb3854" AS changes
     LEFT JOIN cql_state."q_10_groups" AS kept
       ON changes."match1" IS NOT DISTINCT FROM kept."match1"
   )
@@ -1931,7 +1931,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_20" AS changes
+    FROM temp."_cql_sums_aba9ff6f49eb" AS changes
     LEFT JOIN cql_state."q_20_groups" AS kept
       ON changes."match2" IS NOT DISTINCT FROM kept."match2"
   )
@@ -1948,7 +1948,7 @@ FROM (
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_114af27416b4" AS
 SELECT
   "k" AS "s.k",
   "_ts" AS "_cql_enter",
@@ -1982,7 +1982,7 @@ FROM (
 ) AS stream;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_98e6a831b613" AS
 WITH changed AS (
   SELECT
     *
@@ -2009,7 +2009,7 @@ WHERE
   "_cql_was";
 
 -- operator 10: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_10" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_3250ad6c0235" AS
 WITH changed AS (
   SELECT
     *
@@ -2036,7 +2036,7 @@ WHERE
   "_cql_was";
 
 -- operator 20: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_20" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c744fa89348c" AS
 WITH changed AS (
   SELECT
     *
@@ -2098,7 +2098,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-      FROM temp."_cql_lives_q_3" AS i0
+      FROM temp."_cql_lives_114af27416b4" AS i0
       CROSS JOIN (
         SELECT
           "match0",
@@ -2219,7 +2219,7 @@ FROM (
         ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
         CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
       FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_q_7" AS i1
+      CROSS JOIN temp."_cql_lives_98e6a831b613" AS i1
       CROSS JOIN (
         SELECT
           "match1",
@@ -2318,7 +2318,7 @@ FROM (
               "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
           )
       ) AS i1
-      CROSS JOIN temp."_cql_lives_q_10" AS i2
+      CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i2
       WHERE
         i0."_ts" > $since
         AND i0."_ts" <= $t0
@@ -2374,7 +2374,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_q_3" AS i0
+        FROM temp."_cql_lives_114af27416b4" AS i0
         CROSS JOIN (
           SELECT
             "match0",
@@ -2439,7 +2439,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_7" AS i1
+        CROSS JOIN temp."_cql_lives_98e6a831b613" AS i1
         WHERE
           i0."_ts" > $since
           AND i0."_ts" <= $t0
@@ -2481,7 +2481,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_q_3" AS i0
+        FROM temp."_cql_lives_114af27416b4" AS i0
         CROSS JOIN (
           SELECT
             "match1",
@@ -2546,7 +2546,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_10" AS i1
+        CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i1
         WHERE
           i0."_ts" > $since
           AND i0."_ts" <= $t0
@@ -2588,7 +2588,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_q_3" AS i0
+        FROM temp."_cql_lives_114af27416b4" AS i0
         CROSS JOIN (
           SELECT
             "match2",
@@ -2653,7 +2653,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_20" AS i1
+        CROSS JOIN temp."_cql_lives_c744fa89348c" AS i1
         WHERE
           i0."_ts" > $since
           AND i0."_ts" <= $t0

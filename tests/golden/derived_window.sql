@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6c8dd6a0e17e" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -55,7 +55,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_6" AS changes
+        FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
         WHERE
           TRUE
       )
@@ -77,7 +77,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_6" AS changes
+      FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
     ) AS history
   )
   SELECT
@@ -231,7 +231,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
+    FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   )
@@ -424,7 +424,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_74ac77539131" AS
 SELECT
   "x.k",
   "_ts",
@@ -468,7 +468,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_74ac77539131"
 )
 SELECT
   "x.k",

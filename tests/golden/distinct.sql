@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
 SELECT
   "k",
   "_ts",
@@ -46,7 +46,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_0" AS changes
+        FROM temp."_cql_sums_7948a9a59b83" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_0" AS changes
+      FROM temp."_cql_sums_7948a9a59b83" AS changes
     ) AS history
   )
   SELECT
@@ -139,7 +139,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_0" AS changes
+    FROM temp."_cql_sums_7948a9a59b83" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   )
@@ -198,7 +198,7 @@ WHERE
   "_ts" > $t0;
 
 -- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_77a7eca8336b" AS
 SELECT
   "k",
   "v",
@@ -224,7 +224,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_q_1"
+        FROM temp."_cql_first_77a7eca8336b"
       ) AS first
       WHERE
         first."k" IS NOT DISTINCT FROM kept."k"
@@ -238,7 +238,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_q_1"
+  FROM temp."_cql_first_77a7eca8336b"
 ) AS first
 WHERE
   NOT EXISTS(

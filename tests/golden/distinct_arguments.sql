@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 8: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_8" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_83d490c90c16" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -53,7 +53,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_8" AS changes
+        FROM temp."_cql_sums_83d490c90c16" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
           AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -82,7 +82,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_8" AS changes
+      FROM temp."_cql_sums_83d490c90c16" AS changes
     ) AS history
   )
   SELECT
@@ -99,7 +99,7 @@ FROM (
 ) AS results;
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_82904ed1a835" AS
 SELECT
   "s.k",
   "_ts",
@@ -183,7 +183,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_82904ed1a835" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -216,7 +216,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_82904ed1a835" AS changes
     ) AS history
   )
   SELECT
@@ -326,7 +326,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_8" AS changes
+    FROM temp."_cql_sums_83d490c90c16" AS changes
     LEFT JOIN cql_state."q_8_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       AND changes."distinct s.v" = kept."distinct s.v"
@@ -365,7 +365,7 @@ FROM (
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_82904ed1a835" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -450,7 +450,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8237900a5d9c" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -520,7 +520,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_8237900a5d9c" AS changes
         WHERE
           TRUE
       )
@@ -554,7 +554,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_8237900a5d9c" AS changes
     ) AS history
   )
   SELECT
@@ -627,7 +627,7 @@ WHERE
   "_cql_last";
 
 -- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_f3297df1841d" AS
 SELECT
   "v" AS "distinct s.v",
   MIN("_ts") AS "_ts"
@@ -650,7 +650,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_q_4"
+        FROM temp."_cql_first_f3297df1841d"
       ) AS first
       WHERE
         first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -662,7 +662,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_q_4"
+  FROM temp."_cql_first_f3297df1841d"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -674,7 +674,7 @@ WHERE
   );
 
 -- operator 11: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_11" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_35622a3253ae" AS
 SELECT
   "argument1" AS "distinct argument1",
   MIN("_ts") AS "_ts"
@@ -704,7 +704,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_q_11"
+        FROM temp."_cql_first_35622a3253ae"
       ) AS first
       WHERE
         first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
@@ -716,7 +716,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_q_11"
+  FROM temp."_cql_first_35622a3253ae"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -749,7 +749,7 @@ FROM (
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_8237900a5d9c" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   )
@@ -835,7 +835,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_237415c0dd0b" AS
 SELECT
   "s.k",
   "_ts",
@@ -887,7 +887,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_237415c0dd0b" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -920,7 +920,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_237415c0dd0b" AS changes
     ) AS history
   )
   SELECT
@@ -990,7 +990,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_q_8" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_6a39c4b0479c" AS
 SELECT
   "k" AS "s.k",
   CAST(0 AS INT) AS "argument",
@@ -1038,7 +1038,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_q_8"
+        FROM temp."_cql_first_6a39c4b0479c"
       ) AS first
       WHERE
         first."s.k" IS NOT DISTINCT FROM kept."s.k"
@@ -1054,7 +1054,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_q_8"
+  FROM temp."_cql_first_6a39c4b0479c"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -1088,7 +1088,7 @@ FROM (
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_237415c0dd0b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )

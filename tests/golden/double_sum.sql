@@ -35,7 +35,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_04e76465eb74" AS
 SELECT
   "s.k",
   "_ts",
@@ -95,7 +95,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_04e76465eb74" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -131,7 +131,7 @@ FROM (
         "_cql_sum0",
         CAST(NULL AS DOUBLE) AS "sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_04e76465eb74" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -290,7 +290,7 @@ FROM (
       changes."_cql_sum0" AS "_cql_sum0_d",
       kept."sum0" AS "sum0",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_04e76465eb74" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), outlying AS (
@@ -440,7 +440,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_fab289f8af79" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -540,7 +540,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_fab289f8af79" AS changes
         WHERE
           TRUE
       )
@@ -584,7 +584,7 @@ FROM (
         CAST(NULL AS DOUBLE) AS "sum0",
         CAST(NULL AS DOUBLE) AS "avg1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_fab289f8af79" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -765,7 +765,7 @@ FROM (
       kept."sum0" AS "sum0",
       kept."avg1" AS "avg1",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_fab289f8af79" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), outlying AS (

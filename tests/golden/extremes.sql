@@ -2,7 +2,7 @@
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ca3e3e0d4a5a" AS
 SELECT
   "k" AS "s.k",
   "_ts",
@@ -38,7 +38,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_cql_extreme0",
         "_cql_extreme1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
     ) AS history
   )
   SELECT
@@ -157,7 +157,7 @@ FROM (
       CAST(GREATEST(kept."_cql_extreme1", changes."_cql_extreme1") AS BIGINT) AS "_cql_extreme1",
       kept."_cql_extreme1" AS "_cql_extreme1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -183,7 +183,7 @@ FROM (
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8181d61aacae" AS
 SELECT
   "s.k",
   "_ts",
@@ -232,7 +232,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_8181d61aacae" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -263,7 +263,7 @@ FROM (
         "_cql_extreme0",
         CAST(NULL AS BIGINT) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_8181d61aacae" AS changes
       UNION ALL
       SELECT
         "s.k",
@@ -286,7 +286,7 @@ FROM (
         AND EXISTS(
           SELECT
             1
-          FROM temp."_cql_sums_q_1" AS changes
+          FROM temp."_cql_sums_8181d61aacae" AS changes
           WHERE
             changes."s.k" IS NOT DISTINCT FROM l."s.k"
         )
@@ -368,7 +368,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6bc17f485a67" AS
 SELECT
   "s.k",
   "_ts",
@@ -410,7 +410,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_6bc17f485a67" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (

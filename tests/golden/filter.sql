@@ -83,7 +83,7 @@ WHERE
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_75a483323e64" AS
 SELECT
   "r.k",
   "_ts",
@@ -145,7 +145,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_2" AS changes
+        FROM temp."_cql_sums_75a483323e64" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -170,7 +170,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_2" AS changes
+      FROM temp."_cql_sums_75a483323e64" AS changes
     ) AS history
   )
   SELECT
@@ -258,7 +258,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_2" AS changes
+    FROM temp."_cql_sums_75a483323e64" AS changes
     LEFT JOIN cql_state."q_2_groups" AS kept
       ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
   )

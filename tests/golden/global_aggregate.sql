@@ -2,7 +2,7 @@
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_94af008c6ddf" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -66,7 +66,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_94af008c6ddf" AS changes
         WHERE
           TRUE
       )
@@ -96,7 +96,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_94af008c6ddf" AS changes
     ) AS history
   )
   SELECT
@@ -186,7 +186,7 @@ FROM (
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_94af008c6ddf" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   )

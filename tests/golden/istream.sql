@@ -116,7 +116,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -131,7 +131,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_2"
+  FROM temp."_cql_arrivals_eee4b2a0b0f7"
 )
 SELECT
   "s.k",
@@ -160,7 +160,7 @@ FROM (
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
 SELECT
   "k",
   "_ts",
@@ -204,7 +204,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_7948a9a59b83" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -229,7 +229,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_7948a9a59b83" AS changes
     ) AS history
   )
   SELECT
@@ -316,7 +316,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_7948a9a59b83" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   )

@@ -137,7 +137,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -174,7 +174,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -223,7 +223,7 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_q_2" AS i0
+  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" > $since
@@ -246,7 +246,7 @@ WITH lives AS (
     ), i1."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0
@@ -453,7 +453,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -468,7 +468,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_2"
+  FROM temp."_cql_arrivals_eee4b2a0b0f7"
 )
 SELECT
   "s.k",
@@ -494,7 +494,7 @@ FROM (
 ) AS rows;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -584,7 +584,7 @@ WITH lives AS (
           "_cql_leave" <= $t1
       )
   ) AS i0
-  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
   WHERE
     i0."s.k" = i1."t.k"
     AND i0."_cql_enter" < i1."_cql_leave"
@@ -646,7 +646,7 @@ WHERE
   AND i0."k" = i1."k";
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_77085d6ba00a" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -658,7 +658,7 @@ WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_9b89bf24d0a9" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -676,7 +676,7 @@ SELECT
   i1."w",
   GREATEST(i0."_cql_enter", i1."_ts") AS "_ts",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_q_3" AS i0
+FROM temp."_cql_lives_77085d6ba00a" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
   i1."_ts" > $since AND i1."_ts" <= $t1 AND i0."s.k" = i1."k"
@@ -687,7 +687,7 @@ SELECT
   GREATEST(i0."_ts", i1."_cql_enter") AS "_ts",
   CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
 FROM cql_state."stream_s" AS i0
-CROSS JOIN temp."_cql_lives_q_5" AS i1
+CROSS JOIN temp."_cql_lives_9b89bf24d0a9" AS i1
 WHERE
   i0."_ts" > $since AND i0."_ts" <= $t0 AND i0."k" = i1."t.k";
 
@@ -830,7 +830,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a8cbbe113493" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -867,7 +867,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_514a3f950631" AS
 SELECT
   "t.k",
   "t.w",
@@ -926,7 +926,7 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_q_2" AS i0
+  FROM temp."_cql_lives_a8cbbe113493" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" > $since
@@ -950,7 +950,7 @@ WITH lives AS (
     ), i1."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN temp."_cql_lives_514a3f950631" AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0

@@ -4,7 +4,7 @@ CREATE CONTINUOUS QUERY totals AS
 SELECT max(total) AS most FROM totals
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6db69cb8b12f" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -50,7 +50,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_6db69cb8b12f" AS changes
         WHERE
           TRUE
       )
@@ -75,7 +75,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS INT128) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_6db69cb8b12f" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -199,7 +199,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_6db69cb8b12f" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), again AS (
@@ -271,7 +271,7 @@ CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f879edff2d53" AS
 SELECT
   "fresh.k",
   "_ts",
@@ -316,7 +316,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_f879edff2d53" AS changes
         WHERE
           changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
       )
@@ -341,7 +341,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_f879edff2d53" AS changes
     ) AS history
   )
   SELECT
@@ -416,7 +416,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_f879edff2d53" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
   )

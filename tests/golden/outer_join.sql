@@ -2,7 +2,7 @@
 SELECT x.k, v, name FROM s [RANGE 10] x LEFT JOIN r y ON x.k = y.k
 ----
 -- operator 11: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_11" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_92045227e922" AS
 SELECT
   "match0",
   "_ts",
@@ -63,7 +63,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_11" AS changes
+        FROM temp."_cql_sums_92045227e922" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +88,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_11" AS changes
+      FROM temp."_cql_sums_92045227e922" AS changes
     ) AS history
   )
   SELECT
@@ -487,7 +487,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_11" AS changes
+    FROM temp."_cql_sums_92045227e922" AS changes
     LEFT JOIN cql_state."q_11_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   )
@@ -504,7 +504,7 @@ FROM (
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -541,7 +541,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_468141ba4a30" AS
 SELECT
   "k" AS "y.k",
   "name" AS "y.name",
@@ -560,7 +560,7 @@ WHERE
   );
 
 -- operator 11: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_11" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_69be51ed7ba1" AS
 WITH changed AS (
   SELECT
     *
@@ -611,7 +611,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_q_4" AS i0
+      FROM temp."_cql_lives_76f0e109838e" AS i0
       CROSS JOIN (
         SELECT
           "k" AS "y.k",
@@ -641,7 +641,7 @@ FROM (
         ), i1."_cql_leave") AS "_cql_leave",
         CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
       FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_q_6" AS i1
+      CROSS JOIN temp."_cql_lives_468141ba4a30" AS i1
       WHERE
         i0."_ts" > $since
         AND i0."_ts" <= $t0
@@ -714,7 +714,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_q_4" AS i0
+        FROM temp."_cql_lives_76f0e109838e" AS i0
         CROSS JOIN (
           SELECT
             "match0",
@@ -780,7 +780,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_11" AS i1
+        CROSS JOIN temp."_cql_lives_69be51ed7ba1" AS i1
         WHERE
           i0."_ts" > $since
           AND i0."_ts" <= $t0

@@ -2,7 +2,7 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6bc17f485a67" AS
 SELECT
   "s.k",
   "_ts",
@@ -48,7 +48,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_6bc17f485a67" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -76,7 +76,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "median0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_6bc17f485a67" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -216,7 +216,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       kept."median0" AS "median0",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_6bc17f485a67" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -284,7 +284,7 @@ FROM (
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_274e366be6c4" AS
 SELECT
   "r.k",
   "_ts",
@@ -348,7 +348,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_1" AS changes
+        FROM temp."_cql_sums_274e366be6c4" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -376,7 +376,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "stddev0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_1" AS changes
+      FROM temp."_cql_sums_274e366be6c4" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -504,7 +504,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       kept."stddev0" AS "stddev0",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_1" AS changes
+    FROM temp."_cql_sums_274e366be6c4" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
   ), again AS (
@@ -1206,7 +1206,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2fbe55cce524" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -1222,7 +1222,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_2fbe55cce524"
 )
 SELECT
   "s.k",
@@ -1255,7 +1255,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
 SELECT
   "s.k",
   "_ts",
@@ -1300,7 +1300,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_3" AS changes
+        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1325,7 +1325,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_3" AS changes
+      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     ) AS history
   )
   SELECT
@@ -1578,7 +1578,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_3" AS changes
+    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )

@@ -124,7 +124,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -161,7 +161,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -190,7 +190,7 @@ WITH lives AS (
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
     i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_q_2" AS i0
+  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
   CROSS JOIN (
     SELECT
       "k" AS "r.k",
@@ -220,7 +220,7 @@ WITH lives AS (
     ), i1."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
   WHERE
     i0."_ts" > $since
     AND i0."_ts" <= $t0
@@ -387,7 +387,7 @@ HAVING
   SUM("_weight") <> 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a8cbbe113493" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -424,7 +424,7 @@ FROM (
 ) AS stream;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -477,7 +477,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_3" AS i0
+    FROM temp."_cql_lives_a8cbbe113493" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",
@@ -505,7 +505,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_5" AS i1
+    CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
@@ -643,7 +643,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_789eb42aaa60" AS
 SELECT
   "k" AS "a.k",
   "name" AS "a.name",
@@ -662,7 +662,7 @@ WHERE
   );
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f73dc7bd78df" AS
 SELECT
   "k" AS "b.k",
   "name" AS "b.name",
@@ -691,7 +691,7 @@ WITH lives AS (
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
     i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_q_2" AS i0
+  FROM temp."_cql_lives_789eb42aaa60" AS i0
   CROSS JOIN (
     SELECT
       "k" AS "b.k",
@@ -737,7 +737,7 @@ WITH lives AS (
       )
       AND "_cql_leave" > $t1
   ) AS i0
-  CROSS JOIN temp."_cql_lives_q_3" AS i1
+  CROSS JOIN temp."_cql_lives_f73dc7bd78df" AS i1
   WHERE
     i0."a.k" = i1."b.k"
     AND i0."_cql_enter" < i1."_cql_leave"

@@ -94,7 +94,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -109,7 +109,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_eee4b2a0b0f7"
 )
 SELECT
   "s.k",
@@ -252,7 +252,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_673c0710f537" AS
 SELECT
   "late.k",
   "_ts",
@@ -284,7 +284,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_673c0710f537"
 )
 SELECT
   "late.k",
@@ -400,7 +400,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_30a1bd3a0f7e" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -415,7 +415,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_30a1bd3a0f7e"
 )
 SELECT
   "s.k",

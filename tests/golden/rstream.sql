@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
 SELECT
   "s.k",
   "_ts",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_2" AS changes
+        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_2" AS changes
+      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     ) AS history
   )
   SELECT
@@ -227,7 +227,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_2" AS changes
+    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     LEFT JOIN cql_state."q_2_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )

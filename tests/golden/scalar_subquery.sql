@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_688eabc24f3b" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -64,7 +64,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_6" AS changes
+        FROM temp."_cql_sums_688eabc24f3b" AS changes
         WHERE
           TRUE
       )
@@ -94,7 +94,7 @@ FROM (
         "_cql_count0",
         "_cql_sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_6" AS changes
+      FROM temp."_cql_sums_688eabc24f3b" AS changes
     ) AS history
   )
   SELECT
@@ -352,7 +352,7 @@ FROM (
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
+    FROM temp."_cql_sums_688eabc24f3b" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   )
@@ -384,7 +384,7 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -421,7 +421,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_656ec2440dac" AS
 WITH changed AS (
   SELECT
     *
@@ -463,7 +463,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_75a5d0a6aea7" AS i0
     CROSS JOIN (
       SELECT
         "avg0",
@@ -534,7 +534,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_6" AS i1
+    CROSS JOIN temp."_cql_lives_656ec2440dac" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
@@ -576,7 +576,7 @@ HAVING
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c61445c009b7" AS
 SELECT
   "y.k",
   "_ts",
@@ -621,7 +621,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_6" AS changes
+        FROM temp."_cql_sums_c61445c009b7" AS changes
         WHERE
           changes."y.k" IS NOT DISTINCT FROM kept."y.k"
       )
@@ -646,7 +646,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_6" AS changes
+      FROM temp."_cql_sums_c61445c009b7" AS changes
     ) AS history
   )
   SELECT
@@ -666,7 +666,7 @@ FROM (
 ) AS results;
 
 -- operator 14: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d2c06eb469de" AS
 SELECT
   "match3",
   "_ts",
@@ -710,7 +710,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_14" AS changes
+        FROM temp."_cql_sums_d2c06eb469de" AS changes
         WHERE
           changes."match3" IS NOT DISTINCT FROM kept."match3"
       )
@@ -735,7 +735,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_14" AS changes
+      FROM temp."_cql_sums_d2c06eb469de" AS changes
     ) AS history
   )
   SELECT
@@ -1207,7 +1207,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
+    FROM temp."_cql_sums_c61445c009b7" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
   )
@@ -1242,7 +1242,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_14" AS changes
+    FROM temp."_cql_sums_d2c06eb469de" AS changes
     LEFT JOIN cql_state."q_14_groups" AS kept
       ON changes."match3" IS NOT DISTINCT FROM kept."match3"
   )
@@ -1259,7 +1259,7 @@ FROM (
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_1fc9829b2411" AS
 SELECT
   "k" AS "r.k",
   GREATEST("_cql_enter", $begin) AS "_cql_enter",
@@ -1277,7 +1277,7 @@ WHERE
   );
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_3be234d35dd0" AS
 WITH changed AS (
   SELECT
     *
@@ -1306,7 +1306,7 @@ WHERE
   "_cql_was";
 
 -- operator 14: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_14" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0122e893932f" AS
 WITH changed AS (
   SELECT
     *
@@ -1362,7 +1362,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_q_4" AS i0
+        FROM temp."_cql_lives_1fc9829b2411" AS i0
         CROSS JOIN (
           SELECT
             "y.k",
@@ -1447,7 +1447,7 @@ FROM (
             )
             AND "_cql_leave" > $t1
         ) AS i0
-        CROSS JOIN temp."_cql_lives_q_6" AS i1
+        CROSS JOIN temp."_cql_lives_3be234d35dd0" AS i1
         WHERE
           i0."r.k" = i1."y.k"
           AND i0."_cql_enter" < i1."_cql_leave"
@@ -1529,7 +1529,7 @@ FROM (
             GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
             LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
             i0."_weight" * i1."_weight" AS "_weight"
-          FROM temp."_cql_lives_q_4" AS i0
+          FROM temp."_cql_lives_1fc9829b2411" AS i0
           CROSS JOIN (
             SELECT
               "match3",
@@ -1609,7 +1609,7 @@ FROM (
               )
               AND "_cql_leave" > $t1
           ) AS i0
-          CROSS JOIN temp."_cql_lives_q_14" AS i1
+          CROSS JOIN temp."_cql_lives_0122e893932f" AS i1
           WHERE
             i0."r.k" = i1."match3"
             AND i0."_cql_enter" < i1."_cql_leave"

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_370074b7e6ae" AS
 SELECT
   "match0",
   "_ts",
@@ -63,7 +63,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_4" AS changes
+        FROM temp."_cql_sums_370074b7e6ae" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +88,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_4" AS changes
+      FROM temp."_cql_sums_370074b7e6ae" AS changes
     ) AS history
   )
   SELECT
@@ -320,7 +320,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_4" AS changes
+    FROM temp."_cql_sums_370074b7e6ae" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   )
@@ -337,7 +337,7 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -374,7 +374,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_19909b866b12" AS
 WITH changed AS (
   SELECT
     *
@@ -416,7 +416,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_75a5d0a6aea7" AS i0
     CROSS JOIN (
       SELECT
         "match0",
@@ -482,7 +482,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    CROSS JOIN temp."_cql_lives_19909b866b12" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
@@ -522,7 +522,7 @@ HAVING
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6069a963e131" AS
 SELECT
   "match0",
   "match1",
@@ -649,7 +649,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_4" AS changes
+        FROM temp."_cql_sums_6069a963e131" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -678,7 +678,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_4" AS changes
+      FROM temp."_cql_sums_6069a963e131" AS changes
     ) AS history
   )
   SELECT
@@ -912,7 +912,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -949,7 +949,7 @@ FROM (
 ) AS stream;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0f83e96ae15b" AS
 SELECT
   "k" AS "y.k",
   "w" AS "y.w",
@@ -961,7 +961,7 @@ WHERE
   "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bad2746b447b" AS
 SELECT
   "match0",
   "match1",
@@ -977,7 +977,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
       LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
       i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_76f0e109838e" AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
       i1."_ts" > $since
@@ -997,7 +997,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_7" AS i1
+    CROSS JOIN temp."_cql_lives_0f83e96ae15b" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
@@ -1047,7 +1047,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_4" AS changes
+    FROM temp."_cql_sums_bad2746b447b" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."match0" = kept."match0" AND changes."match1" = kept."match1"
   )
@@ -1065,7 +1065,7 @@ FROM (
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c44014ca538d" AS
 WITH changed AS (
   SELECT
     *
@@ -1109,7 +1109,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_76f0e109838e" AS i0
     CROSS JOIN (
       SELECT
         "match0",
@@ -1185,7 +1185,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
+    CROSS JOIN temp."_cql_lives_c44014ca538d" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0

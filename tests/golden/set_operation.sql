@@ -177,7 +177,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bca18f179bf7" AS
 SELECT
   "k",
   "_ts",
@@ -258,7 +258,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_q_0"
+  FROM temp."_cql_sums_bca18f179bf7"
 ), before AS (
   SELECT
     "k",
@@ -494,7 +494,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bca18f179bf7" AS
 SELECT
   "k",
   "_ts",
@@ -575,7 +575,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_q_0"
+  FROM temp."_cql_sums_bca18f179bf7"
 ), before AS (
   SELECT
     "k",

@@ -334,7 +334,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_801e7332ede7" AS
 SELECT
   "k" AS "s.k",
   "_ts",
@@ -348,7 +348,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_q_1"
+  FROM temp."_cql_arrivals_801e7332ede7"
 )
 SELECT
   "s.k",

@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
 SELECT
   "s.k",
   "_ts",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_4" AS changes
+        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_4" AS changes
+      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     ) AS history
   )
   SELECT
@@ -160,7 +160,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_4" AS changes
+    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -185,7 +185,7 @@ SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
 SELECT
   "s.k",
   "_ts",
@@ -230,7 +230,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_6" AS changes
+        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -255,7 +255,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_6" AS changes
+      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     ) AS history
   )
   SELECT
@@ -500,7 +500,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_6" AS changes
+    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   )
@@ -521,7 +521,7 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -558,7 +558,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_938330895964" AS
 WITH changed AS (
   SELECT
     *
@@ -603,7 +603,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_2" AS i0
+    FROM temp."_cql_lives_70b0269d1061" AS i0
     CROSS JOIN (
       SELECT
         "s.k",
@@ -674,7 +674,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_t" AS i0
-    CROSS JOIN temp."_cql_lives_q_6" AS i1
+    CROSS JOIN temp."_cql_lives_938330895964" AS i1
     WHERE
       i0."_ts" > $since
       AND i0."_ts" <= $t0
@@ -714,7 +714,7 @@ HAVING
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
 SELECT
   "k",
   "_ts",
@@ -758,7 +758,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_3" AS changes
+        FROM temp."_cql_sums_7948a9a59b83" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -783,7 +783,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_3" AS changes
+      FROM temp."_cql_sums_7948a9a59b83" AS changes
     ) AS history
   )
   SELECT
@@ -967,7 +967,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_3" AS changes
+    FROM temp."_cql_sums_7948a9a59b83" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   )
@@ -984,7 +984,7 @@ FROM (
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_5349ed3e3bdc" AS
 WITH changed AS (
   SELECT
     *
@@ -1011,7 +1011,7 @@ WHERE
   "_cql_was";
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -1044,7 +1044,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_3" AS i0
+    FROM temp."_cql_lives_5349ed3e3bdc" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",
@@ -1091,7 +1091,7 @@ FROM (
             "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
         )
     ) AS i0
-    CROSS JOIN temp."_cql_lives_q_7" AS i1
+    CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
     WHERE
       i0."x.k" = i1."r.k"
       AND i0."_cql_enter" < i1."_cql_leave"

@@ -241,7 +241,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -278,7 +278,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -315,7 +315,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -348,7 +348,7 @@ WITH lives AS (
       i1."_ts" + 6
     ), i2."_cql_leave") AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) * i2."_weight" AS "_weight"
-  FROM temp."_cql_lives_q_2" AS i0
+  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   CROSS JOIN (
     SELECT
@@ -393,7 +393,7 @@ WITH lives AS (
     ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_q_4" AS i1
+  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
   CROSS JOIN (
     SELECT
       "k" AS "r.k",
@@ -440,7 +440,7 @@ WITH lives AS (
     CAST(1 AS BIGINT) * CAST(1 AS BIGINT) * i2."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
-  CROSS JOIN temp."_cql_lives_q_6" AS i2
+  CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i2
   WHERE
     i1."_ts" > $since
     AND i1."_ts" <= $t0

@@ -2,7 +2,7 @@
 SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 -- operator 1: the panes that begin
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_2349473ccc33" AS
 SELECT
   "_cql_enter" AS "_ts",
   COUNT(*) AS "_cql_n",
@@ -86,7 +86,7 @@ FROM (
       "_cql_n",
       "max0",
       "count1"
-    FROM temp."_cql_sums_q_1"
+    FROM temp."_cql_panes_2349473ccc33"
     UNION ALL
     SELECT
       CAST($begin AS BIGINT) AS "_ts",

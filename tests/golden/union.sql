@@ -43,7 +43,7 @@ WHERE
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a2e6bc223e1a" AS
 SELECT
   "k",
   "_ts",
@@ -126,7 +126,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_0" AS changes
+        FROM temp."_cql_sums_a2e6bc223e1a" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -151,7 +151,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_0" AS changes
+      FROM temp."_cql_sums_a2e6bc223e1a" AS changes
     ) AS history
   )
   SELECT
@@ -219,7 +219,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       TRUE AS "_cql_last"
-    FROM temp."_cql_sums_q_0" AS changes
+    FROM temp."_cql_sums_a2e6bc223e1a" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   )

@@ -1,0 +1,111 @@
+"""What several queries need of a tick is worked out once, and shows in no answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import cqlduck
+from cqlduck.rewrite.compile import Step
+from cqlduck.state.connection import Database
+
+S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
+PAIRS = "SELECT n.v, w.v AS x FROM s [NOW] n, s [RANGE 5] w WHERE n.k + {} = w.k"
+SUMS = "SELECT k, sum(v) AS total FROM s [RANGE 5] GROUP BY k {}"
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tables that shared statements make from here on."""
+    found: list[str] = []
+    run = Database.run
+
+    def noted(self: Database, step: Step, values: Any) -> int:
+        if step.is_shared:
+            found.append(step.sql.split('"')[1])
+        return run(self, step, values)
+
+    monkeypatch.setattr(Database, "run", noted)
+    return found
+
+
+def tick(con: cqlduck.Connection, t: int) -> None:
+    con.tick({"s": [(t % 3, t, t), (t % 2, 10 * t, t)]}, t)
+
+
+def changes(con: cqlduck.Connection, name: str) -> Counter[tuple[Any, ...]]:
+    return Counter(con.changes(name).fetchall())
+
+
+@pytest.mark.parametrize(
+    ("query", "differ"),
+    [
+        (PAIRS, ["0", "1"]),
+        (SUMS, ["HAVING sum(v) > 1", "HAVING sum(v) > 50"]),
+    ],
+    ids=["stages of a join", "sums by group"],
+)
+def test_what_queries_have_in_common_is_worked_out_once(
+    query: str, differ: list[str], con: cqlduck.Connection, ran: list[str]
+) -> None:
+    con.engine.forms.always = True
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q0 AS {query.format(differ[0])}")
+    tick(con, 1)
+    tick(con, 2)
+    ran.clear()
+    tick(con, 3)
+    alone = list(ran)
+    assert alone
+    for i, text in enumerate(differ):
+        con.execute(f"CREATE CONTINUOUS QUERY p{i} WITH (history = true) AS {query.format(text)}")
+    tick(con, 4)
+    ran.clear()
+    tick(con, 5)
+    assert alone == ran, "three queries make what one made"
+    for t in range(6, 20):
+        tick(con, t)
+    assert changes(con, "q0") == changes(con, "p0")
+    assert changes(con, "p0") != changes(con, "p1")
+
+
+def test_queries_that_are_at_other_instants_share_nothing(
+    con: cqlduck.Connection, ran: list[str]
+) -> None:
+    con.engine.forms.always = True
+    con.execute(S)
+    for i in range(3):
+        con.execute(f"CREATE CONTINUOUS QUERY q{i} AS {PAIRS.format(0)}")
+    for t in range(1, 5):
+        tick(con, t)
+    con.execute("ALTER CONTINUOUS QUERY q1 DEACTIVATE")
+    for t in range(5, 8):
+        tick(con, t)
+    con.execute("ALTER CONTINUOUS QUERY q1 ACTIVATE")
+    ran.clear()
+    # the second goes (4, 8] between two that go (7, 8]
+    tick(con, 8)
+    assert {3} == set(Counter(ran).values())
+    for t in range(9, 20):
+        tick(con, t)
+    assert changes(con, "q0") == changes(con, "q1") == changes(con, "q2")
+
+
+def test_a_tick_that_is_undone_has_made_nothing(con: cqlduck.Connection, ran: list[str]) -> None:
+    """The first query fails after the stages of both are there; the second makes them again."""
+    con.engine.forms.always = True
+    con.execute(
+        f"{S}; CREATE CONTINUOUS QUERY bad AS SELECT n.v // (n.v - 40) AS v, w.v AS x "
+        "FROM s [NOW] n, s [RANGE 5] w WHERE n.k = w.k AND CAST(CASE WHEN n.v = 40 THEN 'no' "
+        f"ELSE '1' END AS INTEGER) = 1; CREATE CONTINUOUS QUERY good AS {PAIRS.format(0)}"
+    )
+    for t in range(1, 8):
+        tick(con, t)
+    states = dict(con.sql("SELECT name, state FROM cql.queries").fetchall())
+    assert {"bad": "failed", "good": "active"} == states
+    with cqlduck.connect() as other:
+        other.execute(f"{S}; CREATE CONTINUOUS QUERY good AS {PAIRS.format(0)}")
+        for t in range(1, 8):
+            tick(other, t)
+        assert changes(con, "good") == changes(other, "good")
