@@ -113,7 +113,7 @@ def is_outweighed(database: Database, query: Query, tail: int) -> bool:
     """
     if tail <= TAIL:
         return False
-    kept = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.answer)}")
+    kept = int(database.value(f"SELECT count(*) FROM cql_state.{quoted(query.answer)}"))
     return tail > 2 * kept
 
 
