@@ -659,6 +659,7 @@ class Engine:
             staged=True,
             queued=frozenset(reads),
             arriving=frozenset(n for n in mine.keys() - reads if self._meets(mine[n], query, goal)),
+            since=query.since is not None,
         )
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
         staged = chosen and self.forms.staged(
@@ -786,7 +787,7 @@ class Engine:
         spans = {name: compiled.spans.get(name, 0) for name in streams}
         holds = self.database.in_memory and not compiled.is_heavy
         queued = frozenset(n for n, s in spans.items() if s == 0 or (holds and s is not None))
-        form = Form(staged=True, queued=queued)
+        form = Form(staged=True, queued=queued, since=query.since is not None)
         self.workshop.note(compiled.steps.of(form))
         # the first tick, and those that come after it
         for following in (form, replace(form, arriving=frozenset(streams) - queued)):

@@ -56,10 +56,8 @@ def straight(answer: exp.Expr) -> Straight | None:
     table = source.this
     if not isinstance(table, exp.Table) or table.db or table.args.get("joins"):
         return None
-    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else []
-    bounds = [condition for condition in conditions if _is_bound(condition)]
-    others = [condition for condition in conditions if not _is_bound(condition)]
-    if len(bounds) != len(_BOUNDS) or any(c.find(exp.Placeholder) for c in others):
+    others = _beside_the_bounds(where)
+    if others is None or any(c.find(exp.Placeholder) for c in others):
         return None
     *listed, weight = answer.expressions
     values = [expression.unalias() for expression in listed]
@@ -118,10 +116,8 @@ def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
     (queue,) = names
     for table in read:
         select = table.parent_select
-        where = None if select is None else select.args.get("where")
-        conditions = [] if where is None else conjuncts(where.this)
-        others = [condition for condition in conditions if not _is_bound(condition)]
-        if select is None or len(conditions) - len(others) != len(_BOUNDS):
+        others = None if select is None else _beside_the_bounds(select.args.get("where"))
+        if select is None or others is None:
             return None
         select.set("where", exp.Where(this=exp.and_(*others)) if others else None)
     if query.find(exp.Placeholder) is not None or query.find(exp.Group) is None:
@@ -129,18 +125,31 @@ def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
     return Apart(queue, tree.this.name, query.sql("duckdb"))
 
 
-_BOUNDS = {(exp.GT, "since"), (exp.GT, "t0"), (exp.LTE, "t1")}
+_ENDS = {(exp.GT, "t0"), (exp.LTE, "t1")}
+_BEGIN = (exp.GT, "since")
 
 
-def _is_bound(condition: exp.Expr) -> bool:
-    """Return whether a condition is $since < _ts, $t0 < _ts or _ts <= $t1."""
+def _beside_the_bounds(where: exp.Where | None) -> list[exp.Expr] | None:
+    """Return what is asked of a tick's rows besides its bounds; None if these are not asked for.
+
+    They are $t0 < _ts and _ts <= $t1, and where a query has that $since < _ts.
+    """
+    conditions = [] if where is None else conjuncts(where.this)
+    bounds = {_bound(condition) for condition in conditions}
+    if not bounds >= _ENDS:
+        return None
+    return [c for c in conditions if _bound(c) not in {*_ENDS, _BEGIN}]
+
+
+def _bound(condition: exp.Expr) -> tuple[type[exp.Expr], str] | None:
+    """Return how a condition compares `_ts` with a parameter, and which; None if it does not."""
     if not isinstance(condition, (exp.GT, exp.LTE)):
-        return False
+        return None
     time, bound = condition.this, condition.expression
     if (
         not isinstance(time, exp.Column)
         or time.name != TS
         or not isinstance(bound, exp.Placeholder)
     ):
-        return False
-    return (type(condition), str(bound.this)) in _BOUNDS
+        return None
+    return type(condition), str(bound.this)

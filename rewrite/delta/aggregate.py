@@ -341,6 +341,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
             "the values that stay as they are",
         )
     purpose = "the groups and instants that changed"
+    is_stepped = False
     if panes.fits(grouped, made):
         sums = rules.share(node, "panes", panes.begun(rules, grouped), "the panes that begin")
         query = panes.states(grouped, table, sums)
@@ -352,11 +353,13 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         written = _Query(rules, node, grouped, made, table, outliers, fresh)
         written.sums = rules.share(node, "sums", written.changes(), "the elements, summed up")
         rules.delta(node, _changed(written.build(), grouped), purpose)
+        is_stepped = rules.form.single
+    is_last = [] if is_stepped else [column(LAST)]
     delta = temp_table(rules.deltas[id(node)])
     touched = (
         exp.select("1")
         .from_(delta.copy().as_("delta"), copy=False)
-        .where(column(LAST), copy=False)
+        .where(*is_last, copy=False)
         .where(
             same(
                 [qualified("delta", k.name) for k in keys],
@@ -368,7 +371,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched), copy=False)
     rules.update(node, "forget the old state of the groups that changed", gone)
     stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
-    stay = stay.where(column(LAST), copy=False)
+    stay = stay.where(*is_last, copy=False)
     if not grouped.everything:
         stay = stay.where(after(column(N), number(0)), copy=False)
     rules.update(node, "keep their new state", exp.insert(stay, state_table(table)))
@@ -423,8 +426,7 @@ class _Query:
     outliers: str | None
     fresh: str | None
     sums: str = ""
-    """The temporary table of the sums, when there is one."""
-    """The temporary table of the elements, summed up."""
+    """The temporary table of the elements, summed up, when it is written."""
 
     @property
     def single(self) -> bool:
@@ -459,6 +461,9 @@ class _Query:
     def build(self) -> exp.Select:
         """Return the query: with state before, state after and results of both."""
         query = self._results()
+        is_plain = self.outliers is None and not any(map(self._is_again, self.made))
+        if self.single and is_plain and not self.carried:
+            return query.from_(self._stepped().subquery("r", copy=False), copy=False)
         if self.single:
             query = query.with_("running", as_=self._stepped(), copy=False)
         else:
@@ -520,9 +525,13 @@ class _Query:
             elif argument is not None and are_ones and part.counts:
                 delta = cast(exp.Count(this=column(argument)), part.type)
             deltas.append(named(delta, part.name))
-        query = exp.select(*self.keys, column(TS), *deltas).from_(
-            self.rules.elements(plan).subquery("elements", copy=False), copy=False
-        )
+        elements = self.rules.elements(plan).subquery("elements", copy=False)
+        if self.single and self.node.keys and not self.rules.form.queued:
+            # all of them are of one instant; what is worked out beside a tick knows none
+            now = named(cast(parameter("t1"), "BIGINT"), TS)
+            query = exp.select(*self.keys, now, *deltas).from_(elements, copy=False)
+            return query.group_by(*self.keys, copy=False)
+        query = exp.select(*self.keys, column(TS), *deltas).from_(elements, copy=False)
         return query.group_by(*self.keys, column(TS), copy=False)
 
     def _nothing(self) -> exp.Query:
@@ -696,7 +705,6 @@ class _Query:
                     named(qualified("kept", rule.call.name), rule.call.name)
                     for rule in self.carried
                 ],
-                named(exp.true(), LAST),
             )
             .from_(self._source, copy=False)
             .join(kept, on=on, join_type="left", copy=False)
@@ -843,7 +851,7 @@ class _Query:
 
     def _valued(self) -> exp.Select:
         """The results that are carried along, after each instant and as of $t0."""
-        others = [N, "_cql_d_n", LAST] if self.single else [N, "_cql_d_n", OLD, LAST]
+        others = [N, "_cql_d_n"] if self.single else [N, "_cql_d_n", OLD, LAST]
         for part in self.parts:
             if part.width is None:
                 others += [part.name, f"{part.name}_d"]
@@ -907,7 +915,7 @@ class _Query:
             named(qualified("r", TS), TS),
             named(qualified("r", N), N),
             *[named(qualified("r", p.name), p.name) for p in self.parts if p.width is None],
-            named(qualified("r", LAST), LAST),
+            *([] if self.single else [named(qualified("r", LAST), LAST)]),
             named(now, IS),
             named(was, WAS),
         ]
@@ -928,11 +936,10 @@ class _Query:
                 for rule in self.carried
             ]
             source = exp.select("*", *lags).from_("valued", copy=False).subquery("r", copy=False)
-        return (
-            exp.select(*listed)
-            .from_(source, copy=False)
-            .where(after(qualified("r", TS), parameter("t0")), copy=False)
-        )
+        query = exp.select(*listed).from_(source, copy=False)
+        if self.single:
+            return query
+        return query.where(after(qualified("r", TS), parameter("t0")), copy=False)
 
 
 def _nulls(plan: Plan) -> set[str | None]:

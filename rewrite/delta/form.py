@@ -26,12 +26,14 @@ class Form:
             come, lies there, and is not kept.
         arriving: Streams whose arrivals in the tick lie in their queues, besides being in the
             store: no more and no less than what comes in ($t0, $t1].
+        since: Whether elements up to an instant do not count, as they came before the query.
     """
 
     single: bool = False
     staged: bool = False
     queued: frozenset[str] = frozenset()
     arriving: frozenset[str] = frozenset()
+    since: bool = False
 
     def __str__(self) -> str:
         """Return it as people read it.

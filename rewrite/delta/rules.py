@@ -489,11 +489,10 @@ class Rules:
         if node.source.name in self.form.arriving and _is_tick(low, high):
             return query.from_(queue, copy=False)
         is_queued = node.source.name in self.form.queued
-        query = (
-            query.from_(queue if is_queued else state_table(node.source.table), copy=False)
-            .where(after(column(TS), parameter("since")), copy=False)
-            .where(until(column(TS), high), copy=False)
-        )
+        query = query.from_(queue if is_queued else state_table(node.source.table), copy=False)
+        if self.form.since:
+            query = query.where(after(column(TS), parameter("since")), copy=False)
+        query = query.where(until(column(TS), high), copy=False)
         return query if low is None else query.where(after(column(TS), low), copy=False)
 
     def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:

@@ -118,7 +118,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -127,7 +127,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k" AS "k",
@@ -152,7 +152,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
           "x.k",
@@ -171,9 +171,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM cql_state."stream_s"
             WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 11
-              ) AND "_ts" > $t0 - 11
+              "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
           ) AS leaving
           WHERE
             "_ts" <= $t0
@@ -275,8 +273,7 @@ FROM (
           "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND i0."_ts" < i1."_cql_leave"
@@ -330,6 +327,49 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 6: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8aa20acff6c7" AS
+SELECT
+  "match0",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "y.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "y.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "y.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0";
+
 -- operator 6: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -338,31 +378,26 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_92045227e922" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
   SELECT
     r."match0" AS "match0",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_8aa20acff6c7" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -371,7 +406,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "x.k",
@@ -390,9 +425,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -440,7 +473,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -449,7 +482,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k" AS "k",
@@ -465,7 +498,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_76f0e109838e" AS i0
+      FROM temp."_cql_lives_ba2f2d286ff5" AS i0
       CROSS JOIN (
         SELECT
           "match0",
@@ -533,8 +566,7 @@ FROM (
       FROM cql_state."stream_s" AS i0
       CROSS JOIN temp."_cql_lives_b72a0de99a20" AS i1
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND i0."_ts" < i1."_cql_leave"
@@ -567,6 +599,26 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 6: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_n" > 0;
 
 -- title: NOT IN asks for NULLs too
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
@@ -904,7 +956,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -912,7 +964,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -935,7 +987,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
           "s.k",
@@ -952,9 +1004,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM cql_state."stream_s"
             WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 11
-              ) AND "_ts" > $t0 - 11
+              "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
           ) AS leaving
           WHERE
             "_ts" <= $t0
@@ -1165,8 +1215,7 @@ FROM (
         ) AS lives
       ) AS i2
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
@@ -1241,8 +1290,7 @@ FROM (
           "_cql_was" AND "_cql_begin" IS NULL
       ) AS i2
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
@@ -1303,7 +1351,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+            "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
             "s.k",
@@ -1320,9 +1368,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM cql_state."stream_s"
               WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1 - 11
-                ) AND "_ts" > $t0 - 11
+                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
             ) AS leaving
             WHERE
               "_ts" <= $t0
@@ -1423,8 +1469,7 @@ FROM (
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
@@ -1471,7 +1516,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+            "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
             "s.k",
@@ -1488,9 +1533,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM cql_state."stream_s"
               WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1 - 11
-                ) AND "_ts" > $t0 - 11
+                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
             ) AS leaving
             WHERE
               "_ts" <= $t0
@@ -1591,8 +1634,7 @@ FROM (
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND NOT i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
@@ -1639,7 +1681,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+            "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
             "s.k",
@@ -1656,9 +1698,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM cql_state."stream_s"
               WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1 - 11
-                ) AND "_ts" > $t0 - 11
+                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
             ) AS leaving
             WHERE
               "_ts" <= $t0
@@ -1759,8 +1799,7 @@ FROM (
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
@@ -1854,6 +1893,49 @@ FROM temp."_cql_delta_q_20"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 7: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_001aea83e953" AS
+SELECT
+  "match0",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0";
+
 -- operator 7: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_7" AS
 SELECT
@@ -1862,28 +1944,74 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_370074b7e6ae" AS changes
-    LEFT JOIN cql_state."q_7_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
   SELECT
     r."match0" AS "match0",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_001aea83e953" AS changes
+    LEFT JOIN cql_state."q_7_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  ) AS r
 ) AS results;
+
+-- operator 10: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e94c2041fd02" AS
+SELECT
+  "match1",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    1 AS "match1",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+  WHERE
+    "r.k" IS NULL
+) AS elements
+GROUP BY
+  "match1";
 
 -- operator 10: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
@@ -1893,28 +2021,72 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match1" AS "match1",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_7cc8bccb3854" AS changes
-    LEFT JOIN cql_state."q_10_groups" AS kept
-      ON changes."match1" IS NOT DISTINCT FROM kept."match1"
-  )
   SELECT
     r."match1" AS "match1",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_e94c2041fd02" AS changes
+    LEFT JOIN cql_state."q_10_groups" AS kept
+      ON changes."match1" IS NOT DISTINCT FROM kept."match1"
+  ) AS r
 ) AS results;
+
+-- operator 20: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ab8f6847e347" AS
+SELECT
+  "match2",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    1 AS "match2",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+) AS elements
+GROUP BY
+  "match2";
 
 -- operator 20: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
@@ -1924,31 +2096,26 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match2" AS "match2",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_aba9ff6f49eb" AS changes
-    LEFT JOIN cql_state."q_20_groups" AS kept
-      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
-  )
   SELECT
     r."match2" AS "match2",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match2" AS "match2",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_ab8f6847e347" AS changes
+    LEFT JOIN cql_state."q_20_groups" AS kept
+      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
+  ) AS r
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_114af27416b4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_8c7b5d0c20a5" AS
 SELECT
   "k" AS "s.k",
   "_ts" AS "_cql_enter",
@@ -1956,7 +2123,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -1973,9 +2140,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -2075,7 +2240,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -2083,7 +2248,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -2098,7 +2263,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-      FROM temp."_cql_lives_114af27416b4" AS i0
+      FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
       CROSS JOIN (
         SELECT
           "match0",
@@ -2271,8 +2436,7 @@ FROM (
         ) AS lives
       ) AS i2
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
@@ -2320,8 +2484,7 @@ FROM (
       ) AS i1
       CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i2
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND NOT i0."k" IS NULL
@@ -2374,7 +2537,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_114af27416b4" AS i0
+        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
         CROSS JOIN (
           SELECT
             "match0",
@@ -2441,8 +2604,7 @@ FROM (
         FROM cql_state."stream_s" AS i0
         CROSS JOIN temp."_cql_lives_98e6a831b613" AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
@@ -2481,7 +2643,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_114af27416b4" AS i0
+        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
         CROSS JOIN (
           SELECT
             "match1",
@@ -2548,8 +2710,7 @@ FROM (
         FROM cql_state."stream_s" AS i0
         CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND NOT i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
@@ -2588,7 +2749,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_114af27416b4" AS i0
+        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
         CROSS JOIN (
           SELECT
             "match2",
@@ -2655,8 +2816,7 @@ FROM (
         FROM cql_state."stream_s" AS i0
         CROSS JOIN temp."_cql_lives_c744fa89348c" AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" IS NULL
           AND i0."_ts" < i1."_cql_leave"
@@ -2689,3 +2849,63 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 7: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_7_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_7" AS delta
+    WHERE
+      delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 7: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_7_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_7"
+WHERE
+  "_cql_n" > 0;
+
+-- operator 10: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_10_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_10" AS delta
+    WHERE
+      delta."match1" IS NOT DISTINCT FROM kept."match1"
+  );
+
+-- operator 10: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_10_groups"
+SELECT
+  "match1",
+  "_cql_n"
+FROM temp."_cql_delta_q_10"
+WHERE
+  "_cql_n" > 0;
+
+-- operator 20: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_20_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_20" AS delta
+    WHERE
+      delta."match2" IS NOT DISTINCT FROM kept."match2"
+  );
+
+-- operator 20: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_20_groups"
+SELECT
+  "match2",
+  "_cql_n"
+FROM temp."_cql_delta_q_20"
+WHERE
+  "_cql_n" > 0;

@@ -23,8 +23,7 @@ FROM (
     ) + 5 AS "_cql_boundary"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= (
+    "_ts" <= (
       (
         $t1
       ) - (

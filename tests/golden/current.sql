@@ -34,7 +34,7 @@ WITH lives AS (
         END + 1 AS "_cql_to0"
       FROM cql_state."stream_u"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+        "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS limited
     WHERE
       limited._cql_enter < limited._cql_to0
@@ -96,7 +96,7 @@ WITH lives AS (
         END + 5 AS "_cql_to0"
       FROM cql_state."stream_u"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7
+        "_ts" <= $t1 AND "_ts" > $t0 - 7
     ) AS limited
     WHERE
       limited._cql_enter < limited._cql_to0
@@ -146,9 +146,7 @@ WITH _cql_alive0 AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_u"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 AND "_ts" > $t0 - 11
   ) AS stream
 ), _cql_instants AS (
   SELECT

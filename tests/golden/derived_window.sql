@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6c8dd6a0e17e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0a493bb7e2ac" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -16,14 +16,14 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "_ts"
@@ -55,7 +55,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
+        FROM temp."_cql_sums_0a493bb7e2ac" AS changes
         WHERE
           TRUE
       )
@@ -77,7 +77,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
+      FROM temp."_cql_sums_0a493bb7e2ac" AS changes
     ) AS history
   )
   SELECT
@@ -225,30 +225,42 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_6c8dd6a0e17e" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON TRUE
-  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_0a493bb7e2ac" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON TRUE
+  ) AS r
 ) AS results;
+
+-- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 6: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "_cql_n"
+FROM temp."_cql_delta_q_6";
 
 -- title: its own operator is left as it is
 SELECT x.k FROM (SELECT Dstream(k) FROM s [RANGE 10]) AS x [ROWS 2]
@@ -271,7 +283,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k" AS "x.k",
@@ -279,7 +291,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "x.k",

@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
 SELECT
   "k",
   "_ts",
@@ -14,7 +14,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -22,7 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -46,7 +46,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_7948a9a59b83" AS changes
+        FROM temp."_cql_sums_0189404a8ea8" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_7948a9a59b83" AS changes
+      FROM temp."_cql_sums_0189404a8ea8" AS changes
     ) AS history
   )
   SELECT
@@ -124,6 +124,32 @@ FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 0: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+SELECT
+  "k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "k";
+
 -- operator 0: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 SELECT
@@ -132,28 +158,43 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."k" AS "k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_7948a9a59b83" AS changes
-    LEFT JOIN cql_state."q_0_groups" AS kept
-      ON changes."k" IS NOT DISTINCT FROM kept."k"
-  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    LEFT JOIN cql_state."q_0_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  ) AS r
 ) AS results;
+
+-- operator 0: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_0_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_0" AS delta
+    WHERE
+      delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 0: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_0_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_n" > 0;
 
 -- title: of what only grows it only grows, so its query yields an Istream
 SELECT DISTINCT k, v FROM s
@@ -171,7 +212,7 @@ FROM (
     MIN("_ts") AS "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   GROUP BY
     "k",
     "v"
@@ -198,14 +239,14 @@ WHERE
   "_ts" > $t0;
 
 -- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_77a7eca8336b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_5204135e2962" AS
 SELECT
   "k",
   "v",
   MIN("_ts") AS "_ts"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 GROUP BY
   "k",
   "v";
@@ -224,7 +265,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_77a7eca8336b"
+        FROM temp."_cql_first_5204135e2962"
       ) AS first
       WHERE
         first."k" IS NOT DISTINCT FROM kept."k"
@@ -238,7 +279,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_77a7eca8336b"
+  FROM temp."_cql_first_5204135e2962"
 ) AS first
 WHERE
   NOT EXISTS(

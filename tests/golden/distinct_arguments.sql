@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 8: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_83d490c90c16" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_39527d9e8fdd" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -16,7 +16,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -25,7 +25,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT "distinct s.v" IS NULL
@@ -53,7 +53,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_83d490c90c16" AS changes
+        FROM temp."_cql_sums_39527d9e8fdd" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
           AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -82,7 +82,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_83d490c90c16" AS changes
+      FROM temp."_cql_sums_39527d9e8fdd" AS changes
     ) AS history
   )
   SELECT
@@ -99,7 +99,7 @@ FROM (
 ) AS results;
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_82904ed1a835" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_456ca2cf1901" AS
 SELECT
   "s.k",
   "_ts",
@@ -120,7 +120,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k" AS "s.k",
@@ -128,7 +128,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   UNION ALL
   SELECT
@@ -183,7 +183,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_82904ed1a835" AS changes
+        FROM temp."_cql_sums_456ca2cf1901" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -216,7 +216,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_82904ed1a835" AS changes
+      FROM temp."_cql_sums_456ca2cf1901" AS changes
     ) AS history
   )
   SELECT
@@ -310,6 +310,38 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 8: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1efa29eb8fed" AS
+SELECT
+  "s.k",
+  "distinct s.v",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "v" AS "distinct s.v",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "v" AS "distinct s.v",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS input
+WHERE
+  NOT "distinct s.v" IS NULL
+GROUP BY
+  "s.k",
+  "distinct s.v";
+
 -- operator 8: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_8" AS
 SELECT
@@ -318,31 +350,88 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."distinct s.v" AS "distinct s.v",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_83d490c90c16" AS changes
-    LEFT JOIN cql_state."q_8_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-      AND changes."distinct s.v" = kept."distinct s.v"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."distinct s.v" AS "distinct s.v",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."distinct s.v" AS "distinct s.v",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_1efa29eb8fed" AS changes
+    LEFT JOIN cql_state."q_8_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+      AND changes."distinct s.v" = kept."distinct s.v"
+  ) AS r
 ) AS results;
+
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5c850eaf3dec" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  CAST(SUM(CASE WHEN "row" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+  CAST(SUM(CASE WHEN "distinct s.v" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count1"
+FROM (
+  SELECT
+    "s.k",
+    CAST(1 AS INT) AS "row",
+    CAST(NULL AS BIGINT) AS "distinct s.v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "k" AS "s.k",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 AND "_ts" > $t0
+    UNION ALL
+    SELECT
+      "k" AS "s.k",
+      "_ts" + 11 AS "_ts",
+      -CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  ) AS input
+  UNION ALL
+  SELECT
+    "s.k",
+    CAST(NULL AS INT) AS "row",
+    "distinct s.v",
+    "_ts",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(-1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_8"
+    WHERE
+      "_cql_was" AND "_cql_changed"
+    UNION ALL
+    SELECT
+      "s.k",
+      "distinct s.v",
+      "_ts",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_8"
+    WHERE
+      "_cql_is" AND "_cql_changed"
+  ) AS input
+) AS elements
+GROUP BY
+  "s.k";
 
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -354,28 +443,12 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
-      changes."_cql_count0" AS "_cql_count0_d",
-      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
-      changes."_cql_count1" AS "_cql_count1_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_82904ed1a835" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_count0" AS "_cql_count0",
     r."_cql_count1" AS "_cql_count1",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_count0" AS "count0",
@@ -386,10 +459,65 @@ FROM (
     (
       r."_cql_count1" - r."_cql_count1_d"
     ) AS "_cql_old_count1"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d"
+    FROM temp."_cql_sums_5c850eaf3dec" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
+
+-- operator 8: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_8_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_8" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+      AND delta."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
+  );
+
+-- operator 8: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_8_groups"
+SELECT
+  "s.k",
+  "distinct s.v",
+  "_cql_n"
+FROM temp."_cql_delta_q_8"
+WHERE
+  "_cql_n" > 0;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: of what only grows the first of each value counts
 SELECT sum(DISTINCT v) AS total, count(DISTINCT k) FILTER (WHERE v > 3) AS many FROM s
@@ -405,7 +533,7 @@ FROM (
     MIN("_ts") AS "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+    "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
   GROUP BY
     "v"
 ) AS first
@@ -433,7 +561,7 @@ FROM (
       "_ts"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
   ) AS input
   WHERE
     NOT "argument1" IS NULL
@@ -627,13 +755,13 @@ WHERE
   "_cql_last";
 
 -- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_f3297df1841d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_b8f0334a3649" AS
 SELECT
   "v" AS "distinct s.v",
   MIN("_ts") AS "_ts"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+  "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
 GROUP BY
   "v";
 
@@ -650,7 +778,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_f3297df1841d"
+        FROM temp."_cql_first_b8f0334a3649"
       ) AS first
       WHERE
         first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -662,7 +790,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_f3297df1841d"
+  FROM temp."_cql_first_b8f0334a3649"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -674,7 +802,7 @@ WHERE
   );
 
 -- operator 11: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_35622a3253ae" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_e0e986853de0" AS
 SELECT
   "argument1" AS "distinct argument1",
   MIN("_ts") AS "_ts"
@@ -684,7 +812,7 @@ FROM (
     "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 ) AS input
 WHERE
   NOT "argument1" IS NULL
@@ -704,7 +832,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_35622a3253ae"
+        FROM temp."_cql_first_e0e986853de0"
       ) AS first
       WHERE
         first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
@@ -716,7 +844,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_35622a3253ae"
+  FROM temp."_cql_first_e0e986853de0"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -737,29 +865,12 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
-      changes."_cql_count0" AS "_cql_count0_d",
-      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
-      changes."_cql_sum0" AS "_cql_sum0_d",
-      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
-      changes."_cql_count1" AS "_cql_count1_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_8237900a5d9c" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON TRUE
-  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_count0" AS "_cql_count0",
     r."_cql_sum0" AS "_cql_sum0",
     r."_cql_count1" AS "_cql_count1",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     CASE WHEN r."_cql_count0" > 0 THEN CAST(r."_cql_sum0" AS INT128) END AS "sum0",
@@ -775,10 +886,42 @@ FROM (
     (
       r."_cql_count1" - r."_cql_count1_d"
     ) AS "_cql_old_count1"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d"
+    FROM temp."_cql_sums_8237900a5d9c" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1";
 
 -- title: one value under two conditions has a synopsis of its own, each condition a number
 SELECT k, count(DISTINCT v) AS n, count(DISTINCT v) FILTER (WHERE d > 0) AS positive FROM s GROUP BY k
@@ -798,7 +941,7 @@ FROM (
     MIN("_ts") AS "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+    "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
   GROUP BY
     "k",
     "v"
@@ -815,7 +958,7 @@ FROM (
       "_ts"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
   ) AS input
   WHERE
     NOT "argument2" IS NULL
@@ -835,7 +978,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_237415c0dd0b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a0a053566a42" AS
 SELECT
   "s.k",
   "_ts",
@@ -850,7 +993,7 @@ FROM (
     "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "s.k",
@@ -887,7 +1030,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_237415c0dd0b" AS changes
+        FROM temp."_cql_sums_a0a053566a42" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -920,7 +1063,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_237415c0dd0b" AS changes
+      FROM temp."_cql_sums_a0a053566a42" AS changes
     ) AS history
   )
   SELECT
@@ -990,7 +1133,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_6a39c4b0479c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_0ce20aa19e63" AS
 SELECT
   "k" AS "s.k",
   CAST(0 AS INT) AS "argument",
@@ -998,7 +1141,7 @@ SELECT
   MIN("_ts") AS "_ts"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+  "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
 GROUP BY
   "k",
   "v"
@@ -1015,7 +1158,7 @@ FROM (
     "_ts"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 ) AS input
 WHERE
   NOT "argument2" IS NULL
@@ -1038,7 +1181,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_6a39c4b0479c"
+        FROM temp."_cql_first_0ce20aa19e63"
       ) AS first
       WHERE
         first."s.k" IS NOT DISTINCT FROM kept."s.k"
@@ -1054,7 +1197,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_6a39c4b0479c"
+  FROM temp."_cql_first_0ce20aa19e63"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -1067,6 +1210,36 @@ WHERE
       AND first."value" IS NOT DISTINCT FROM kept."value"
   );
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_37cbf3c942b0" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+  CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
+  CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    CAST(NULL AS BIGINT) AS "distinct s.v",
+    CAST(NULL AS BIGINT) AS "distinct argument2",
+    "_ts"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "s.k",
+    CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
+    CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
+    "_ts"
+  FROM cql_state."q_8_counts"
+  WHERE
+    "_ts" > $t0
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -1077,28 +1250,12 @@ SELECT
     OR "count1" IS DISTINCT FROM "_cql_old_count1"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
-      changes."_cql_count0" AS "_cql_count0_d",
-      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
-      changes."_cql_count1" AS "_cql_count1_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_237415c0dd0b" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_count0" AS "_cql_count0",
     r."_cql_count1" AS "_cql_count1",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_count0" AS "count0",
@@ -1109,7 +1266,40 @@ FROM (
     (
       r."_cql_count1" - r."_cql_count1_d"
     ) AS "_cql_old_count1"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d"
+    FROM temp."_cql_sums_37cbf3c942b0" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_count1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;

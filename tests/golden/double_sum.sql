@@ -17,7 +17,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -26,7 +26,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 WHERE
   NOT (
@@ -35,7 +35,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_04e76465eb74" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6e514a2390b9" AS
 SELECT
   "s.k",
   "_ts",
@@ -59,7 +59,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -68,7 +68,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -95,7 +95,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_04e76465eb74" AS changes
+        FROM temp."_cql_sums_6e514a2390b9" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -131,7 +131,7 @@ FROM (
         "_cql_sum0",
         CAST(NULL AS DOUBLE) AS "sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_04e76465eb74" AS changes
+      FROM temp."_cql_sums_6e514a2390b9" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -270,6 +270,45 @@ SELECT
   *
 FROM temp."_cql_outliers_q_1";
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8474e65cc5c6" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n",
+  CAST(SUM(CASE WHEN "s.d" IS NULL THEN 0 ELSE "_weight" END) AS BIGINT) AS "_cql_count0",
+  CAST(COALESCE(
+    SUM(
+      CASE
+        WHEN "s.d" = 0
+        OR ABS("s.d") BETWEEN CAST(9.313225746154785e-10 AS DOUBLE) AND CAST(137438953472.0 AS DOUBLE)
+        THEN CAST(CAST("s.d" AS DOUBLE) * CAST(1.152921504606847e+18 AS DOUBLE) AS INT128)
+      END * "_weight"
+    ),
+    0
+  ) AS INT128) AS "_cql_sum0"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "d" AS "s.d",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "d" AS "s.d",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -288,9 +327,8 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d",
-      kept."sum0" AS "sum0",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_04e76465eb74" AS changes
+      kept."sum0" AS "sum0"
+    FROM temp."_cql_sums_8474e65cc5c6" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), outlying AS (
@@ -340,7 +378,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       r."_cql_count0" AS "_cql_count0",
       r."_cql_count0_d" AS "_cql_count0_d",
       r."_cql_sum0" AS "_cql_sum0",
@@ -362,15 +399,35 @@ FROM (
     r."_cql_n" AS "_cql_n",
     r."_cql_count0" AS "_cql_count0",
     r."_cql_sum0" AS "_cql_sum0",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."sum0" AS "sum0",
     r."_cql_old_sum0" AS "_cql_old_sum0"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "sum0"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: two of them share the table of outliers
 SELECT sum(d) AS total, avg(d * 2) AS mean FROM s [RANGE 10]
@@ -389,7 +446,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "d" AS "s.d",
@@ -397,7 +454,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 WHERE
   NOT (
@@ -419,7 +476,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "d" AS "s.d",
@@ -427,7 +484,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT (
@@ -440,7 +497,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_fab289f8af79" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f31ec4d3ba8a" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -489,7 +546,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "d" AS "s.d",
@@ -497,7 +554,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   GROUP BY
     "_ts"
@@ -540,7 +597,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_fab289f8af79" AS changes
+        FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
         WHERE
           TRUE
       )
@@ -584,7 +641,7 @@ FROM (
         CAST(NULL AS DOUBLE) AS "sum0",
         CAST(NULL AS DOUBLE) AS "avg1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_fab289f8af79" AS changes
+      FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -763,9 +820,8 @@ FROM (
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d",
       kept."sum0" AS "sum0",
-      kept."avg1" AS "avg1",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_fab289f8af79" AS changes
+      kept."avg1" AS "avg1"
+    FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), outlying AS (
@@ -811,7 +867,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       r."_cql_count0" AS "_cql_count0",
       r."_cql_count0_d" AS "_cql_count0_d",
       r."_cql_sum0" AS "_cql_sum0",
@@ -845,7 +900,6 @@ FROM (
     r."_cql_sum0" AS "_cql_sum0",
     r."_cql_count1" AS "_cql_count1",
     r."_cql_sum1" AS "_cql_sum1",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     r."sum0" AS "sum0",
@@ -853,6 +907,27 @@ FROM (
     r."avg1" AS "avg1",
     r."_cql_old_avg1" AS "_cql_old_avg1"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0",
+  "_cql_count1",
+  "_cql_sum1",
+  "sum0",
+  "avg1"
+FROM temp."_cql_delta_q_1";

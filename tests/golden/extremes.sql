@@ -2,7 +2,7 @@
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ca3e3e0d4a5a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4cf7e12ceeaf" AS
 SELECT
   "k" AS "s.k",
   "_ts",
@@ -11,7 +11,7 @@ SELECT
   MAX("v") AS "_cql_extreme1"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 GROUP BY
   "k",
   "_ts";
@@ -38,7 +38,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
+        FROM temp."_cql_sums_4cf7e12ceeaf" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_cql_extreme0",
         "_cql_extreme1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
+      FROM temp."_cql_sums_4cf7e12ceeaf" AS changes
     ) AS history
   )
   SELECT
@@ -136,6 +136,20 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0908cf87afcc" AS
+SELECT
+  "k" AS "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+  MIN("v") AS "_cql_extreme0",
+  MAX("v") AS "_cql_extreme1"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 AND "_ts" > $t0
+GROUP BY
+  "k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -146,7 +160,19 @@ SELECT
     OR "max1" IS DISTINCT FROM "_cql_old_max1"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
+  SELECT
+    r."s.k" AS "s.k",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_extreme0" AS "_cql_extreme0",
+    r."_cql_extreme1" AS "_cql_extreme1",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
+    r."_cql_extreme0" AS "min0",
+    r."_cql_extreme0_d" AS "_cql_old_min0",
+    r."_cql_extreme1" AS "max1",
+    r."_cql_extreme1_d" AS "_cql_old_max1"
+  FROM (
     SELECT
       changes."s.k" AS "s.k",
       changes."_ts" AS "_ts",
@@ -155,35 +181,40 @@ FROM (
       CAST(LEAST(kept."_cql_extreme0", changes."_cql_extreme0") AS BIGINT) AS "_cql_extreme0",
       kept."_cql_extreme0" AS "_cql_extreme0_d",
       CAST(GREATEST(kept."_cql_extreme1", changes."_cql_extreme1") AS BIGINT) AS "_cql_extreme1",
-      kept."_cql_extreme1" AS "_cql_extreme1_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_ca3e3e0d4a5a" AS changes
+      kept."_cql_extreme1" AS "_cql_extreme1_d"
+    FROM temp."_cql_sums_0908cf87afcc" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
-  SELECT
-    r."s.k" AS "s.k",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_extreme0" AS "_cql_extreme0",
-    r."_cql_extreme1" AS "_cql_extreme1",
-    r."_cql_last" AS "_cql_last",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
-    r."_cql_extreme0" AS "min0",
-    r."_cql_extreme0_d" AS "_cql_old_min0",
-    r."_cql_extreme1" AS "max1",
-    r."_cql_extreme1_d" AS "_cql_old_max1"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "_cql_extreme0",
+  "_cql_extreme1"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: of what shrinks, they are worked out again where something changed
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8181d61aacae" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_add76f1a5462" AS
 SELECT
   "s.k",
   "_ts",
@@ -198,7 +229,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -207,7 +238,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -232,7 +263,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8181d61aacae" AS changes
+        FROM temp."_cql_sums_add76f1a5462" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -263,7 +294,7 @@ FROM (
         "_cql_extreme0",
         CAST(NULL AS BIGINT) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8181d61aacae" AS changes
+      FROM temp."_cql_sums_add76f1a5462" AS changes
       UNION ALL
       SELECT
         "s.k",
@@ -279,14 +310,14 @@ FROM (
           "_ts" AS "_cql_enter"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
       WHERE
         "_cql_enter" <= $t0
         AND EXISTS(
           SELECT
             1
-          FROM temp."_cql_sums_8181d61aacae" AS changes
+          FROM temp."_cql_sums_add76f1a5462" AS changes
           WHERE
             changes."s.k" IS NOT DISTINCT FROM l."s.k"
         )
@@ -368,10 +399,10 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6bc17f485a67" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3c53629e6c89" AS
 SELECT
   "s.k",
-  "_ts",
+  CAST($t1 AS BIGINT) AS "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
   SELECT
@@ -380,7 +411,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -388,11 +419,10 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
-  "s.k",
-  "_ts";
+  "s.k";
 
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -408,9 +438,8 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
-      kept."max0" AS "max0",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_6bc17f485a67" AS changes
+      kept."max0" AS "max0"
+    FROM temp."_cql_sums_3c53629e6c89" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -436,7 +465,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
         ON r."s.k" IS NOT DISTINCT FROM l."s.k"
         AND l."_cql_enter" <= r."_ts"
@@ -453,7 +482,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       again."_cql_again0" AS "max0",
       r."max0" AS "_cql_old_max0"
     FROM running AS r
@@ -464,12 +492,30 @@ FROM (
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."max0" AS "max0",
     r."_cql_old_max0" AS "_cql_old_max0"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "max0"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;

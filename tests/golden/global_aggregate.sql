@@ -2,7 +2,7 @@
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_94af008c6ddf" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9bffe675e54" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -21,7 +21,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "v" AS "s.v",
@@ -29,7 +29,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "_ts"
@@ -66,7 +66,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_94af008c6ddf" AS changes
+        FROM temp."_cql_sums_c9bffe675e54" AS changes
         WHERE
           TRUE
       )
@@ -96,7 +96,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_94af008c6ddf" AS changes
+      FROM temp."_cql_sums_c9bffe675e54" AS changes
     ) AS history
   )
   SELECT
@@ -176,26 +176,11 @@ SELECT
     OR "sum1" IS DISTINCT FROM "_cql_old_sum1"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
-      changes."_cql_count1" AS "_cql_count1_d",
-      CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
-      changes."_cql_sum1" AS "_cql_sum1_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_94af008c6ddf" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON TRUE
-  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_count1" AS "_cql_count1",
     r."_cql_sum1" AS "_cql_sum1",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     r."_cql_n" AS "count0",
@@ -211,7 +196,36 @@ FROM (
         r."_cql_sum1" - r."_cql_sum1_d"
       ) AS INT128)
     END AS "_cql_old_sum1"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
+      changes."_cql_count1" AS "_cql_count1_d",
+      CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
+      changes."_cql_sum1" AS "_cql_sum1_d"
+    FROM temp."_cql_sums_c9bffe675e54" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON TRUE
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "_cql_count1",
+  "_cql_sum1"
+FROM temp."_cql_delta_q_1";

@@ -17,8 +17,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -51,8 +50,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -90,8 +88,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -124,8 +121,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (

@@ -11,7 +11,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -116,7 +116,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -124,14 +124,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",
@@ -160,7 +160,7 @@ FROM (
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
 SELECT
   "k",
   "_ts",
@@ -172,7 +172,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -180,7 +180,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -204,7 +204,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_7948a9a59b83" AS changes
+        FROM temp."_cql_sums_0189404a8ea8" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -229,7 +229,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_7948a9a59b83" AS changes
+      FROM temp."_cql_sums_0189404a8ea8" AS changes
     ) AS history
   )
   SELECT
@@ -301,6 +301,32 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+SELECT
+  "k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -309,28 +335,43 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."k" AS "k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_7948a9a59b83" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON changes."k" IS NOT DISTINCT FROM kept."k"
-  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: a relation's insertions, net at each instant
 Istream(SELECT name FROM r WHERE k > 1)

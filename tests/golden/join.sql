@@ -23,7 +23,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "s.k",
@@ -42,9 +42,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 11
-          ) AND "_ts" > $t0 - 11
+          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -52,8 +50,7 @@ WITH lives AS (
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i0."_cql_enter" < (
@@ -81,7 +78,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "t.k",
@@ -100,17 +97,14 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_t"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 6
-          ) AND "_ts" > $t0 - 6
+          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
       ) AS leaving
       WHERE
         "_ts" <= $t0
     ) AS stream
   ) AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i0."_ts" < i1."_cql_leave"
@@ -137,7 +131,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -146,7 +140,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -165,16 +159,14 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -183,7 +175,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "t.k",
@@ -202,9 +194,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 6
-      ) AND "_ts" > $t0 - 6
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -223,11 +213,10 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
+  FROM temp."_cql_lives_80c453388b50" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i0."_cql_enter" < (
@@ -246,10 +235,9 @@ WITH lives AS (
     ), i1."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
+  CROSS JOIN temp."_cql_lives_ab4c4d43b0f2" AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i0."_ts" < i1."_cql_leave"
@@ -288,7 +276,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -329,8 +317,7 @@ WITH lives AS (
   FROM temp."_cql_delta_q_2" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."_cql_enter" < i0."_cql_leave"
     AND (
@@ -376,7 +363,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "t.k",
@@ -395,9 +382,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_t"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 6
-          ) AND "_ts" > $t0 - 6
+          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -453,7 +438,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -461,14 +446,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",
@@ -494,7 +479,7 @@ FROM (
 ) AS rows;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -503,7 +488,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "t.k",
@@ -522,9 +507,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 6
-      ) AND "_ts" > $t0 - 6
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -546,8 +529,7 @@ WITH lives AS (
   FROM temp."_cql_delta_q_2" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."_cql_enter" < i0."_cql_leave"
     AND (
@@ -584,7 +566,7 @@ WITH lives AS (
           "_cql_leave" <= $t1
       )
   ) AS i0
-  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
+  CROSS JOIN temp."_cql_lives_ab4c4d43b0f2" AS i1
   WHERE
     i0."s.k" = i1."t.k"
     AND i0."_cql_enter" < i1."_cql_leave"
@@ -623,12 +605,7 @@ SELECT
 FROM cql_state."stream_s" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
-  i1."_ts" > $since
-  AND i1."_ts" <= $t1
-  AND i0."_ts" > $since
-  AND i0."_ts" <= $t1
-  AND i0."_ts" > $t0
-  AND i0."k" = i1."k"
+  i1."_ts" <= $t1 AND i0."_ts" <= $t1 AND i0."_ts" > $t0 AND i0."k" = i1."k"
 UNION ALL
 SELECT
   i0."v",
@@ -638,15 +615,10 @@ SELECT
 FROM cql_state."stream_s" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
-  i1."_ts" > $since
-  AND i1."_ts" <= $t1
-  AND i1."_ts" > $t0
-  AND i0."_ts" > $since
-  AND i0."_ts" <= $t0
-  AND i0."k" = i1."k";
+  i1."_ts" <= $t1 AND i1."_ts" > $t0 AND i0."_ts" <= $t0 AND i0."k" = i1."k";
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_77085d6ba00a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_dfe5eccd3837" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -655,10 +627,10 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_9b89bf24d0a9" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c787d8c4c047" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -667,7 +639,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -676,10 +648,10 @@ SELECT
   i1."w",
   GREATEST(i0."_cql_enter", i1."_ts") AS "_ts",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_77085d6ba00a" AS i0
+FROM temp."_cql_lives_dfe5eccd3837" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
-  i1."_ts" > $since AND i1."_ts" <= $t1 AND i0."s.k" = i1."k"
+  i1."_ts" <= $t1 AND i0."s.k" = i1."k"
 UNION ALL
 SELECT
   i0."v",
@@ -687,9 +659,9 @@ SELECT
   GREATEST(i0."_ts", i1."_cql_enter") AS "_ts",
   CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
 FROM cql_state."stream_s" AS i0
-CROSS JOIN temp."_cql_lives_9b89bf24d0a9" AS i1
+CROSS JOIN temp."_cql_lives_c787d8c4c047" AS i1
 WHERE
-  i0."_ts" > $since AND i0."_ts" <= $t0 AND i0."k" = i1."t.k";
+  i0."_ts" <= $t0 AND i0."k" = i1."t.k";
 
 -- title: a comma and WHERE are a join, a condition on one side included
 SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0
@@ -716,7 +688,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "s.k",
@@ -735,9 +707,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 1
-          ) AND "_ts" > $t0 - 1
+          "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -745,8 +715,7 @@ WITH lives AS (
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."w" > 0
@@ -775,7 +744,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "t.k",
@@ -794,17 +763,14 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_t"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 6
-          ) AND "_ts" > $t0 - 6
+          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
       ) AS leaving
       WHERE
         "_ts" <= $t0
     ) AS stream
   ) AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 1
     AND i0."k" = i1."t.k"
     AND i1."t.w" > 0
@@ -830,7 +796,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a8cbbe113493" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_14dd143192c0" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -839,7 +805,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -858,16 +824,14 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 1
-      ) AND "_ts" > $t0 - 1
+      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
   ) AS leaving
   WHERE
     "_ts" <= $t0
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_514a3f950631" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_eb27f74a7ea0" AS
 SELECT
   "t.k",
   "t.w",
@@ -883,7 +847,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_t"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "t.k",
@@ -902,9 +866,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_t"
       WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 6
-        ) AND "_ts" > $t0 - 6
+        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
     ) AS leaving
     WHERE
       "_ts" <= $t0
@@ -926,11 +888,10 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_a8cbbe113493" AS i0
+  FROM temp."_cql_lives_14dd143192c0" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."w" > 0
@@ -950,10 +911,9 @@ WITH lives AS (
     ), i1."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_514a3f950631" AS i1
+  CROSS JOIN temp."_cql_lives_eb27f74a7ea0" AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 1
     AND i0."k" = i1."t.k"
     AND i1."t.w" > 0

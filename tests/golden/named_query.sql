@@ -197,8 +197,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
-      kept."max0" AS "max0",
-      TRUE AS "_cql_last"
+      kept."max0" AS "max0"
     FROM temp."_cql_sums_6db69cb8b12f" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
@@ -246,7 +245,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       again."_cql_again0" AS "max0",
       r."max0" AS "_cql_old_max0"
     FROM running AS r
@@ -256,22 +254,37 @@ FROM (
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     r."max0" AS "max0",
     r."_cql_old_max0" AS "_cql_old_max0"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "_cql_n",
+  "max0"
+FROM temp."_cql_delta_q_1";
 
 -- title: a query that yields a stream takes a window
 CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f879edff2d53" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1ffcbb43d5d2" AS
 SELECT
   "fresh.k",
   "_ts",
@@ -283,7 +296,7 @@ FROM (
     "_weight"
   FROM cql_state."changes_fresh"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "fresh.k",
@@ -291,7 +304,7 @@ FROM (
     -"_weight" AS "_weight"
   FROM cql_state."changes_fresh"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
+    "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
 ) AS elements
 GROUP BY
   "fresh.k",
@@ -316,7 +329,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_f879edff2d53" AS changes
+        FROM temp."_cql_sums_1ffcbb43d5d2" AS changes
         WHERE
           changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
       )
@@ -341,7 +354,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_f879edff2d53" AS changes
+      FROM temp."_cql_sums_1ffcbb43d5d2" AS changes
     ) AS history
   )
   SELECT
@@ -400,6 +413,32 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_fb856a8943aa" AS
+SELECT
+  "fresh.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "fresh.k",
+    "_ts",
+    "_weight"
+  FROM cql_state."changes_fresh"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "fresh.k",
+    "_ts" + 4 AS "_ts",
+    -"_weight" AS "_weight"
+  FROM cql_state."changes_fresh"
+  WHERE
+    "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
+) AS elements
+GROUP BY
+  "fresh.k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -409,29 +448,44 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."fresh.k" AS "fresh.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_f879edff2d53" AS changes
-    LEFT JOIN cql_state."q_1_groups" AS kept
-      ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
-  )
   SELECT
     r."fresh.k" AS "fresh.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."fresh.k" AS "fresh.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_fb856a8943aa" AS changes
+    LEFT JOIN cql_state."q_1_groups" AS kept
+      ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
+  ) AS r
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "fresh.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;

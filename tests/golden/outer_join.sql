@@ -137,7 +137,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+          "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
           "x.k",
@@ -156,9 +156,7 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM cql_state."stream_s"
             WHERE
-              (
-                "_ts" > $since AND "_ts" <= $t1 - 11
-              ) AND "_ts" > $t0 - 11
+              "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
           ) AS leaving
           WHERE
             "_ts" <= $t0
@@ -212,8 +210,7 @@ FROM (
           )
       ) AS i1
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."y.k"
         AND i0."_ts" < i1."_cql_leave"
@@ -258,7 +255,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k" AS "x.k",
@@ -267,7 +264,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     UNION ALL
     SELECT
       "x.k",
@@ -292,7 +289,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+            "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
             "x.k",
@@ -311,9 +308,7 @@ FROM (
                 CAST(1 AS BIGINT) AS "_weight"
               FROM cql_state."stream_s"
               WHERE
-                (
-                  "_ts" > $since AND "_ts" <= $t1 - 11
-                ) AND "_ts" > $t0 - 11
+                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
             ) AS leaving
             WHERE
               "_ts" <= $t0
@@ -415,8 +410,7 @@ FROM (
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
@@ -472,6 +466,49 @@ FROM temp."_cql_delta_q_11"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 11: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8aa20acff6c7" AS
+SELECT
+  "match0",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "y.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "y.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "y.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0";
+
 -- operator 11: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_11" AS
 SELECT
@@ -480,31 +517,26 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_92045227e922" AS changes
-    LEFT JOIN cql_state."q_11_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
   SELECT
     r."match0" AS "match0",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_8aa20acff6c7" AS changes
+    LEFT JOIN cql_state."q_11_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  ) AS r
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -513,7 +545,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "x.k",
@@ -532,9 +564,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -611,7 +641,7 @@ FROM (
         GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_76f0e109838e" AS i0
+      FROM temp."_cql_lives_ba2f2d286ff5" AS i0
       CROSS JOIN (
         SELECT
           "k" AS "y.k",
@@ -643,8 +673,7 @@ FROM (
       FROM cql_state."stream_s" AS i0
       CROSS JOIN temp."_cql_lives_468141ba4a30" AS i1
       WHERE
-        i0."_ts" > $since
-        AND i0."_ts" <= $t0
+        i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."y.k"
         AND i0."_ts" < i1."_cql_leave"
@@ -689,7 +718,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k" AS "x.k",
@@ -698,7 +727,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     UNION ALL
     SELECT
       "x.k",
@@ -714,7 +743,7 @@ FROM (
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_76f0e109838e" AS i0
+        FROM temp."_cql_lives_ba2f2d286ff5" AS i0
         CROSS JOIN (
           SELECT
             "match0",
@@ -782,8 +811,7 @@ FROM (
         FROM cql_state."stream_s" AS i0
         CROSS JOIN temp."_cql_lives_69be51ed7ba1" AS i1
         WHERE
-          i0."_ts" > $since
-          AND i0."_ts" <= $t0
+          i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i0."_ts" < i1."_cql_leave"
@@ -818,3 +846,23 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 11: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_11_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_11" AS delta
+    WHERE
+      delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 11: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_11_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_11"
+WHERE
+  "_cql_n" > 0;

@@ -11,7 +11,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -105,7 +105,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -113,14 +113,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",
@@ -169,7 +169,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -258,7 +258,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -266,14 +266,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",
@@ -317,7 +317,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -424,7 +424,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -432,14 +432,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",

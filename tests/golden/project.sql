@@ -15,7 +15,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "v" AS "s.v",
@@ -23,7 +23,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input;
 
 -- title: columns that nobody reads are not read from the store
@@ -37,7 +37,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -45,7 +45,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
 
 -- title: _ts is the timestamp of the element and no part of *
 SELECT *, _ts AS at FROM t [RANGE 10]
@@ -60,7 +60,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -70,4 +70,4 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;

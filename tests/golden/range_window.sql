@@ -22,7 +22,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k",
@@ -31,7 +31,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "k",
@@ -55,7 +55,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -64,7 +64,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
 
 -- title: NOW is a range of nothing: each tuple leaves at the next instant
 SELECT k FROM s [NOW]
@@ -77,7 +77,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -85,7 +85,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1;
+  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1;
 
 -- title: nothing leaves an unbounded window, so its query yields an Istream
 SELECT k FROM s [RANGE UNBOUNDED]
@@ -98,7 +98,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- title: a condition in the window filters before it
 SELECT v FROM s [RANGE 10 WHERE k > 1]
@@ -111,7 +111,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
+  "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
 UNION ALL
 SELECT
   "v",
@@ -119,4 +119,4 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "k" > 1;
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "k" > 1;

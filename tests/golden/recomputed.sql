@@ -2,7 +2,7 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6bc17f485a67" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5e4f1d90bb7f" AS
 SELECT
   "s.k",
   "_ts",
@@ -14,7 +14,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -22,7 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -48,7 +48,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6bc17f485a67" AS changes
+        FROM temp."_cql_sums_5e4f1d90bb7f" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -76,7 +76,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "median0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6bc17f485a67" AS changes
+      FROM temp."_cql_sums_5e4f1d90bb7f" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -103,7 +103,7 @@ FROM (
             "_ts" AS "_cql_enter"
           FROM cql_state."stream_s"
           WHERE
-            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+            "_ts" <= $t1 AND "_ts" > $t0 - 11
         ) AS l
         WHERE
           EXISTS(
@@ -199,6 +199,32 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3c53629e6c89" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -214,9 +240,8 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
-      kept."median0" AS "median0",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_6bc17f485a67" AS changes
+      kept."median0" AS "median0"
+    FROM temp."_cql_sums_3c53629e6c89" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -242,7 +267,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
         ON r."s.k" IS NOT DISTINCT FROM l."s.k"
         AND l."_cql_enter" <= r."_ts"
@@ -259,7 +284,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       again."_cql_again0" AS "median0",
       r."median0" AS "_cql_old_median0"
     FROM running AS r
@@ -270,15 +294,33 @@ FROM (
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."median0" AS "median0",
     r."_cql_old_median0" AS "_cql_old_median0"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "s.k",
+  "_cql_n",
+  "median0"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: of a relation, copies of a tuple are spread first
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
@@ -487,6 +529,50 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 1: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6e77ff0a83ab" AS
+SELECT
+  "r.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "r.k";
+
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -502,9 +588,8 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
-      kept."stddev0" AS "stddev0",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_274e366be6c4" AS changes
+      kept."stddev0" AS "stddev0"
+    FROM temp."_cql_sums_6e77ff0a83ab" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
   ), again AS (
@@ -549,7 +634,6 @@ FROM (
       r."_ts" AS "_ts",
       r."_cql_n" AS "_cql_n",
       r."_cql_d_n" AS "_cql_d_n",
-      r."_cql_last" AS "_cql_last",
       again."_cql_again0" AS "stddev0",
       r."stddev0" AS "_cql_old_stddev0"
     FROM running AS r
@@ -560,15 +644,33 @@ FROM (
     r."r.k" AS "r.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."stddev0" AS "stddev0",
     r."_cql_old_stddev0" AS "_cql_old_stddev0"
   FROM valued AS r
-  WHERE
-    r."_ts" > $t0
 ) AS results;
+
+-- operator 1: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_1_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_1" AS delta
+    WHERE
+      delta."r.k" IS NOT DISTINCT FROM kept."r.k"
+  );
+
+-- operator 1: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_1_groups"
+SELECT
+  "r.k",
+  "_cql_n",
+  "stddev0"
+FROM temp."_cql_delta_q_1"
+WHERE
+  "_cql_n" > 0;
 
 -- title: what has no delta rule is worked out again from its inputs as they are
 SELECT r.name, s.v FROM r ASOF JOIN s [RANGE 10] ON r.k >= s.k
@@ -604,9 +706,7 @@ WITH _cql_alive0 AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 AND "_ts" > $t0 - 11
   ) AS stream
 ), _cql_instants AS (
   SELECT
@@ -802,9 +902,7 @@ WITH _cql_alive0 AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 AND "_ts" > $t0 - 11
   ) AS stream
 ), _cql_alive1 AS (
   SELECT
@@ -1000,7 +1098,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -1206,7 +1304,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2fbe55cce524" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eb309b0d72b0" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -1215,14 +1313,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2fbe55cce524"
+  FROM temp."_cql_arrivals_eb309b0d72b0"
 )
 SELECT
   "s.k",
@@ -1255,7 +1353,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
 SELECT
   "s.k",
   "_ts",
@@ -1267,7 +1365,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -1275,7 +1373,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -1300,7 +1398,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+        FROM temp."_cql_sums_712c906c338d" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1325,7 +1423,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+      FROM temp."_cql_sums_712c906c338d" AS changes
     ) AS history
   )
   SELECT
@@ -1562,6 +1660,32 @@ FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 3: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 3: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
@@ -1571,31 +1695,26 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
-    LEFT JOIN cql_state."q_3_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_305530292cc7" AS changes
+    LEFT JOIN cql_state."q_3_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
 
 -- operator 0: worked out again: LIMIT, in a tick of one instant, in stages
@@ -1785,6 +1904,26 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
+-- operator 3: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_3_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_3" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 3: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_3_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_3"
+WHERE
+  "_cql_n" > 0;
+
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3
 ----
@@ -1809,9 +1948,7 @@ WITH _cql_alive0 AS (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0 - 11
+        "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS stream
   ) AS input
 ), _cql_alive1 AS (

@@ -21,7 +21,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "s.k",
@@ -40,9 +40,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 11
-          ) AND "_ts" > $t0 - 11
+          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -96,8 +94,7 @@ WITH lives AS (
       )
   ) AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."r.k"
     AND i0."_ts" < i1."_cql_leave"
@@ -124,7 +121,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -133,7 +130,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -152,9 +149,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -190,7 +185,7 @@ WITH lives AS (
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
     i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
+  FROM temp."_cql_lives_80c453388b50" AS i0
   CROSS JOIN (
     SELECT
       "k" AS "r.k",
@@ -222,8 +217,7 @@ WITH lives AS (
   FROM cql_state."stream_s" AS i0
   CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."r.k"
     AND i0."_ts" < i1."_cql_leave"
@@ -296,7 +290,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "s.k",
@@ -315,9 +309,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 1
-            ) AND "_ts" > $t0 - 1
+            "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -369,8 +361,7 @@ FROM (
         )
     ) AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 1
       AND i0."k" = i1."r.k"
       AND i0."_ts" < i1."_cql_leave"
@@ -387,7 +378,7 @@ HAVING
   SUM("_weight") <> 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a8cbbe113493" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_14dd143192c0" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -396,7 +387,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -415,9 +406,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 1
-      ) AND "_ts" > $t0 - 1
+      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -477,7 +466,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_a8cbbe113493" AS i0
+    FROM temp."_cql_lives_14dd143192c0" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",
@@ -507,8 +496,7 @@ FROM (
     FROM cql_state."stream_s" AS i0
     CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 1
       AND i0."k" = i1."r.k"
       AND i0."_ts" < i1."_cql_leave"

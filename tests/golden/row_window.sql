@@ -11,7 +11,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -94,7 +94,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eee4b2a0b0f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -102,14 +102,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eee4b2a0b0f7"
+  FROM temp."_cql_arrivals_10b9c0cb6ca6"
 )
 SELECT
   "s.k",
@@ -161,9 +161,7 @@ WITH arrivals AS (
         "_weight"
       FROM cql_state."changes_late"
       WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
     ) AS stream
   ) AS arriving
 )
@@ -252,7 +250,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_673c0710f537" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_75aa2a406b15" AS
 SELECT
   "late.k",
   "_ts",
@@ -273,9 +271,7 @@ FROM (
       "_weight"
     FROM cql_state."changes_late"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1
-      ) AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
   ) AS stream
 ) AS arriving;
 
@@ -284,7 +280,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_673c0710f537"
+  FROM temp."_cql_arrivals_75aa2a406b15"
 )
 SELECT
   "late.k",
@@ -319,7 +315,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
+    "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
 )
 SELECT
   "s.k",
@@ -400,7 +396,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_30a1bd3a0f7e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10cde3cf2a7f" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -408,14 +404,14 @@ SELECT
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1;
+  "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_30a1bd3a0f7e"
+  FROM temp."_cql_arrivals_10cde3cf2a7f"
 )
 SELECT
   "s.k",

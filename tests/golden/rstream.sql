@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
 SELECT
   "s.k",
   "_ts",
@@ -14,7 +14,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -22,7 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+        FROM temp."_cql_sums_712c906c338d" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+      FROM temp."_cql_sums_712c906c338d" AS changes
     ) AS history
   )
   SELECT
@@ -211,6 +211,32 @@ FROM temp."_cql_delta_q_2"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 2: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 2: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
@@ -220,31 +246,26 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
-    LEFT JOIN cql_state."q_2_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_305530292cc7" AS changes
+    LEFT JOIN cql_state."q_2_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
@@ -345,6 +366,26 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
+-- operator 2: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_2_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_2" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 2: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_2_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_2"
+WHERE
+  "_cql_n" > 0;
+
 -- title: of a NOW window the tick alone is read
 SELECT Rstream(v) FROM s [NOW]
 ----
@@ -382,7 +423,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "s.v" AS "v",
@@ -399,9 +440,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 1
-          ) AND "_ts" > $t0 - 1
+          "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -451,7 +490,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 AND "_ts" > $t0 - 11
   ) AS lives
 ) AS elements
 GROUP BY

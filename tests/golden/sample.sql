@@ -9,8 +9,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= $t1
+  "_ts" <= $t1
   AND "_ts" > $t0
   AND MD5_NUMBER_LOWER('s:' || CAST("_cql_seq" AS TEXT)) < 1844674407370955161;
 
@@ -45,9 +44,7 @@ FROM (
         "_weight"
       FROM cql_state."changes_evens"
       WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1
-        ) AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
     ) AS stream
   ) AS copies
 ) AS stream
@@ -78,9 +75,7 @@ FROM (
         "_weight"
       FROM cql_state."changes_evens"
       WHERE
-        (
-          "_ts" > $since AND "_ts" <= $t1 - 11
-        ) AND "_ts" > $t0 - 11
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS stream
   ) AS copies
 ) AS stream

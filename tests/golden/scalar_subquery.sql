@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_688eabc24f3b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e2f25d9d9ec5" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -21,7 +21,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "w" AS "t.w",
@@ -29,7 +29,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS elements
   GROUP BY
     "_ts"
@@ -64,7 +64,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_688eabc24f3b" AS changes
+        FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
         WHERE
           TRUE
       )
@@ -94,7 +94,7 @@ FROM (
         "_cql_count0",
         "_cql_sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_688eabc24f3b" AS changes
+      FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
     ) AS history
   )
   SELECT
@@ -149,7 +149,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "s.k",
@@ -168,9 +168,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 11
-            ) AND "_ts" > $t0 - 11
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -277,8 +275,7 @@ FROM (
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."v" > (
         i1."match0"
@@ -342,26 +339,11 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was" OR "avg0" IS DISTINCT FROM "_cql_old_avg0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
-      changes."_cql_count0" AS "_cql_count0_d",
-      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
-      changes."_cql_sum0" AS "_cql_sum0_d",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_688eabc24f3b" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON TRUE
-  )
   SELECT
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
     r."_cql_count0" AS "_cql_count0",
     r."_cql_sum0" AS "_cql_sum0",
-    r."_cql_last" AS "_cql_last",
     TRUE AS "_cql_is",
     r."_ts" > $begin AS "_cql_was",
     CASE
@@ -378,13 +360,23 @@ FROM (
         r."_cql_count0" - r."_cql_count0_d"
       ) AS DOUBLE)
     END AS "_cql_old_avg0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n",
+      CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
+      changes."_cql_count0" AS "_cql_count0_d",
+      CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
+      changes."_cql_sum0" AS "_cql_sum0_d"
+    FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON TRUE
+  ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -393,7 +385,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -412,9 +404,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -463,7 +453,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_75a5d0a6aea7" AS i0
+    FROM temp."_cql_lives_80c453388b50" AS i0
     CROSS JOIN (
       SELECT
         "avg0",
@@ -536,8 +526,7 @@ FROM (
     FROM cql_state."stream_s" AS i0
     CROSS JOIN temp."_cql_lives_656ec2440dac" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."v" > (
         i1."avg0"
@@ -572,11 +561,30 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
+-- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      TRUE
+  );
+
+-- operator 6: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "_cql_n",
+  "_cql_count0",
+  "_cql_sum0"
+FROM temp."_cql_delta_q_6";
+
 -- title: one that is correlated is an outer join with the groups
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c61445c009b7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d73f4b5f785f" AS
 SELECT
   "y.k",
   "_ts",
@@ -588,7 +596,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_t"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "y.k",
@@ -596,7 +604,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_t"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+    "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
 ) AS elements
 GROUP BY
   "y.k",
@@ -621,7 +629,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_c61445c009b7" AS changes
+        FROM temp."_cql_sums_d73f4b5f785f" AS changes
         WHERE
           changes."y.k" IS NOT DISTINCT FROM kept."y.k"
       )
@@ -646,7 +654,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_c61445c009b7" AS changes
+      FROM temp."_cql_sums_d73f4b5f785f" AS changes
     ) AS history
   )
   SELECT
@@ -1191,6 +1199,32 @@ FROM temp."_cql_delta_q_14"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 6: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4ac5dcbe011e" AS
+SELECT
+  "y.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "y.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_t"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "y.k",
+    "_ts" + 6 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_t"
+  WHERE
+    "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+) AS elements
+GROUP BY
+  "y.k";
+
 -- operator 6: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -1200,32 +1234,53 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."y.k" AS "y.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_c61445c009b7" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
-  )
   SELECT
     r."y.k" AS "y.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."y.k" AS "y.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_4ac5dcbe011e" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
+  ) AS r
 ) AS results;
+
+-- operator 14: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_24e4e6c1c0a0" AS
+SELECT
+  "match3",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS elements
+GROUP BY
+  "match3";
 
 -- operator 14: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
@@ -1235,27 +1290,22 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match3" AS "match3",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_d2c06eb469de" AS changes
-    LEFT JOIN cql_state."q_14_groups" AS kept
-      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
-  )
   SELECT
     r."match3" AS "match3",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match3" AS "match3",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_24e4e6c1c0a0" AS changes
+    LEFT JOIN cql_state."q_14_groups" AS kept
+      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
+  ) AS r
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
@@ -1640,3 +1690,43 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      delta."y.k" IS NOT DISTINCT FROM kept."y.k"
+  );
+
+-- operator 6: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "y.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_n" > 0;
+
+-- operator 14: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_14_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_14" AS delta
+    WHERE
+      delta."match3" IS NOT DISTINCT FROM kept."match3"
+  );
+
+-- operator 14: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_14_groups"
+SELECT
+  "match3",
+  "_cql_n"
+FROM temp."_cql_delta_q_14"
+WHERE
+  "_cql_n" > 0;

@@ -128,7 +128,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "s.k",
@@ -147,9 +147,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 11
-            ) AND "_ts" > $t0 - 11
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -251,8 +249,7 @@ FROM (
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" = i1."match0"
       AND i0."_ts" < i1."_cql_leave"
@@ -305,6 +302,49 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 4: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_001aea83e953" AS
+SELECT
+  "match0",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
+  SELECT
+    "r.k" AS "match0",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k" AS "match0",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "match0";
+
 -- operator 4: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
@@ -313,31 +353,26 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_370074b7e6ae" AS changes
-    LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
-  )
   SELECT
     r."match0" AS "match0",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match0" AS "match0",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_001aea83e953" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" IS NOT DISTINCT FROM kept."match0"
+  ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -346,7 +381,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -365,9 +400,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -416,7 +449,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_75a5d0a6aea7" AS i0
+    FROM temp."_cql_lives_80c453388b50" AS i0
     CROSS JOIN (
       SELECT
         "match0",
@@ -484,8 +517,7 @@ FROM (
     FROM cql_state."stream_s" AS i0
     CROSS JOIN temp."_cql_lives_19909b866b12" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" = i1."match0"
       AND i0."_ts" < i1."_cql_leave"
@@ -518,11 +550,31 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
+-- operator 4: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_4" AS delta
+    WHERE
+      delta."match0" IS NOT DISTINCT FROM kept."match0"
+  );
+
+-- operator 4: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "match0",
+  "_cql_n"
+FROM temp."_cql_delta_q_4"
+WHERE
+  "_cql_n" > 0;
+
 -- title: of any other condition the columns that it names are counted
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6069a963e131" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9206f3e4d945" AS
 SELECT
   "match0",
   "match1",
@@ -547,7 +599,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "x.k",
@@ -566,9 +618,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 11
-            ) AND "_ts" > $t0 - 11
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -576,8 +626,7 @@ FROM (
     ) AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
-      i1."_ts" > $since
-      AND i1."_ts" <= $t1
+      i1."_ts" <= $t1
       AND i1."k" = i0."x.k"
       AND i1."w" > i0."x.v"
       AND i1."_ts" < i0."_cql_leave"
@@ -595,10 +644,8 @@ FROM (
     FROM cql_state."stream_s" AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
-      i1."_ts" > $since
-      AND i1."_ts" <= $t1
+      i1."_ts" <= $t1
       AND i1."_ts" > $t0
-      AND i0."_ts" > $since
       AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i1."k" = i0."k"
@@ -649,7 +696,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6069a963e131" AS changes
+        FROM temp."_cql_sums_9206f3e4d945" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -678,7 +725,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6069a963e131" AS changes
+      FROM temp."_cql_sums_9206f3e4d945" AS changes
     ) AS history
   )
   SELECT
@@ -719,7 +766,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "x.k",
@@ -738,9 +785,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_s"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 11
-            ) AND "_ts" > $t0 - 11
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -854,8 +899,7 @@ FROM (
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" IS NOT DISTINCT FROM i1."match0"
       AND i0."v" IS NOT DISTINCT FROM i1."match1"
@@ -912,7 +956,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_76f0e109838e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -921,7 +965,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "x.k",
@@ -940,16 +984,14 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
 ) AS stream;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0f83e96ae15b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f9886385c474" AS
 SELECT
   "k" AS "y.k",
   "w" AS "y.w",
@@ -958,14 +1000,14 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bad2746b447b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_cce202b130e7" AS
 SELECT
   "match0",
   "match1",
-  "_ts",
+  CAST($t1 AS BIGINT) AS "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
   WITH lives AS (
@@ -977,11 +1019,10 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
       LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
       i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_lives_76f0e109838e" AS i0
+    FROM temp."_cql_lives_ba2f2d286ff5" AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
-      i1."_ts" > $since
-      AND i1."_ts" <= $t1
+      i1."_ts" <= $t1
       AND i1."k" = i0."x.k"
       AND i1."w" > i0."x.v"
       AND i1."_ts" < i0."_cql_leave"
@@ -997,10 +1038,9 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_0f83e96ae15b" AS i1
+    CROSS JOIN temp."_cql_lives_f9886385c474" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i1."y.k" = i0."k"
       AND i1."y.w" > i0."v"
@@ -1028,8 +1068,7 @@ FROM (
 ) AS elements
 GROUP BY
   "match0",
-  "match1",
-  "_ts";
+  "match1";
 
 -- operator 4: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
@@ -1039,29 +1078,24 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."match0" AS "match0",
-      changes."match1" AS "match1",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_bad2746b447b" AS changes
-    LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."match0" = kept."match0" AND changes."match1" = kept."match1"
-  )
   SELECT
     r."match0" AS "match0",
     r."match1" AS "match1",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."match0" AS "match0",
+      changes."match1" AS "match1",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_cce202b130e7" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."match0" = kept."match0" AND changes."match1" = kept."match1"
+  ) AS r
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
@@ -1109,7 +1143,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_76f0e109838e" AS i0
+    FROM temp."_cql_lives_ba2f2d286ff5" AS i0
     CROSS JOIN (
       SELECT
         "match0",
@@ -1187,8 +1221,7 @@ FROM (
     FROM cql_state."stream_s" AS i0
     CROSS JOIN temp."_cql_lives_c44014ca538d" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" IS NOT DISTINCT FROM i1."match0"
       AND i0."v" IS NOT DISTINCT FROM i1."match1"
@@ -1218,3 +1251,25 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 4: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_4" AS delta
+    WHERE
+      delta."match0" IS NOT DISTINCT FROM kept."match0"
+      AND delta."match1" IS NOT DISTINCT FROM kept."match1"
+  );
+
+-- operator 4: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "match0",
+  "match1",
+  "_cql_n"
+FROM temp."_cql_delta_q_4"
+WHERE
+  "_cql_n" > 0;

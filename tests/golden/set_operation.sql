@@ -22,7 +22,7 @@ WITH changes AS (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "k",
@@ -30,7 +30,7 @@ WITH changes AS (
         -CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT
@@ -177,7 +177,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bca18f179bf7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0f1d58134197" AS
 SELECT
   "k",
   "_ts",
@@ -196,7 +196,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k",
@@ -204,7 +204,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements0
   UNION ALL
   SELECT
@@ -258,7 +258,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_bca18f179bf7"
+  FROM temp."_cql_sums_0f1d58134197"
 ), before AS (
   SELECT
     "k",
@@ -339,7 +339,7 @@ WITH changes AS (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "k",
@@ -347,7 +347,7 @@ WITH changes AS (
         -CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_s"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT
@@ -494,7 +494,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_bca18f179bf7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0f1d58134197" AS
 SELECT
   "k",
   "_ts",
@@ -513,7 +513,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "k",
@@ -521,7 +521,7 @@ FROM (
       -CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements0
   UNION ALL
   SELECT
@@ -575,7 +575,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_bca18f179bf7"
+  FROM temp."_cql_sums_0f1d58134197"
 ), before AS (
   SELECT
     "k",

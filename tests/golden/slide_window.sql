@@ -17,8 +17,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -51,8 +50,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -90,8 +88,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -141,8 +138,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since
-  AND "_ts" <= (
+  "_ts" <= (
     (
       $t1
     ) - (
@@ -202,8 +198,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= (
+    "_ts" <= (
       (
         $t1
       ) - (
@@ -235,7 +230,7 @@ WITH arrivals AS (
     "_cql_seq"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
 )
 SELECT
   "s.k",
@@ -334,21 +329,21 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_801e7332ede7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_a3b51de1e5b1" AS
 SELECT
   "k" AS "s.k",
   "_ts",
   "_cql_seq"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0;
+  "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_801e7332ede7"
+  FROM temp."_cql_arrivals_a3b51de1e5b1"
 )
 SELECT
   "s.k",

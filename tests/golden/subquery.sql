@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
 SELECT
   "s.k",
   "_ts",
@@ -14,7 +14,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -22,7 +22,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+        FROM temp."_cql_sums_712c906c338d" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+      FROM temp."_cql_sums_712c906c338d" AS changes
     ) AS history
   )
   SELECT
@@ -144,6 +144,32 @@ FROM temp."_cql_delta_q_4"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 4: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 4: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_4" AS
 SELECT
@@ -153,39 +179,54 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
-    LEFT JOIN cql_state."q_4_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_305530292cc7" AS changes
+    LEFT JOIN cql_state."q_4_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
+
+-- operator 4: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_4_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_4" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 4: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_4_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_4"
+WHERE
+  "_cql_n" > 0;
 
 -- title: a join keeps a trace of an input that keeps nothing itself
 SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_332a2eb3a0ad" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
 SELECT
   "s.k",
   "_ts",
@@ -197,7 +238,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k" AS "s.k",
@@ -205,7 +246,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -230,7 +271,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+        FROM temp."_cql_sums_712c906c338d" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -255,7 +296,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_332a2eb3a0ad" AS changes
+      FROM temp."_cql_sums_712c906c338d" AS changes
     ) AS history
   )
   SELECT
@@ -300,7 +341,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."stream_t"
       WHERE
-        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+        "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
         "t.k",
@@ -319,9 +360,7 @@ FROM (
             CAST(1 AS BIGINT) AS "_weight"
           FROM cql_state."stream_t"
           WHERE
-            (
-              "_ts" > $since AND "_ts" <= $t1 - 6
-            ) AND "_ts" > $t0 - 6
+            "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
         ) AS leaving
         WHERE
           "_ts" <= $t0
@@ -430,8 +469,7 @@ FROM (
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
       AND i0."k" = i1."x.k"
       AND i0."_ts" < i1."_cql_leave"
@@ -484,6 +522,32 @@ FROM temp."_cql_delta_q_6"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 6: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+SELECT
+  "s.k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k" AS "s.k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k" AS "s.k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "s.k";
+
 -- operator 6: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
 SELECT
@@ -493,35 +557,30 @@ SELECT
     OR "count0" IS DISTINCT FROM "_cql_old_count0"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."s.k" AS "s.k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_332a2eb3a0ad" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
-      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
-  )
   SELECT
     r."s.k" AS "s.k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was",
     r."_cql_n" AS "count0",
     (
       r."_cql_n" - r."_cql_d_n"
     ) AS "_cql_old_count0"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."s.k" AS "s.k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_305530292cc7" AS changes
+    LEFT JOIN cql_state."q_6_groups" AS kept
+      ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
+  ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -530,7 +589,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "t.k",
@@ -549,9 +608,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 6
-      ) AND "_ts" > $t0 - 6
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -603,7 +660,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_70b0269d1061" AS i0
+    FROM temp."_cql_lives_ab4c4d43b0f2" AS i0
     CROSS JOIN (
       SELECT
         "s.k",
@@ -676,8 +733,7 @@ FROM (
     FROM cql_state."stream_t" AS i0
     CROSS JOIN temp."_cql_lives_938330895964" AS i1
     WHERE
-      i0."_ts" > $since
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
       AND i0."k" = i1."s.k"
       AND i0."_ts" < i1."_cql_leave"
@@ -710,11 +766,31 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
+-- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_6_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_6" AS delta
+    WHERE
+      delta."s.k" IS NOT DISTINCT FROM kept."s.k"
+  );
+
+-- operator 6: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_6_groups"
+SELECT
+  "s.k",
+  "_cql_n"
+FROM temp."_cql_delta_q_6"
+WHERE
+  "_cql_n" > 0;
+
 -- title: a common table expression is a subquery with a name
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7948a9a59b83" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
 SELECT
   "k",
   "_ts",
@@ -726,7 +802,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -734,7 +810,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -758,7 +834,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_7948a9a59b83" AS changes
+        FROM temp."_cql_sums_0189404a8ea8" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -783,7 +859,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_7948a9a59b83" AS changes
+      FROM temp."_cql_sums_0189404a8ea8" AS changes
     ) AS history
   )
   SELECT
@@ -952,6 +1028,32 @@ FROM temp."_cql_delta_q_3"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 3: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+SELECT
+  "k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "k";
+
 -- operator 3: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_3" AS
 SELECT
@@ -960,27 +1062,22 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."k" AS "k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_7948a9a59b83" AS changes
-    LEFT JOIN cql_state."q_3_groups" AS kept
-      ON changes."k" IS NOT DISTINCT FROM kept."k"
-  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    LEFT JOIN cql_state."q_3_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  ) AS r
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
@@ -1118,3 +1215,23 @@ GROUP BY
   "_ts"
 HAVING
   SUM("_weight") <> 0;
+
+-- operator 3: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_3_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_3" AS delta
+    WHERE
+      delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 3: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_3_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."_cql_delta_q_3"
+WHERE
+  "_cql_n" > 0;

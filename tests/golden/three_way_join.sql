@@ -25,7 +25,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "s.k",
@@ -44,9 +44,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_s"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 11
-          ) AND "_ts" > $t0 - 11
+          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -67,8 +65,7 @@ WITH lives AS (
       ) AND "_cql_leave" > $begin
   ) AS i2
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."k" = i2."r.k"
@@ -105,7 +102,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+      "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
       "t.k",
@@ -124,9 +121,7 @@ WITH lives AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."stream_t"
         WHERE
-          (
-            "_ts" > $since AND "_ts" <= $t1 - 6
-          ) AND "_ts" > $t0 - 6
+          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
       ) AS leaving
       WHERE
         "_ts" <= $t0
@@ -146,8 +141,7 @@ WITH lives AS (
       ) AND "_cql_leave" > $begin
   ) AS i2
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i1."t.k" = i2."r.k"
@@ -197,10 +191,8 @@ WITH lives AS (
       )
   ) AS i2
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t0
+    i1."_ts" <= $t0
     AND i1."_ts" > $t1 - 6
-    AND i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."k"
@@ -241,7 +233,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_75a5d0a6aea7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -250,7 +242,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "s.k",
@@ -269,16 +261,14 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_s"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 11
-      ) AND "_ts" > $t0 - 11
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS leaving
   WHERE
     "_ts" <= $t0
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_70b0269d1061" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -287,7 +277,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "t.k",
@@ -306,9 +296,7 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."stream_t"
     WHERE
-      (
-        "_ts" > $since AND "_ts" <= $t1 - 6
-      ) AND "_ts" > $t0 - 6
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS leaving
   WHERE
     "_ts" <= $t0
@@ -348,7 +336,7 @@ WITH lives AS (
       i1."_ts" + 6
     ), i2."_cql_leave") AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) * i2."_weight" AS "_weight"
-  FROM temp."_cql_lives_75a5d0a6aea7" AS i0
+  FROM temp."_cql_lives_80c453388b50" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   CROSS JOIN (
     SELECT
@@ -364,8 +352,7 @@ WITH lives AS (
       ) AND "_cql_leave" > $begin
   ) AS i2
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t1
+    i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."k" = i2."r.k"
@@ -393,7 +380,7 @@ WITH lives AS (
     ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
     CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
   FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_70b0269d1061" AS i1
+  CROSS JOIN temp."_cql_lives_ab4c4d43b0f2" AS i1
   CROSS JOIN (
     SELECT
       "k" AS "r.k",
@@ -408,8 +395,7 @@ WITH lives AS (
       ) AND "_cql_leave" > $begin
   ) AS i2
   WHERE
-    i0."_ts" > $since
-    AND i0."_ts" <= $t0
+    i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i1."t.k" = i2."r.k"
@@ -442,10 +428,8 @@ WITH lives AS (
   CROSS JOIN cql_state."stream_t" AS i1
   CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i2
   WHERE
-    i1."_ts" > $since
-    AND i1."_ts" <= $t0
+    i1."_ts" <= $t0
     AND i1."_ts" > $t1 - 6
-    AND i0."_ts" > $since
     AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."k"

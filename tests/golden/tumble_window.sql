@@ -2,7 +2,7 @@
 SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 -- operator 1: the panes that begin
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_2349473ccc33" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_1f65cbe29880" AS
 SELECT
   "_cql_enter" AS "_ts",
   COUNT(*) AS "_cql_n",
@@ -22,8 +22,7 @@ FROM (
     ) + 5 AS "_cql_enter"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since
-    AND "_ts" <= (
+    "_ts" <= (
       (
         $t1
       ) - (
@@ -86,7 +85,7 @@ FROM (
       "_cql_n",
       "max0",
       "count1"
-    FROM temp."_cql_panes_2349473ccc33"
+    FROM temp."_cql_panes_1f65cbe29880"
     UNION ALL
     SELECT
       CAST($begin AS BIGINT) AS "_ts",

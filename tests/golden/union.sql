@@ -10,7 +10,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -19,7 +19,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   "k",
@@ -28,7 +28,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "k",
@@ -37,13 +37,13 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_t"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6;
+  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6;
 
 -- title: UNION is a set
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a2e6bc223e1a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_099c0ed0b05b" AS
 SELECT
   "k",
   "_ts",
@@ -55,7 +55,7 @@ FROM (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+    "_ts" <= $t1 AND "_ts" > $t0
   UNION ALL
   SELECT
     "k",
@@ -63,7 +63,7 @@ FROM (
     -CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."stream_s"
   WHERE
-    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "r.k" AS "k",
@@ -126,7 +126,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_a2e6bc223e1a" AS changes
+        FROM temp."_cql_sums_099c0ed0b05b" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -151,7 +151,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_a2e6bc223e1a" AS changes
+      FROM temp."_cql_sums_099c0ed0b05b" AS changes
     ) AS history
   )
   SELECT
@@ -204,6 +204,71 @@ FROM temp."_cql_delta_q_0"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
+-- operator 0: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1d1f713c93db" AS
+SELECT
+  "k",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
+  UNION ALL
+  SELECT
+    "k",
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  UNION ALL
+  SELECT
+    "r.k" AS "k",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+) AS elements
+GROUP BY
+  "k";
+
 -- operator 0: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 SELECT
@@ -212,28 +277,43 @@ SELECT
     "_cql_is" IS DISTINCT FROM "_cql_was"
   ) AS "_cql_changed"
 FROM (
-  WITH running AS (
-    SELECT
-      changes."k" AS "k",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n",
-      TRUE AS "_cql_last"
-    FROM temp."_cql_sums_a2e6bc223e1a" AS changes
-    LEFT JOIN cql_state."q_0_groups" AS kept
-      ON changes."k" IS NOT DISTINCT FROM kept."k"
-  )
   SELECT
     r."k" AS "k",
     r."_ts" AS "_ts",
     r."_cql_n" AS "_cql_n",
-    r."_cql_last" AS "_cql_last",
     r."_cql_n" > 0 AS "_cql_is",
     r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM running AS r
-  WHERE
-    r."_ts" > $t0
+  FROM (
+    SELECT
+      changes."k" AS "k",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_1d1f713c93db" AS changes
+    LEFT JOIN cql_state."q_0_groups" AS kept
+      ON changes."k" IS NOT DISTINCT FROM kept."k"
+  ) AS r
 ) AS results;
+
+-- operator 0: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_0_groups" AS kept
+WHERE
+  EXISTS(
+    SELECT
+      1
+    FROM temp."_cql_delta_q_0" AS delta
+    WHERE
+      delta."k" IS NOT DISTINCT FROM kept."k"
+  );
+
+-- operator 0: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_0_groups"
+SELECT
+  "k",
+  "_cql_n"
+FROM temp."_cql_delta_q_0"
+WHERE
+  "_cql_n" > 0;
 
 -- title: a side of another type is cast to the type of both
 SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r
@@ -246,7 +326,7 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0
+  "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
   "v",
@@ -254,7 +334,7 @@ SELECT
   -CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."stream_s"
 WHERE
-  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   CAST("k" AS BIGINT) AS "v",
