@@ -1,7 +1,8 @@
 """The engine: joins the catalogue, the rewriter and the state, and runs ticks.
 
 What is registered it holds; how that changes is in `registration`, how queries are compiled in
-`compiler`, and what is done after a tick, so that nothing grows, in `housekeeping`.
+`compiler`, how far they can go in `progress`, and what is done after a tick, so that nothing grows,
+in `housekeeping`.
 
 It guarantees that a tick is one transaction: what the drop zone gave, the closing of relations'
 instants, every query's statements, frontiers and bookkeeping are committed together. After a
@@ -24,8 +25,9 @@ import duckdb
 
 from cqlduck.compiler import Compiler
 from cqlduck.errors import CatalogError, DatabaseError, DataError, Error, first_line
-from cqlduck.forms import Forms
+from cqlduck.forms import Forms, stored
 from cqlduck.housekeeping import Housekeeping
+from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.delta import Form
@@ -34,7 +36,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Input, Query
-from cqlduck.state.connection import ALIAS, Database, quoted
+from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
@@ -99,8 +101,6 @@ class Engine:
     """Of streams: the next number when elements after all frontiers were counted, and the count."""
     _before: dict[str, int] = field(default_factory=dict)
     """Of queries: their frontiers before their last ticks."""
-    _seen: dict[str, int] = field(default_factory=dict)
-    """Of queries: how many elements their inputs had in all at the last tick."""
     _ticked: list[catalog.Ticked] = field(default_factory=list)
     """The ticks that the change has run, to be written with it."""
     _unwritten: list[catalog.TickRow] = field(default_factory=list)
@@ -118,6 +118,7 @@ class Engine:
         self.waiting = Waiting(self.database)
         self.fresh = Fresh(self.database)
         self.workshop = Workshop(self.database)
+        self.progress = Progress(self.catalogue, self.compiled, self.database.in_memory)
         self.housekeeping = Housekeeping(
             self.database,
             self.catalogue,
@@ -221,7 +222,7 @@ class Engine:
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
         self._unread.clear()
-        self._seen.clear()
+        self.progress.recount()
         self._resolved.clear()
 
     def compile(self, name: str, body: str) -> Compiled:
@@ -357,28 +358,6 @@ class Engine:
         if thing.heartbeat is None or instant > thing.heartbeat:
             thing.heartbeat = instant
 
-    def target(self, query: Query) -> int | None:
-        """Return how far a query could go: the least heartbeat of its inputs, or None."""
-        inputs = self.catalogue.inputs_of(query)
-        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
-        beats = [i.heartbeat for i in holding]
-        for name in query.inputs:
-            inner = self.catalogue.queries.get(name.lower())
-            if inner is not None and inner.state != "active":
-                beats.append(inner.frontier)
-        if any(beat is None for beat in beats):
-            return None
-        return min(beat for beat in beats if beat is not None)
-
-    def _time_begins(self, query: Query) -> int | None:
-        """Return the instant at which time begins for a query's inputs, or None."""
-        known = [
-            i.first_instant for i in self.catalogue.inputs_of(query) if i.first_instant is not None
-        ]
-        if self.clock.kind == "integer":
-            return min([0, *known])
-        return min(known) if known else None
-
     # -- ticks ------------------------------------------------------------------------------------
 
     def frontier(self) -> int | None:
@@ -396,7 +375,7 @@ class Engine:
 
     def _behind(self, until: int | None) -> bool:
         for query in self.catalogue.queries.values():
-            if query.state == "active" and self._goal(query, until) is not None:
+            if query.state == "active" and self.progress.goal(query, until) is not None:
                 return True
         return any(
             thing.kind == "relation" and thing.heartbeat is not None and self._waits(thing)
@@ -476,8 +455,8 @@ class Engine:
         with self.database.part(INGEST):
             queued = self.waiting.settle(
                 self.catalogue.inputs,
-                lambda queue: self._passes(queue, active, until),
-                lambda thing: self._may_hold(thing, active),
+                lambda queue: self.progress.passes(queue, active, until),
+                lambda thing: self.progress.may_hold(thing, active),
             )
             for name, queue in queued.items():
                 if not queue.is_stored:
@@ -494,7 +473,7 @@ class Engine:
         elements = 0
         moved = []
         for query in active:
-            goal = self._goal(query, until)
+            goal = self.progress.goal(query, until)
             if goal is None:
                 continue
             current.append(query.name)
@@ -513,54 +492,6 @@ class Engine:
             )
         self._report(reached, elements, seconds)
 
-    def _passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
-        """Return whether this tick reads all that waits of a stream, and no later one any of it."""
-        thing = queue.thing
-        beats = [other.heartbeat for other in self.catalogue.inputs.values()]
-        last = thing.last_instant
-        # a query that is registered next begins at the least of them
-        if last is None or any(_is_before(beat, last) for beat in beats):
-            return False
-        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
-        for query in readers:
-            span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
-            if span != 0 or query not in active or self.catalogue.amends(query):
-                return False
-            if queue.before is not None and _is_before(query.frontier, queue.before):
-                return False
-            goal = self._goal(query, until)
-            if goal is None or goal < last:
-                return False
-        # what nobody reads yet people may look at, or ask for with WITH (history = true)
-        return bool(readers)
-
-    def _may_hold(self, thing: Input, active: list[Query]) -> bool:
-        """Return whether a stream's queue may hold what its readers look back to."""
-        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
-        for query in readers:
-            compiled = self.compiled[query.name.lower()]
-            if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:
-                return False
-            if query not in active or self.catalogue.amends(query):
-                return False
-        return bool(readers) and self.database.in_memory
-
-    def _meets(self, queue: Queue, query: Query, goal: int) -> bool:
-        """Return whether what lies in a queue is what comes of its stream in a query's tick."""
-        if query.begin_instant is None or query.frontier is None or self.catalogue.amends(query):
-            return False
-        last = queue.thing.last_instant
-        is_after = queue.before is None or not _is_before(query.frontier, queue.before)
-        return is_after and last is not None and last <= goal
-
-    def _goal(self, query: Query, until: int | None) -> int | None:
-        """Return where a tick brings a query, or None if it stays."""
-        target = self.target(query)
-        if target is None:
-            return None
-        goal = target if until is None else min(target, until)
-        return goal if query.frontier is None or goal > query.frontier else None
-
     def _bounded(self, active: list[Query]) -> int | None:
         """Return an instant up to which a tick takes in no more elements than it should."""
         until: int | None = None
@@ -569,7 +500,7 @@ class Engine:
                 continue
             readers = [q for q in active if thing in self.catalogue.inputs_of(q)]
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
-            if not readers or any(self.target(q) is None for q in readers):
+            if not readers or any(self.progress.target(q) is None for q in readers):
                 continue
             heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
             size = min(self.max_tick, HEAVY_TICK) if heavy else self.max_tick
@@ -592,7 +523,7 @@ class Engine:
                 self._unread[thing.name] = (thing.next_seq, int(left))
         for query in active:
             compiled = self.compiled[query.name.lower()]
-            reached = self._time_begins(query) if query.frontier is None else query.frontier
+            reached = self.progress.begins(query) if query.frontier is None else query.frontier
             if compiled.repeats and reached is not None:
                 bound = reached + (HEAVY_INSTANTS if compiled.is_heavy else MAX_INSTANTS)
                 until = bound if until is None else min(until, bound)
@@ -606,7 +537,7 @@ class Engine:
                 goal
                 for query in active
                 if thing in self.catalogue.inputs_of(query)
-                and (goal := self._goal(query, until)) is not None
+                and (goal := self.progress.goal(query, until)) is not None
             ]
             if goals:
                 self.raise_heartbeat(thing, max(goals))
@@ -638,7 +569,7 @@ class Engine:
         self._shared.clear()
 
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
-        begins = self._time_begins(query)
+        begins = self.progress.begins(query)
         if query.begin_instant is None:
             if begins is None or begins > goal:
                 query.frontier = goal
@@ -651,19 +582,24 @@ class Engine:
             query.frontier = goal
             self.housekeeping.ran(query, Ran())
             return 0
-        arrived = self._arrived(query, goal)
+        arrived = self.progress.arrived(query, goal)
         mine = {name: queue for name, queue in queued.items() if name in query.inputs}
         reads = {name: queue for name, queue in mine.items() if not queue.is_stored}
         form = Form(
             single=goal == (begins or 0 if before is None else before + 1),
             staged=True,
             queued=frozenset(reads),
-            arriving=frozenset(n for n in mine.keys() - reads if self._meets(mine[n], query, goal)),
+            arriving=frozenset(
+                n for n in mine.keys() - reads if self.progress.comes(mine[n], query, goal)
+            ),
             since=query.since is not None,
         )
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
         staged = chosen and self.forms.staged(
-            query.name, form.single, arrived, lambda: self._stored(query, compiled)
+            query.name,
+            form.single,
+            arrived,
+            lambda: stored(self.database, self.catalogue, query, compiled),
         )
         form = replace(form, staged=staged)
         started = wall.perf_counter()
@@ -695,37 +631,9 @@ class Engine:
         """Return whether elements after an instant are those of a query's last tick at most."""
         return since is not None and since >= self._before.get(query.name, since + 1)
 
-    def _stored(self, query: Query, compiled: Compiled) -> int:
-        """Return about how many rows a query's inputs and synopses have."""
-        tables = [thing.table for thing in self.catalogue.inputs_of(query)]
-        tables += [synopsis.name for synopsis in compiled.synopses]
-        return int(
-            self.database.value(
-                "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() "
-                "WHERE database_name = $name AND schema_name = 'cql_state' "
-                "AND list_contains($tables, table_name)",
-                {"name": ALIAS, "tables": tables},
-            )
-        )
-
     def _is_read(self, query: Query) -> bool:
         """Return whether another query reads this one."""
         return any(query.name in other.inputs for other in self.catalogue.queries.values())
-
-    def _arrived(self, query: Query, goal: int) -> int | None:
-        """Return how many elements came for a query since its last tick, or None.
-
-        It is known if this tick and the last one go as far as they can.
-        """
-        seen = self._seen.pop(query.name, None)
-        if goal != self.target(query):
-            return None
-        count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
-        self._seen[query.name] = count
-        # a query that begins reads no more than all
-        if seen is None and query.begin_instant is None:
-            return count
-        return None if seen is None else count - seen
 
     def _report(self, until: int | None, elements: int, seconds: float) -> None:
         taken, self._taken = self._taken, 0
@@ -741,8 +649,8 @@ class Engine:
         """Bring a query to the last instant before the one at which it fails."""
         self.settle(stores=True)
         query = self.query(name)
-        goal = self._goal(query, until)
-        begins = self._time_begins(query)
+        goal = self.progress.goal(query, until)
+        begins = self.progress.begins(query)
         assert goal is not None
         low = query.frontier if query.frontier is not None else (begins or 0) - 1
         low = max(low, (begins or 0) - 1)
@@ -849,10 +757,6 @@ class Engine:
 def _least(left: int | None, right: int | None) -> int | None:
     known = [x for x in (left, right) if x is not None]
     return min(known, default=None)
-
-
-def _is_before(instant: int | None, other: int) -> bool:
-    return instant is None or instant < other
 
 
 def _is_the_querys(error: duckdb.Error) -> bool:

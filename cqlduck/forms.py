@@ -17,6 +17,9 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cqlduck.rewrite import Compiled
+from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.connection import ALIAS, Database
 from cqlduck.state.learned import TRIALS, Learned
 
 FEW = 400_000
@@ -134,3 +137,17 @@ class Forms:
     def _of(self, query: str, single: bool, elements: int) -> _Known:
         size = elements.bit_length() // 2
         return self._known.setdefault((query, single, size), _Known())
+
+
+def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:
+    """Return about how many rows a query's inputs and synopses have."""
+    tables = [thing.table for thing in catalogue.inputs_of(query)]
+    tables += [synopsis.name for synopsis in compiled.synopses]
+    return int(
+        database.value(
+            "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() "
+            "WHERE database_name = $name AND schema_name = 'cql_state' "
+            "AND list_contains($tables, table_name)",
+            {"name": ALIAS, "tables": tables},
+        )
+    )

@@ -200,7 +200,7 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> int | No
     Raises:
         BindError: Elements after that instant are forgotten, or it is no duration.
     """
-    reached = engine.target(query)
+    reached = engine.progress.target(query)
     if reached is None:
         return None
     inputs = engine.catalogue.inputs_of(query)

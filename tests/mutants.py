@@ -76,7 +76,7 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 MUTANTS: tuple[Mutant, ...] = (
     # --------------------------------------------------------------------------- queues
     *_of(
-        "cqlduck/engine.py",
+        "cqlduck/progress.py",
         ("what a window looks back on is not stored",
          "if span != 0 or query not in active", "if query not in active",
          "test_waiting.py::test_what_a_later_tick_may_read_is_stored"),
@@ -981,12 +981,15 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a query begins at the frontier",
          "begins = max(begins, query.since + 1)", "begins = max(begins, query.since)",
          SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+    ),
+    *_of(
+        "cqlduck/progress.py",
         ("integer time begins at 0 whatever comes",
          "return min([0, *known])", "return 0",
          SEMANTICS + "integer_time_begins_at_the_first_element_if_that_is_negative"),
         ("the frontier is the largest heartbeat",
-         "return min(beat for beat in beats if beat is not None)\n\n    def _time_begins",
-         "return max(beat for beat in beats if beat is not None)\n\n    def _time_begins",
+         "return min(beat for beat in beats if beat is not None)\n\n    def begins",
+         "return max(beat for beat in beats if beat is not None)\n\n    def begins",
          SEMANTICS + "the_frontier_is_the_smallest_heartbeat_and_relations_never_hold_it_back"),
         ("relations hold time back",
          "if i.kind == \"stream\" or i.source is not None] or inputs", "] or inputs",

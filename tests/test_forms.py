@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.forms import FEW, LITTLE, LOOK, MUCH, TIMES, Forms
+from cqlduck.forms import FEW, LITTLE, LOOK, MUCH, TIMES, Forms, stored
 from cqlduck.rewrite.delta import WHOLE, Form
 from cqlduck.state.learned import FIRST_LOOK, LAST_LOOK, TRIALS
 
@@ -130,7 +130,9 @@ def test_what_is_stored_is_about_what_a_tick_may_meet() -> None:
         con.append("b", pa.table({"k": [1], "y": [1], "t": [1]}))
         con.advance(1)
         query = con.engine.query("q")
-        assert 900 <= con.engine._stored(query, con.engine.compiled["q"]) <= 1000
+        engine = con.engine
+        found = stored(engine.database, engine.catalogue, query, engine.compiled["q"])
+        assert 900 <= found <= 1000
 
 
 def test_sizes_and_queries_learn_apart() -> None:

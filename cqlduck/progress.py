@@ -1,0 +1,123 @@
+"""How far queries can go, and what their ticks can take from the queues of streams.
+
+A query goes as far as the heartbeats of its inputs say. What has come of a stream its tick takes
+from the queue if that holds what the tick is to read, no more and no less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cqlduck.rewrite import Compiled
+from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.waiting import Queue
+
+
+@dataclass
+class Progress:
+    """Knows where time is, for each query and stream.
+
+    Attributes:
+        catalogue: What is registered.
+        compiled: The queries' statements, by lower-case name.
+        in_memory: Whether the database is in memory.
+    """
+
+    catalogue: Catalogue
+    compiled: dict[str, Compiled]
+    in_memory: bool
+    _seen: dict[str, int] = field(default_factory=dict)
+    """Of queries: how many elements their inputs had in all at the last tick."""
+
+    def recount(self) -> None:
+        """Forget what was counted."""
+        self._seen.clear()
+
+    def target(self, query: Query) -> int | None:
+        """Return how far a query could go: the least heartbeat of its inputs, or None."""
+        inputs = self.catalogue.inputs_of(query)
+        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
+        beats = [i.heartbeat for i in holding]
+        for name in query.inputs:
+            inner = self.catalogue.queries.get(name.lower())
+            if inner is not None and inner.state != "active":
+                beats.append(inner.frontier)
+        if any(beat is None for beat in beats):
+            return None
+        return min(beat for beat in beats if beat is not None)
+
+    def begins(self, query: Query) -> int | None:
+        """Return the instant at which time begins for a query's inputs, or None."""
+        known = [
+            i.first_instant for i in self.catalogue.inputs_of(query) if i.first_instant is not None
+        ]
+        if self.catalogue.clock.kind == "integer":
+            return min([0, *known])
+        return min(known) if known else None
+
+    def passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
+        """Return whether this tick reads all that waits of a stream, and no later one any of it."""
+        thing = queue.thing
+        beats = [other.heartbeat for other in self.catalogue.inputs.values()]
+        last = thing.last_instant
+        # a query that is registered next begins at the least of them
+        if last is None or any(_is_before(beat, last) for beat in beats):
+            return False
+        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        for query in readers:
+            span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
+            if span != 0 or query not in active or self.catalogue.amends(query):
+                return False
+            if queue.before is not None and _is_before(query.frontier, queue.before):
+                return False
+            goal = self.goal(query, until)
+            if goal is None or goal < last:
+                return False
+        # what nobody reads yet people may look at, or ask for with WITH (history = true)
+        return bool(readers)
+
+    def may_hold(self, thing: Input, active: list[Query]) -> bool:
+        """Return whether a stream's queue may hold what its readers look back to."""
+        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        for query in readers:
+            compiled = self.compiled[query.name.lower()]
+            if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:
+                return False
+            if query not in active or self.catalogue.amends(query):
+                return False
+        return bool(readers) and self.in_memory
+
+    def comes(self, queue: Queue, query: Query, goal: int) -> bool:
+        """Return whether what lies in a queue is what comes of its stream in a query's tick."""
+        if query.begin_instant is None or query.frontier is None or self.catalogue.amends(query):
+            return False
+        last = queue.thing.last_instant
+        is_after = queue.before is None or not _is_before(query.frontier, queue.before)
+        return is_after and last is not None and last <= goal
+
+    def goal(self, query: Query, until: int | None) -> int | None:
+        """Return where a tick brings a query, or None if it stays."""
+        target = self.target(query)
+        if target is None:
+            return None
+        goal = target if until is None else min(target, until)
+        return goal if query.frontier is None or goal > query.frontier else None
+
+    def arrived(self, query: Query, goal: int) -> int | None:
+        """Return how many elements came for a query since its last tick, or None.
+
+        It is known if this tick and the last one go as far as they can.
+        """
+        seen = self._seen.pop(query.name, None)
+        if goal != self.target(query):
+            return None
+        count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
+        self._seen[query.name] = count
+        # a query that begins reads no more than all
+        if seen is None and query.begin_instant is None:
+            return count
+        return None if seen is None else count - seen
+
+
+def _is_before(instant: int | None, other: int) -> bool:
+    return instant is None or instant < other
