@@ -470,6 +470,7 @@ class Connection:
 
         if self.drop_zone is None:
             self._engine.run()
+            self._engine.keep_answers()
             return 0
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)
@@ -481,7 +482,7 @@ class Connection:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         with self._engine.lock:
             found = self._engine.query(query)
-            self._engine.keep_answers(found)
+            self._engine.keep_answers([found])
             return self._read(self._engine.answer_sql(found))
 
     def arrow(self, query: str) -> pa.Table:
@@ -494,7 +495,8 @@ class Connection:
             if engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
             found = engine.query(query)
-            engine.keep_answers(found)
+            engine.settle()
+            engine.keep_answers([found])
             is_large = self._rows_of.get(found.name, 0) > SOME
             if is_large:
                 engine.database.threads.all()
@@ -672,7 +674,9 @@ class Connection:
                 raise CatalogError("the connection is closed", hint="connect again")
             self._engine.settle(stores=stores)
             if stores:
-                self._engine.keep_answers()
+                text = query.lower()
+                known = self._engine.catalogue.queries
+                self._engine.keep_answers(q for name, q in known.items() if name in text)
             reader = self._engine.database.reader()
             # what a tick leaves out of the database for now must not be of a later tick than this
             reader.execute("BEGIN TRANSACTION")

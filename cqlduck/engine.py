@@ -14,9 +14,10 @@ query alone is advanced by halves to the last instant before the one that fails.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time as wall
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -43,6 +44,8 @@ from cqlduck.state.queues import Arrival, Taken
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Queue, Waiting
+
+log = logging.getLogger("cqlduck")
 
 MAX_TICK = 2_000_000
 """How many elements a tick takes in at most, unless one instant has more."""
@@ -105,8 +108,6 @@ class Engine:
     """The ticks that the change has run, to be written with it."""
     _unwritten: list[catalog.TickRow] = field(default_factory=list)
     """The ticks that are still to be written: in memory nothing outlives the process."""
-    _shared: tick.Shared = field(default_factory=dict)
-    """What the queries of this tick have made for each other."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -118,6 +119,7 @@ class Engine:
         self.waiting = Waiting(self.database)
         self.fresh = Fresh(self.database)
         self.workshop = Workshop(self.database)
+        self.tables = tick.Tables(self.database)
         self.progress = Progress(self.catalogue, self.compiled, self.database.in_memory)
         self.housekeeping = Housekeeping(
             self.database,
@@ -202,22 +204,28 @@ class Engine:
                     self.waiting.look(self.catalogue.inputs)
                     self._write_ticks()
 
-    def keep_answers(self, *queries: Query) -> None:
+    def keep_answers(self, queries: Iterable[Query] | None = None) -> None:
         """Write the kept answers of queries anew where the elements since outweigh them.
 
         It is done apart from ticks, because after a long history it takes as long as many of them.
+        Answers can be read without, so if it fails that is only logged.
 
         Args:
-            queries: The queries, or none for all.
+            queries: The queries; by default all.
         """
         with self.lock:
-            if self.closed:
+            # in a tick, where a listener may read, others still see the answers as they were
+            if self.closed or self.database.depth:
                 return
             self.settle()
-            for query in self.housekeeping.outweighed(queries or self.catalogue.queries.values()):
-                self.database.threads.all()
-                with self.changing():
-                    self.housekeeping.keep_answer(query)
+            wanted = self.catalogue.queries.values() if queries is None else queries
+            try:
+                for query in self.housekeeping.outweighed(wanted):
+                    self.database.threads.all()
+                    with self.changing():
+                        self.housekeeping.keep_answer(query)
+            except duckdb.Error as error:
+                log.warning("an answer is read from its log: %s", first_line(error))
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
@@ -469,7 +477,7 @@ class Engine:
             self._close_relations(active, until)
         before = [q.frontier for q in active if q.frontier is not None]
         self.workshop.begin()
-        self._shared.clear()
+        self.tables.begin()
         elements = 0
         moved = []
         for query in active:
@@ -480,6 +488,7 @@ class Engine:
             elements += self._run_query(query, goal, queued)
             current.pop()
             moved.append(query)
+        self.tables.end()
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
         self.database.threads.took(seconds / max(len(moved), 1))
@@ -498,7 +507,11 @@ class Engine:
         for thing in self.catalogue.inputs.values():
             if thing.kind != "stream":
                 continue
-            readers = [q for q in active if thing in self.catalogue.inputs_of(q)]
+            readers = [
+                query
+                for query in active
+                if thing in self.catalogue.inputs_of(query) and self.progress.may_go_on(query)
+            ]
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
             if not readers or any(self.progress.target(q) is None for q in readers):
                 continue
@@ -560,13 +573,13 @@ class Engine:
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
         self._unread.clear()
-        self._shared.clear()
         while query.frontier is None or query.frontier < until:
             bound = _least(self._bounded([query]), until)
             assert bound is not None
+            self.tables.begin()
             self._go(query, bound)
         self._unread.clear()
-        self._shared.clear()
+        self.tables.begin()
 
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         begins = self.progress.begins(query)
@@ -618,7 +631,7 @@ class Engine:
             form,
             reads,
             self.workshop,
-            self._shared,
+            self.tables,
             fresh,
         )
         if chosen:
@@ -672,7 +685,7 @@ class Engine:
         try:
             with self.changing():
                 query = self.query(name)
-                self._shared.clear()
+                self.tables.begin()
                 for thing in self.catalogue.inputs_of(query):
                     if thing.kind == "relation":
                         self.raise_heartbeat(thing, until)
@@ -744,12 +757,10 @@ class Engine:
         """Close the database; further calls are errors."""
         with self.lock:
             if not self.closed:
-                try:
-                    if not self.database.in_memory:
-                        self.keep_answers()
-                finally:
-                    self.closed = True
-                    self.database.close()
+                if not self.database.in_memory:
+                    self.keep_answers()
+                self.closed = True
+                self.database.close()
         with self.changed:
             self.changed.notify_all()
 

@@ -1,4 +1,4 @@
-"""Housekeeping: what is done after a tick, so that stores, logs and answers stay small.
+"""Housekeeping: what is done after a tick, or apart from it, so that stores and logs stay small.
 
 Nothing of it shows in an answer. What is counted here may be lost at any time: it only says when
 it is worth a look.

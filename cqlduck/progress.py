@@ -55,6 +55,10 @@ class Progress:
             return min([0, *known])
         return min(known) if known else None
 
+    def may_go_on(self, query: Query) -> bool:
+        """Return whether a query has a way to go, or will have when it gets a heartbeat."""
+        return self.target(query) is None or self.goal(query, None) is not None
+
     def passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it."""
         thing = queue.thing

@@ -345,6 +345,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
     del engine.catalogue.queries[query.name.lower()]
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
+    engine.tables.drop()
     engine.forms.forget(query.name)
     engine.fresh.store(query)
 

@@ -12,7 +12,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
-from cqlduck.rewrite.delta import WHOLE, Form, Rules, Statement, Synopsis
+from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.delta.frames import has_frame
@@ -69,8 +69,8 @@ class Step:
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
     `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
-    stages does without it, `is_sure` that it is known to be no faster so, `is_shared` that with the
-    same parameters it need not run again in the tick.
+    stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
+    be made again in a tick, by whatever query.
     """
 
     operator: int
@@ -83,7 +83,7 @@ class Step:
     apart: Apart | None = None
     is_stage: bool = False
     is_sure: bool = False
-    is_shared: bool = False
+    shared: Shared | None = None
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ def _step(
         statement.each,
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
-        is_shared=statement.is_shared,
+        shared=statement.shared,
     )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cqlduck.rewrite.compile import Compiled, Step
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.delta import Form, Shared
 from cqlduck.rewrite.weighted import TS, WEIGHT
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Query
@@ -26,8 +26,56 @@ NEVER = -9223372036854775808
 """Before all instants."""
 
 
-Shared = dict[str, tuple[int, ...]]
-"""The temporary tables that a tick's queries share: with which parameters each was made."""
+LARGE = 20_000
+"""Of more rows than this a shared table is not left behind: its statement may not come again."""
+
+
+class Tables:
+    """The temporary tables that queries make for each other.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin without any."""
+        self._database = database
+        self._made: dict[str, tuple[int, ...]] = {}
+        self._left: set[str] = set()
+        self._large: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin anew: what was made before is of another tick, or undone."""
+        self._made.clear()
+
+    def has(self, shared: Shared, values: Mapping[str, int]) -> bool:
+        """Return whether a table is there, made with the same parameters."""
+        return self._made.get(shared.table) == _given(shared, values)
+
+    def take(self, shared: Shared, values: Mapping[str, int], rows: int) -> None:
+        """Take note of a table that was made."""
+        self._made[shared.table] = _given(shared, values)
+        self._left.add(shared.table)
+        if rows > LARGE:
+            self._large.add(shared.table)
+
+    def end(self) -> None:
+        """Drop what is large, at the end of a tick."""
+        self._drop(self._large)
+
+    def drop(self) -> None:
+        """Drop all, as a query is dropped that may have been the last to need some."""
+        self._drop(self._left)
+
+    def _drop(self, tables: set[str]) -> None:
+        for table in sorted(tables):
+            self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
+            self._made.pop(table, None)
+        tables.clear()
+
+
+def _given(shared: Shared, values: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(values[name] for name in sorted(shared.parameters))
 
 
 @dataclass(frozen=True)
@@ -54,7 +102,7 @@ def run(
     form: Form,
     queued: Mapping[str, Queue],
     workshop: Workshop,
-    shared: Shared,
+    tables: Tables,
     fresh: Fresh | None = None,
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
@@ -68,7 +116,7 @@ def run(
         form: The form of its statements.
         queued: What is read from queues, by stream.
         workshop: What has been worked out of them.
-        shared: What the tick's queries have made before this one.
+        tables: What the tick's queries have made before this one.
         fresh: Where elements may stay before they are in the log, if they may.
     """
     first = query.begin_instant is None
@@ -92,8 +140,7 @@ def run(
     workshop.note(steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
     for step in steps:
-        given = tuple(values[name] for name in sorted(step.parameters & values.keys()))
-        if step.is_shared and shared.get(step.sql) == given:
+        if step.shared is not None and tables.has(step.shared, values):
             continue
         started = wall.perf_counter()
         with database.part(query.name, step):
@@ -106,8 +153,8 @@ def run(
             if step.answer is not None and fresh is not None:
                 made = _taken(database, query, step, values, queued, fresh)
             written = database.run(step, values) if made is None else made
-            if step.is_shared:
-                shared[step.sql] = given
+            if step.shared is not None:
+                tables.take(step.shared, values, written)
             if step.is_stage and not step.is_sure:
                 stages += wall.perf_counter() - started
             rows += written

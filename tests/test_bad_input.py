@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
+from cqlduck.engine import Engine
 from cqlduck.sources import dropzone
 
 INPUTS = """
@@ -624,6 +625,38 @@ def test_where_guards_the_projection(
     assert 9 == con.advance(9)
     assert [(None,)] == con.sql("SELECT error FROM cql.queries").fetchall()
     assert expected == elements(con, "q")
+
+
+def test_a_query_above_a_failed_one_does_not_hold_back_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the one that stands still has not read is no reason for the others to take less."""
+    steps: list[int | None] = []
+    step = Engine._step
+
+    def counted(self: Engine, until: int | None) -> None:
+        steps.append(until)
+        assert 500 > len(steps), "no tick gets anywhere"
+        step(self, until)
+
+    monkeypatch.setattr(Engine, "_step", counted)
+    with cqlduck.connect(max_tick=3) as con:
+        con.execute(
+            "CREATE STREAM s (v BIGINT, t BIGINT) TIMESTAMP BY t; CREATE CONTINUOUS QUERY bad AS "
+            "SELECT CAST(CASE WHEN v = 5 THEN 'x' ELSE '1' END AS INTEGER) AS w FROM s;"
+            "CREATE CONTINUOUS QUERY above AS SELECT w FROM bad [RANGE 2];"
+            "CREATE CONTINUOUS QUERY fine AS SELECT v FROM s [RANGE 2]"
+        )
+        for t in range(1, 20):
+            con.append("s", [(t, t)])
+            con.advance(t)
+        states = con.sql("SELECT name, state, frontier FROM cql.queries ORDER BY name").fetchall()
+        assert [
+            ("above", "active", "4"),
+            ("bad", "failed", "4"),
+            ("fine", "active", "19"),
+        ] == states
+        assert [(17,), (18,), (19,)] == sorted(con.table("fine").fetchall())
 
 
 def test_a_failed_query_is_failed_after_reopening(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 import reference
@@ -185,6 +186,40 @@ def test_an_answer_is_kept_apart_from_ticks(
             con.tick({"s": [(0, t)]}, t)
         assert 99 == con.sql("SELECT count(*) FROM q").fetchall()[0][0]
         assert [99, 28] == kept_until(con), "counted anew after opening"
+
+
+def test_who_listens_to_ticks_reads_answers_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "TAIL", 3)
+    seen: list[int] = []
+    with cqlduck.connect() as con:
+        con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s [RANGE 1000]")
+        con.engine.on_tick.append(lambda _: seen.append(len(con.table("q").fetchall())))
+        for t in range(12):
+            con.tick({"s": pa.table({"k": [1], "v": [t], "_ts": [t]})}, t)
+        assert list(range(12)) == seen
+        con.engine.on_tick.clear()
+        assert 12 == len(con.table("q").fetchall())
+
+
+def test_an_answer_that_cannot_be_kept_is_read_from_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise duckdb.IOException("the disk is full")
+
+    monkeypatch.setattr(answers, "TAIL", 3)
+    monkeypatch.setattr(answers, "keep", fails)
+    with cqlduck.connect(tmp_path / "a.duckdb", drop_zone=tmp_path) as con:
+        con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s [RANGE 1000]")
+        con.append("s", [(1, v) for v in range(9)], at=1)
+        con.advance(1)
+        assert 9 == len(con.table("q").fetchall()) == con.arrow("q").num_rows
+        assert [(9,)] == con.sql("SELECT count(*) FROM q").fetchall()
+        con.follow()
+    assert {"an answer is read from its log: the disk is full"} == set(caplog.messages)
+    monkeypatch.undo()
+    with cqlduck.connect(tmp_path / "a.duckdb") as con:
+        assert 9 == len(con.table("q").fetchall())
 
 
 @pytest.mark.parametrize("window", ["TUMBLE 10", "RANGE 10", "RANGE 7 SLIDE 4", "ROWS 5"])

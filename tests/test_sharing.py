@@ -9,6 +9,7 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite.compile import Step
+from cqlduck.state import tick as state_tick
 from cqlduck.state.connection import Database
 
 S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
@@ -23,7 +24,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     run = Database.run
 
     def noted(self: Database, step: Step, values: Any) -> int:
-        if step.is_shared:
+        if step.shared is not None:
             found.append(step.sql.split('"')[1])
         return run(self, step, values)
 
@@ -109,3 +110,46 @@ def test_a_tick_that_is_undone_has_made_nothing(con: cqlduck.Connection, ran: li
         for t in range(1, 8):
             tick(other, t)
         assert changes(con, "good") == changes(other, "good")
+
+
+def test_a_query_is_replayed_with_tables_of_its_own() -> None:
+    """What is made of a query's own table depends on more than the parameters that it names."""
+    found = []
+    for most in (3, 1_000):
+        with cqlduck.connect(max_tick=most) as con:
+            con.execute(
+                f"{S} LATE AMEND; CREATE CONTINUOUS QUERY q AS SELECT k, max(n) AS n FROM "
+                "(SELECT k, v, count(*) AS n FROM s GROUP BY k, v) x GROUP BY k"
+            )
+            for t in range(1, 11):
+                con.append("s", [(t % 2, t % 3, t)])
+            con.advance(20)
+            con.append("s", [(0, 0, 5), (7, 0, 5)])
+            con.advance(21)
+            assert [(0, 2), (1, 2), (7, 1)] == sorted(con.table("q").fetchall())
+            found.append(changes(con, "q"))
+    assert found[0] == found[1]
+
+
+def test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_tick, "LARGE", 10)
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {SUMS.format('')}")
+
+    def left() -> list[int]:
+        return [
+            rows
+            for (rows,) in con.engine.database.rows(
+                "SELECT estimated_size FROM duckdb_tables() "
+                "WHERE temporary AND regexp_matches(table_name, '^_cql_sums_[0-9a-f]{12}$')"
+            )
+        ]
+
+    con.append("s", [(k, k, t) for t in (1, 2) for k in range(20)])
+    con.advance(3)
+    assert [] == left()
+    tick(con, 4)
+    assert [2] == left()
+    con.execute("DROP CONTINUOUS QUERY q")
+    assert [] == left()

@@ -26,6 +26,6 @@ which stream elements count for it.
 from __future__ import annotations
 
 from cqlduck.rewrite.delta.form import WHOLE, Form
-from cqlduck.rewrite.delta.rules import Rules, Statement, Synopsis
+from cqlduck.rewrite.delta.rules import Rules, Shared, Statement, Synopsis
 
-__all__ = ["WHOLE", "Form", "Rules", "Statement", "Synopsis"]
+__all__ = ["WHOLE", "Form", "Rules", "Shared", "Statement", "Synopsis"]

@@ -89,12 +89,20 @@ class Synopsis:
 
 
 @dataclass(frozen=True)
+class Shared:
+    """A temporary table that other queries may need too, and the parameters it depends on."""
+
+    table: str
+    parameters: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Statement:
     """One statement of a tick: the tree, and what it is for.
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
-    this one is known to be no slower, `is_shared` that other queries may have the same statement.
+    this one is known to be no slower. `shared` is what it makes if other queries may need the same.
     """
 
     operator: int
@@ -103,7 +111,7 @@ class Statement:
     each: str | None = None
     is_stage: bool = False
     is_sure: bool = False
-    is_shared: bool = False
+    shared: Shared | None = None
 
 
 @dataclass
@@ -130,6 +138,8 @@ class Rules:
     framed: dict[int, Aggregate] = field(default_factory=dict)
     at_boundaries: Plan | None = field(init=False, default=None)
     _staged: dict[int, str] = field(default_factory=dict)
+    _shared: dict[str, frozenset[str]] = field(default_factory=dict)
+    """On which parameters the temporary tables depend that others may share."""
 
     def __post_init__(self) -> None:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
@@ -214,22 +224,34 @@ class Rules:
     ) -> str:
         """Keep what other queries may need in the same tick; return its temporary table.
 
-        The table is called after the statement, so that all find it who ask for the same.
+        The table is called after the statement, so that all find it who ask for the same. What is
+        made of a table of this query alone is shared with nobody.
 
         Args:
             node: The node.
-            name: What the table is called, before the digest.
-            query: What it holds: the same for all whose bounds of the tick are the same.
+            name: What the table is called, before what tells it from others.
+            query: What it holds.
             purpose: What it is for.
             is_stage: Whether another form reads that where it needs it.
             is_sure: Whether that form is known to be no faster.
         """
-        digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
-        table = f"_cql_{name}_{digest[:12]}"
-        tree = _create(table, query)
+        read = {table.name for table in query.find_all(exp.Table) if table.db == "temp"}
+        shared = None
+        if read <= self._shared.keys():
+            digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
+            own = frozenset(str(node.this) for node in query.find_all(exp.Placeholder))
+            parameters = own.union(*(self._shared[table] for table in read))
+            shared = Shared(f"_cql_{name}_{digest[:12]}", parameters)
+            self._shared[shared.table] = parameters
+        table = f"_cql_{name}_{self.query}_{self.number(node)}" if shared is None else shared.table
         self.statements.append(
             Statement(
-                self.number(node), purpose, tree, is_stage=is_stage, is_sure=is_sure, is_shared=True
+                self.number(node),
+                purpose,
+                _create(table, query),
+                is_stage=is_stage,
+                is_sure=is_sure,
+                shared=shared,
             )
         )
         return table
@@ -270,7 +292,7 @@ class Rules:
 
         Args:
             node: The node.
-            name: What the table is called, before the digest.
+            name: What the table is called, before what tells it from others.
             query: The query.
             purpose: What it is for.
             is_sure: Whether it always pays, so that ticks without it need not be tried.

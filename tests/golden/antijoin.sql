@@ -432,7 +432,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_b72a0de99a20" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -564,7 +564,7 @@ FROM (
         ), i1."_cql_leave") AS "_cql_leave",
         CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
       FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_b72a0de99a20" AS i1
+      CROSS JOIN temp."_cql_lives_q_6" AS i1
       WHERE
         i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
@@ -2147,7 +2147,7 @@ FROM (
 ) AS stream;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_98e6a831b613" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
 WITH changed AS (
   SELECT
     *
@@ -2174,7 +2174,7 @@ WHERE
   "_cql_was";
 
 -- operator 10: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_3250ad6c0235" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_10" AS
 WITH changed AS (
   SELECT
     *
@@ -2201,7 +2201,7 @@ WHERE
   "_cql_was";
 
 -- operator 20: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c744fa89348c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_20" AS
 WITH changed AS (
   SELECT
     *
@@ -2384,7 +2384,7 @@ FROM (
         ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
         CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
       FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_98e6a831b613" AS i1
+      CROSS JOIN temp."_cql_lives_q_7" AS i1
       CROSS JOIN (
         SELECT
           "match1",
@@ -2482,7 +2482,7 @@ FROM (
               "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
           )
       ) AS i1
-      CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i2
+      CROSS JOIN temp."_cql_lives_q_10" AS i2
       WHERE
         i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
@@ -2602,7 +2602,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_98e6a831b613" AS i1
+        CROSS JOIN temp."_cql_lives_q_7" AS i1
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
@@ -2708,7 +2708,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_3250ad6c0235" AS i1
+        CROSS JOIN temp."_cql_lives_q_10" AS i1
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
@@ -2814,7 +2814,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_c744fa89348c" AS i1
+        CROSS JOIN temp."_cql_lives_q_20" AS i1
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11

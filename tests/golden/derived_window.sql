@@ -436,7 +436,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_74ac77539131" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_q_1" AS
 SELECT
   "x.k",
   "_ts",
@@ -480,7 +480,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_74ac77539131"
+  FROM temp."_cql_arrivals_q_1"
 )
 SELECT
   "x.k",

@@ -99,7 +99,7 @@ FROM (
 ) AS results;
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_456ca2cf1901" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
   "_ts",
@@ -183,7 +183,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_456ca2cf1901" AS changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -216,7 +216,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_456ca2cf1901" AS changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT
@@ -372,7 +372,7 @@ FROM (
 ) AS results;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5c850eaf3dec" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -469,7 +469,7 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_5c850eaf3dec" AS changes
+    FROM temp."_cql_sums_q_1" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r

@@ -590,7 +590,7 @@ WHERE
   );
 
 -- operator 11: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_69be51ed7ba1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_11" AS
 WITH changed AS (
   SELECT
     *
@@ -809,7 +809,7 @@ FROM (
           ), i1."_cql_leave") AS "_cql_leave",
           CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
         FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_69be51ed7ba1" AS i1
+        CROSS JOIN temp."_cql_lives_q_11" AS i1
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11

@@ -411,7 +411,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_656ec2440dac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -524,7 +524,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_656ec2440dac" AS i1
+    CROSS JOIN temp."_cql_lives_q_6" AS i1
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
@@ -674,7 +674,7 @@ FROM (
 ) AS results;
 
 -- operator 14: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d2c06eb469de" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
 SELECT
   "match3",
   "_ts",
@@ -718,7 +718,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_d2c06eb469de" AS changes
+        FROM temp."_cql_sums_q_14" AS changes
         WHERE
           changes."match3" IS NOT DISTINCT FROM kept."match3"
       )
@@ -743,7 +743,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_d2c06eb469de" AS changes
+      FROM temp."_cql_sums_q_14" AS changes
     ) AS history
   )
   SELECT
@@ -1257,7 +1257,7 @@ FROM (
 ) AS results;
 
 -- operator 14: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_24e4e6c1c0a0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
 SELECT
   "match3",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1302,7 +1302,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_24e4e6c1c0a0" AS changes
+    FROM temp."_cql_sums_q_14" AS changes
     LEFT JOIN cql_state."q_14_groups" AS kept
       ON changes."match3" IS NOT DISTINCT FROM kept."match3"
   ) AS r
@@ -1327,7 +1327,7 @@ WHERE
   );
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_3be234d35dd0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -1356,7 +1356,7 @@ WHERE
   "_cql_was";
 
 -- operator 14: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0122e893932f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_14" AS
 WITH changed AS (
   SELECT
     *
@@ -1497,7 +1497,7 @@ FROM (
             )
             AND "_cql_leave" > $t1
         ) AS i0
-        CROSS JOIN temp."_cql_lives_3be234d35dd0" AS i1
+        CROSS JOIN temp."_cql_lives_q_6" AS i1
         WHERE
           i0."r.k" = i1."y.k"
           AND i0."_cql_enter" < i1."_cql_leave"
@@ -1659,7 +1659,7 @@ FROM (
               )
               AND "_cql_leave" > $t1
           ) AS i0
-          CROSS JOIN temp."_cql_lives_0122e893932f" AS i1
+          CROSS JOIN temp."_cql_lives_q_14" AS i1
           WHERE
             i0."r.k" = i1."match3"
             AND i0."_cql_enter" < i1."_cql_leave"

@@ -407,7 +407,7 @@ FROM (
 ) AS stream;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_19909b866b12" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
     *
@@ -515,7 +515,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_19909b866b12" AS i1
+    CROSS JOIN temp."_cql_lives_q_4" AS i1
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
@@ -1099,7 +1099,7 @@ FROM (
 ) AS results;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c44014ca538d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
 WITH changed AS (
   SELECT
     *
@@ -1219,7 +1219,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_c44014ca538d" AS i1
+    CROSS JOIN temp."_cql_lives_q_4" AS i1
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11

@@ -615,7 +615,7 @@ FROM (
 ) AS stream;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_938330895964" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
 WITH changed AS (
   SELECT
     *
@@ -731,7 +731,7 @@ FROM (
       ), i1."_cql_leave") AS "_cql_leave",
       CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
     FROM cql_state."stream_t" AS i0
-    CROSS JOIN temp."_cql_lives_938330895964" AS i1
+    CROSS JOIN temp."_cql_lives_q_6" AS i1
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
@@ -1081,7 +1081,7 @@ FROM (
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_5349ed3e3bdc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_3" AS
 WITH changed AS (
   SELECT
     *
@@ -1141,7 +1141,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_5349ed3e3bdc" AS i0
+    FROM temp."_cql_lives_q_3" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",
