@@ -470,7 +470,6 @@ class Connection:
 
         if self.drop_zone is None:
             self._engine.run()
-            self._engine.keep_answers()
             return 0
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)

@@ -41,6 +41,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
+from cqlduck.state.shared import Tables
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Queue, Waiting
@@ -119,7 +120,7 @@ class Engine:
         self.waiting = Waiting(self.database)
         self.fresh = Fresh(self.database)
         self.workshop = Workshop(self.database)
-        self.tables = tick.Tables(self.database)
+        self.tables = Tables(self.database)
         self.progress = Progress(self.catalogue, self.compiled, self.database.in_memory)
         self.housekeeping = Housekeeping(
             self.database,

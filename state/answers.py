@@ -5,9 +5,8 @@ the answer as people expect it. Of an aggregate or a window in rows that is read
 (`held`: a SELECT of tuples, each of weight 1, see `Compiled.answer`). Any other query that yields a
 relation has `answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier
 is that and the elements since. It is written anew when the elements since outweigh it, so its
-upkeep costs a constant factor. That is done when there is nothing more to follow, when the answer
-is read, and on closing a file. No tick does it, however long a history came before it, unless a
-bounded history ends in it.
+upkeep costs a constant factor. That is done when the answer is read, and on closing a file. No tick
+does it, however long a history came before it, unless a bounded history ends in it.
 """
 
 from __future__ import annotations

@@ -13,69 +13,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cqlduck.rewrite.compile import Compiled, Step
-from cqlduck.rewrite.delta import Form, Shared
+from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.weighted import TS, WEIGHT
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.queues import ones
+from cqlduck.state.shared import Tables
 from cqlduck.state.waiting import Queue
 
 NEVER = -9223372036854775808
 """Before all instants."""
-
-
-LARGE = 20_000
-"""Of more rows than this a shared table is not left behind: its statement may not come again."""
-
-
-class Tables:
-    """The temporary tables that queries make for each other.
-
-    Args:
-        database: The database.
-    """
-
-    def __init__(self, database: Database) -> None:
-        """Begin without any."""
-        self._database = database
-        self._made: dict[str, tuple[int, ...]] = {}
-        self._left: set[str] = set()
-        self._large: set[str] = set()
-
-    def begin(self) -> None:
-        """Begin anew: what was made before is of another tick, or undone."""
-        self._made.clear()
-
-    def has(self, shared: Shared, values: Mapping[str, int]) -> bool:
-        """Return whether a table is there, made with the same parameters."""
-        return self._made.get(shared.table) == _given(shared, values)
-
-    def take(self, shared: Shared, values: Mapping[str, int], rows: int) -> None:
-        """Take note of a table that was made."""
-        self._made[shared.table] = _given(shared, values)
-        self._left.add(shared.table)
-        if rows > LARGE:
-            self._large.add(shared.table)
-
-    def end(self) -> None:
-        """Drop what is large, at the end of a tick."""
-        self._drop(self._large)
-
-    def drop(self) -> None:
-        """Drop all, as a query is dropped that may have been the last to need some."""
-        self._drop(self._left)
-
-    def _drop(self, tables: set[str]) -> None:
-        for table in sorted(tables):
-            self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
-            self._made.pop(table, None)
-        tables.clear()
-
-
-def _given(shared: Shared, values: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(values[name] for name in sorted(shared.parameters))
 
 
 @dataclass(frozen=True)

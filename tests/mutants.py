@@ -122,7 +122,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_fresh.py::test_a_tick_beside_a_read_does_not_show_in_it"),
     ),
     *_of(
-        "state/tick.py",
+        "state/shared.py",
         ("what queries share is taken at other instants",
          "self._made.get(shared.table) == _given(shared, values)", "shared.table in self._made",
          "test_sharing.py::test_queries_that_are_at_other_instants_share_nothing"),

@@ -9,7 +9,7 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite.compile import Step
-from cqlduck.state import tick as state_tick
+from cqlduck.state import shared
 from cqlduck.state.connection import Database
 
 S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
@@ -134,7 +134,7 @@ def test_a_query_is_replayed_with_tables_of_its_own() -> None:
 def test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_tick, "LARGE", 10)
+    monkeypatch.setattr(shared, "LARGE", 10)
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {SUMS.format('')}")
 
     def left() -> list[int]:

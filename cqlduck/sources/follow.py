@@ -96,8 +96,6 @@ def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> 
                 left[name] = None if count is None else count - 1
     with engine.lock:
         engine.run()
-        if limit is None:
-            engine.keep_answers()
         _note_waiting(engine, root, held)
     if held:
         raise next(iter(held.values())).error

@@ -1,0 +1,68 @@
+"""Temporary tables that queries make for each other in a tick.
+
+Ten queries over one window make ten times the same of what comes to it. A statement of a tick whose
+result depends on nothing of one query makes a table that is called after the statement
+(`rewrite.delta.Rules.share`): the first query that needs it makes it, the others find it there, if
+their ticks have the same parameters. Of ten queries that joined the same two windows a tick of 100
+elements took 41 ms before, and 30 so.
+
+Synopses are not shared: each query may begin, stand still and be amended at instants of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cqlduck.rewrite.delta import Shared
+from cqlduck.state.connection import Database, quoted
+
+LARGE = 20_000
+"""Of more rows than this a shared table is not left behind: its statement may not come again."""
+
+
+class Tables:
+    """The temporary tables that queries make for each other.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin without any."""
+        self._database = database
+        self._made: dict[str, tuple[int, ...]] = {}
+        self._left: set[str] = set()
+        self._large: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin anew: what was made before is of another tick, or undone."""
+        self._made.clear()
+
+    def has(self, shared: Shared, values: Mapping[str, int]) -> bool:
+        """Return whether a table is there, made with the same parameters."""
+        return self._made.get(shared.table) == _given(shared, values)
+
+    def take(self, shared: Shared, values: Mapping[str, int], rows: int) -> None:
+        """Take note of a table that was made."""
+        self._made[shared.table] = _given(shared, values)
+        self._left.add(shared.table)
+        if rows > LARGE:
+            self._large.add(shared.table)
+
+    def end(self) -> None:
+        """Drop what is large, at the end of a tick."""
+        self._drop(self._large)
+
+    def drop(self) -> None:
+        """Drop all, as a query is dropped that may have been the last to need some."""
+        self._drop(self._left)
+
+    def _drop(self, tables: set[str]) -> None:
+        for table in sorted(tables):
+            self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
+            self._made.pop(table, None)
+        tables.clear()
+
+
+def _given(shared: Shared, values: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(values[name] for name in sorted(shared.parameters))
