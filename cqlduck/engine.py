@@ -758,10 +758,12 @@ class Engine:
         """Close the database; further calls are errors."""
         with self.lock:
             if not self.closed:
-                if not self.database.in_memory:
-                    self.keep_answers()
-                self.closed = True
-                self.database.close()
+                try:
+                    if not self.database.in_memory:
+                        self.keep_answers()
+                finally:
+                    self.closed = True
+                    self.database.close()
         with self.changed:
             self.changed.notify_all()
 
