@@ -418,7 +418,7 @@ class Engine:
             What `before` did.
         """
         with self.lock:
-            bound, failed = self._try_tick(set(), before)
+            bound, failed = self._try_tick(before)
             if failed is not None:
                 with self.changing():
                     bound = before()
@@ -426,18 +426,25 @@ class Engine:
             return bound
 
     def _step(self, until: int | None) -> None:
-        """Run one tick; separate a query that fails from the others."""
-        skip: set[str] = set()
-        while True:
-            _, failed = self._try_tick(skip, lambda: until)
-            if failed is None:
-                return
-            name, error = failed
-            skip.add(name)
+        """Run one tick; separate a query that fails from the others.
+
+        The others go first, so that what the failing one reads of them is there.
+        """
+        failures: dict[str, Exception] = {}
+        try:
+            while True:
+                self.progress.apart = frozenset(failures)
+                _, failed = self._try_tick(lambda: until)
+                if failed is None:
+                    break
+                failures[failed[0]] = failed[1]
+        finally:
+            self.progress.apart = frozenset()
+        for name, error in failures.items():
             self._advance_alone(name, error, until)
 
     def _try_tick(
-        self, skip: set[str], before: Callable[[], int | None]
+        self, before: Callable[[], int | None]
     ) -> tuple[int | None, tuple[str, Exception] | None]:
         """Return what `before` did, and the query that failed with its error, or None."""
         current: list[str] = []
@@ -446,18 +453,16 @@ class Engine:
             with self.changing(), self.waiting.room():
                 with self.database.part(INGEST):
                     bound = before()
-                self._tick(skip, current, bound)
+                self._tick(current, bound)
         except duckdb.Error as error:
             if not current or not _is_the_querys(error):
                 raise _outside(error) from error
             return bound, (current[-1], error)
         return bound, None
 
-    def _tick(self, skip: set[str], current: list[str], bound: int | None) -> None:
+    def _tick(self, current: list[str], bound: int | None) -> None:
         started = wall.perf_counter()
-        active = [
-            q for q in self.catalogue.queries.values() if q.state == "active" and q.name not in skip
-        ]
+        active = [q for q in self.catalogue.queries.values() if not self.progress.stands_still(q)]
         with self.database.part("bounds"):
             most = self._bounded(active)
             until = _least(most, bound)

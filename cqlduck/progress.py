@@ -1,7 +1,8 @@
 """How far queries can go, and what their ticks can take from the queues of streams.
 
-A query goes as far as the heartbeats of its inputs say. What has come of a stream its tick takes
-from the queue if that holds what the tick is to read, no more and no less.
+A query goes as far as the heartbeats of its inputs say, and no further than any query below it that
+stands still: what that one will say when it goes on is still to come. What has come of a stream its
+tick takes from the queue if that holds what the tick is to read, no more and no less.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ class Progress:
         catalogue: What is registered.
         compiled: The queries' statements, by lower-case name.
         in_memory: Whether the database is in memory.
+        apart: The names of the queries that have just failed, and wait for their turn.
     """
 
     catalogue: Catalogue
     compiled: dict[str, Compiled]
     in_memory: bool
+    apart: frozenset[str] = frozenset()
     _seen: dict[str, int] = field(default_factory=dict)
     """Of queries: how many elements their inputs had in all at the last tick."""
 
@@ -34,14 +37,16 @@ class Progress:
         self._seen.clear()
 
     def target(self, query: Query) -> int | None:
-        """Return how far a query could go: the least heartbeat of its inputs, or None."""
+        """Return how far a query could go, or None.
+
+        That is the least heartbeat of its inputs, and of the frontiers of the queries below it
+        that stand still, however far below.
+        """
         inputs = self.catalogue.inputs_of(query)
         holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
         beats = [i.heartbeat for i in holding]
-        for name in query.inputs:
-            inner = self.catalogue.queries.get(name.lower())
-            if inner is not None and inner.state != "active":
-                beats.append(inner.frontier)
+        below = self.catalogue.queries_of(query)
+        beats += [inner.frontier for inner in below if self.stands_still(inner)]
         if any(beat is None for beat in beats):
             return None
         return min(beat for beat in beats if beat is not None)
@@ -54,6 +59,10 @@ class Progress:
         if self.catalogue.clock.kind == "integer":
             return min([0, *known])
         return min(known) if known else None
+
+    def stands_still(self, query: Query) -> bool:
+        """Return whether a query goes no further: it failed, or somebody deactivated it."""
+        return query.state != "active" or query.name in self.apart
 
     def may_go_on(self, query: Query) -> bool:
         """Return whether a query has a way to go, or will have when it gets a heartbeat."""

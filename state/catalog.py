@@ -135,6 +135,17 @@ class Catalogue:
                 names += self.queries[name.lower()].inputs
         return list(found.values())
 
+    def queries_of(self, query: Query) -> list[Query]:
+        """Return the queries that a query reads, itself or through others."""
+        found: dict[str, Query] = {}
+        names = list(query.inputs)
+        while names:
+            inner = self.queries.get(names.pop().lower())
+            if inner is not None and inner.name not in found:
+                found[inner.name] = inner
+                names += inner.inputs
+        return list(found.values())
+
     def amends(self, query: Query) -> bool:
         """Return whether a query may be worked out again, and needs all of its inputs."""
         known = [self.inputs.get(name.lower()) for name in query.inputs]

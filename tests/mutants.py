@@ -147,6 +147,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_bad_input.py::test_a_query_above_a_failed_one_does_not_hold_back_the_others"),
     ),
     *_of(
+        "state/catalog.py",
+        ("who is two above one that stands still runs on",
+         "names += inner.inputs", "pass",
+         "test_standing_still.py::"
+         "test_who_is_above_one_that_was_deactivated_waits_and_misses_nothing"),
+    ),
+    *_of(
         "cqlduck/engine.py",
         ("what was undone counts as made",
          "self.tables.begin()\n        elements = 0", "elements = 0",
