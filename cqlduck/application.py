@@ -132,17 +132,12 @@ def _is_same_input(con: Connection, statement: CreateStream | CreateRelation, th
     )
     if isinstance(statement, CreateRelation):
         return same and thing.kind == "relation" and statement.primary_key == thing.primary_key
-    bound = statement.bound
-    bound_text = None
-    if bound is not None and bound.instants is not None:
-        bound_text = str(int(bound.instants))
-    elif bound is not None and bound.microseconds is not None:
-        bound_text = f"{int(bound.microseconds) / 1e6:g} seconds"
+    bound, ahead = (d and d.shown for d in (statement.bound, statement.ahead))
     return (
         same
         and thing.kind == "stream"
-        and (statement.timestamp_by, bound_text, statement.late)
-        == (thing.timestamp_by, thing.bound_text, thing.late)
+        and (statement.timestamp_by, bound, statement.late, ahead)
+        == (thing.timestamp_by, thing.bound_text, thing.late, thing.ahead_text)
     )
 
 

@@ -32,6 +32,7 @@ from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.syntax import (
     BEFORE_ITEM,
     AlterQuery,
+    AlterStream,
     CreateQuery,
     CreateRelation,
     CreateStream,
@@ -46,7 +47,7 @@ from cqlduck.rewrite.syntax import (
 )
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
-from cqlduck.state import answers, queues, snapshot
+from cqlduck.state import answers, instants, snapshot
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.profile import INGEST, Profile
@@ -229,6 +230,9 @@ class Connection:
                     registration.set_options(engine, statement.name, statement.options)
                 else:
                     registration.set_active(engine, statement.name, statement.action == "ACTIVATE")
+            case AlterStream():
+                to = ingest.heartbeat_instant(engine, statement.heartbeat)
+                registration.take_heartbeat_back(engine, statement.name, to)
             case Show():
                 view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
                 return self._kept(f"SELECT * FROM cql.{view[statement.kind]}")
@@ -446,7 +450,7 @@ class Connection:
                 kept = {name: ingest.kept(engine.input(name), rows[name]) for name in rows}
                 until = engine.step(lambda: self._take(kept, to))
             engine.run(until)
-            return queues.public(engine.clock, engine.frontier())
+            return instants.public(engine.clock, engine.frontier())
 
     def _take(self, rows: Mapping[str, Any], to: Any) -> int | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""

@@ -18,7 +18,7 @@ import duckdb
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.syntax import Dml, tokenize
-from cqlduck.state import queues, relations
+from cqlduck.state import instants, queues, relations
 from cqlduck.state.catalog import Input, typed, weighted_rows
 from cqlduck.state.connection import quoted
 
@@ -87,7 +87,7 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
 
 def _content(engine: Engine, thing: Input, raw: int) -> None:
     """Write the content of a relation at a raw time, what is pending included."""
-    until = queues.instant_of(engine.clock, raw)
+    until = instants.instant_of(engine.clock, raw)
     content = weighted_rows(thing.columns, relations.content_at(engine.database, thing, until))
     engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
 
@@ -118,7 +118,7 @@ def refresh(engine: Engine, thing: Input, rows: queues.Arrival, at: int | None) 
         LateError: The instant is at or before the relation's heartbeat.
     """
     raw = engine.next_instant(thing) if at is None else at
-    instant = queues.instant_of(engine.clock, raw)
+    instant = instants.instant_of(engine.clock, raw)
     if thing.heartbeat is not None and instant <= thing.heartbeat:
         raise LateError(
             f"{thing.name} cannot change at {engine.shown(instant)} any more; its heartbeat is at "

@@ -34,7 +34,7 @@ from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import Clock
-from cqlduck.state import amend, answers, catalog, inspection, queues, relations, tick
+from cqlduck.state import amend, answers, catalog, inspection, instants, queues, relations, tick
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -757,7 +757,7 @@ class Engine:
 
     def shown(self, instant: int | None) -> str:
         """Return an instant as people write it."""
-        return queues.shown_instant(self.clock, instant)
+        return instants.shown_instant(self.clock, instant)
 
     def close(self) -> None:
         """Close the database; further calls are errors."""

@@ -21,7 +21,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.state import queues
+from cqlduck.state import instants, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.threads import SOME
@@ -87,13 +87,13 @@ def raw_time(engine: Engine, moment: Any) -> int:
 def heartbeat_instant(engine: Engine, moment: Any) -> int:
     """Return the last instant that a heartbeat of a moment closes."""
     raw = raw_time(engine, moment)
-    return queues.closes(engine.clock, raw)
+    return instants.closes(engine.clock, raw)
 
 
 def instant(engine: Engine, moment: Any) -> int:
     """Return the instant that a moment falls into."""
     raw = raw_time(engine, moment)
-    return queues.instant_of(engine.clock, raw)
+    return instants.instant_of(engine.clock, raw)
 
 
 @contextlib.contextmanager

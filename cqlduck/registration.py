@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.errors import BindError, CatalogError, first_line
+from cqlduck.errors import BindError, CatalogError, DataError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.time import parse_duration
-from cqlduck.state import answers, catalog, inspection
+from cqlduck.rewrite.time import Duration, parse_duration
+from cqlduck.state import answers, catalog, inspection, lateness
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import quoted
 
@@ -46,7 +46,11 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
             if thing.timestamp_by is not None:
                 _time_of(engine, thing)
             if statement.bound is not None:
-                _bound(engine, thing, statement)
+                thing.bound = _distance(engine, statement.bound)
+                thing.bound_text = statement.bound.shown
+            if statement.ahead is not None:
+                thing.ahead = _distance(engine, statement.ahead)
+                thing.ahead_text = statement.ahead.shown
         else:
             thing.primary_key, thing.query = statement.primary_key, statement.query
         catalog.create_input(engine.database, thing)
@@ -92,21 +96,52 @@ def _time_of(engine: Engine, thing: Input) -> None:
         )
 
 
-def _bound(engine: Engine, thing: Input, statement: CreateStream) -> None:
-    bound = statement.bound
-    assert bound is not None
-    if bound.instants is not None:
+def _distance(engine: Engine, written: Duration) -> int:
+    """Return a distance between timestamps as a raw time.
+
+    Raises:
+        DataError: It is of the other kind of time.
+    """
+    if written.instants is not None:
         engine.set_time("integer", "a bound without a unit")
-        thing.bound = int(bound.instants)
-        thing.bound_text = str(thing.bound)
-    else:
-        assert bound.microseconds is not None
-        micros = int(bound.microseconds)
-        thing.bound_text = f"{micros / 1e6:g} seconds"
-        if engine.catalogue.settings.get("time") is None:
-            engine.set_time("wall", "a bound with a unit")
-        integer = engine.clock.kind == "integer"
-        thing.bound = micros // engine.clock.instant if integer else micros
+        return int(written.instants)
+    assert written.microseconds is not None
+    if engine.catalogue.settings.get("time") is None:
+        engine.set_time("wall", "a bound with a unit")
+    integer = engine.clock.kind == "integer"
+    return int(written.microseconds) // (engine.clock.instant if integer else 1)
+
+
+def take_heartbeat_back(engine: Engine, name: str, until: int) -> None:
+    """Take a stream's heartbeat back to an instant; elements after it leave for `cql.late`.
+
+    Raises:
+        CatalogError: There is no such stream.
+        DataError: Its heartbeat is before that instant, or a query has gone beyond it.
+    """
+    thing = engine.input(name)
+    if thing.kind != "stream":
+        raise CatalogError(f"{name} is a relation", hint="ALTER STREAM is for streams")
+    if thing.heartbeat is None or until > thing.heartbeat:
+        raise DataError(
+            f"the heartbeat of {name} is at {engine.shown(thing.heartbeat)}, which is not after "
+            f"{engine.shown(until)}",
+            hint=f"ALTER STREAM takes it back; heartbeat('{name}', …) raises it",
+        )
+    known = [q for q in engine.catalogue.queries.values() if q.frontier is not None]
+    beyond = [
+        f"{q.name} (at {engine.shown(q.frontier)})"
+        for q in known
+        if q.frontier is not None and q.frontier > until and thing in engine.catalogue.inputs_of(q)
+    ]
+    if beyond:
+        raise DataError(
+            f"answers beyond {engine.shown(until)} are out: {', '.join(beyond)}",
+            hint="take the heartbeat back to no earlier than their frontiers, or drop these "
+            "queries first",
+        )
+    lateness.take_back(engine.database, engine.clock, thing, until)
+    engine.recount()
 
 
 def _typed(engine: Engine, columns: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:

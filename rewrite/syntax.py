@@ -29,11 +29,13 @@ MOST_NESTED = 5
 _WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
 RESERVED = ("_ts", "_weight", "_op")
+STREAM_CLAUSES = "TIMESTAMP BY, OUT OF ORDER WITHIN, LATE, AHEAD AT MOST and FROM 'folder'"
+_STREAM_WORDS = ("TIMESTAMP", "OUT", "LATE", "AHEAD", "FROM")
 
 
 @dataclass(frozen=True)
 class CreateStream:
-    """`CREATE STREAM name (columns) [TIMESTAMP BY …] [OUT OF ORDER WITHIN …] [LATE …] [FROM …]`."""
+    """`CREATE STREAM name (columns)` with any of the clauses that `STREAM_CLAUSES` lists."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
@@ -41,6 +43,7 @@ class CreateStream:
     bound: Duration | None = None
     late: str = "REJECT"
     source: str | None = None
+    ahead: Duration | None = None
     if_not_exists: bool = False
     offset: int = 0
 
@@ -106,6 +109,15 @@ class AlterQuery:
 
 
 @dataclass(frozen=True)
+class AlterStream:
+    """`ALTER STREAM name HEARTBEAT instant`."""
+
+    name: str
+    heartbeat: str | int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
 class Show:
     """`SHOW STREAMS|RELATIONS|CONTINUOUS QUERIES`."""
 
@@ -146,6 +158,7 @@ Statement = (
     | CreateQuery
     | Drop
     | AlterQuery
+    | AlterStream
     | Show
     | Explain
     | Dml
@@ -258,6 +271,8 @@ def _read(reader: Reader) -> Statement:
         return _refresh_relation(reader)
     elif reader.accept("ALTER", "CONTINUOUS", "QUERY"):
         return _alter_query(reader)
+    elif reader.accept("ALTER", "STREAM"):
+        return _alter_stream(reader)
     elif reader.accept("SHOW"):
         for words in (("STREAMS",), ("RELATIONS",), ("CONTINUOUS", "QUERIES")):
             if reader.accept(*words):
@@ -294,6 +309,7 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
     columns, _ = _columns(reader)
     timestamp_by: str | None = None
     bound: Duration | None = None
+    ahead: Duration | None = None
     late, source = "REJECT", None
     while not reader.done:
         if reader.accept("TIMESTAMP", "BY"):
@@ -307,7 +323,9 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
                 ).at(reader.text, place)
             timestamp_by = known[written.lower()]
         elif reader.accept("OUT", "OF", "ORDER", "WITHIN"):
-            bound = reader.duration(("TIMESTAMP", "LATE", "FROM", "OUT"))
+            bound = reader.duration(_STREAM_WORDS)
+        elif reader.accept("AHEAD", "AT", "MOST"):
+            ahead = reader.duration(_STREAM_WORDS)
         elif reader.accept("LATE"):
             place = reader.offset
             late = reader.word().upper()
@@ -318,12 +336,9 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
         elif reader.accept("FROM"):
             source = reader.string()
         else:
-            reader.fail(
-                "this is no clause of CREATE STREAM",
-                "the clauses are TIMESTAMP BY, OUT OF ORDER WITHIN, LATE and FROM 'folder'",
-            )
+            reader.fail("this is no clause of CREATE STREAM", f"the clauses are {STREAM_CLAUSES}")
     del offset
-    return CreateStream(name, columns, timestamp_by, bound, late, source, if_not_exists, at)
+    return CreateStream(name, columns, timestamp_by, bound, late, source, ahead, if_not_exists, at)
 
 
 def _create_relation(reader: Reader, offset: int) -> CreateRelation:
@@ -425,6 +440,16 @@ def _alter_query(reader: Reader) -> AlterQuery:
         return AlterQuery(name, "SET", options, at)
     reader.fail("ALTER CONTINUOUS QUERY needs an action", "write ACTIVATE, DEACTIVATE or SET (…)")
     raise AssertionError
+
+
+def _alter_stream(reader: Reader) -> AlterStream:
+    at = reader.offset
+    name = reader.name()
+    if not reader.accept("HEARTBEAT"):
+        reader.fail("ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120")
+    moment = _moment(reader)
+    reader.end()
+    return AlterStream(name, moment, at)
 
 
 def _options(reader: Reader) -> tuple[tuple[str, str], ...]:

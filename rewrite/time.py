@@ -51,6 +51,13 @@ class Duration:
         if (self.microseconds is None) == (self.instants is None):
             raise ValueError("a duration is either in units or in instants")
 
+    @property
+    def shown(self) -> str:
+        """The duration as people read it: a number of instants, or seconds."""
+        if self.microseconds is None:
+            return str(int(self.instants or 0))
+        return f"{int(self.microseconds) / 1e6:g} seconds"
+
 
 @dataclass(frozen=True)
 class Clock:

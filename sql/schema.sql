@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS cql_state.input_rows (
     bound BIGINT NOT NULL,
     bound_text VARCHAR,
     late VARCHAR NOT NULL,
+    ahead BIGINT,
+    ahead_text VARCHAR,
     primary_key VARCHAR[] NOT NULL,
     source VARCHAR,
     query VARCHAR,

@@ -45,6 +45,7 @@ SELECT
     i.timestamp_by,
     i.bound_text AS out_of_order_within,
     i.late,
+    i.ahead_text AS ahead_at_most,
     i.source AS folder,
     cql_state.shown(i.heartbeat) AS heartbeat,
     cql_state.shown(i.first_instant) AS first_element,

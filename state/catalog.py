@@ -25,7 +25,7 @@ class Input:
     """A stream or a relation.
 
     Instants are numbers (see `rewrite.time`); raw times are microseconds on wall-clock time and
-    instants on integer time. `bound` is raw.
+    instants on integer time. `bound` and `ahead` are raw.
     """
 
     position: int
@@ -36,6 +36,8 @@ class Input:
     bound: int = 0
     bound_text: str | None = None
     late: str = "REJECT"
+    ahead: int | None = None
+    ahead_text: str | None = None
     primary_key: tuple[str, ...] = ()
     source: str | None = None
     query: str | None = None

@@ -14,7 +14,6 @@ heartbeat.
 
 from __future__ import annotations
 
-import datetime
 import functools
 from array import array
 from collections.abc import Iterable, Mapping
@@ -24,14 +23,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cqlduck.errors import DataError, LateError
+from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.time import Clock
+from cqlduck.state import lateness
 from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import Database, quoted
-
-SHOWN = 5
-"""How many offending rows a message names."""
+from cqlduck.state.instants import heartbeat_after, instant_of, instant_sql
 
 SOME = 200_000
 """The numbers of so many rows are worked out once."""
@@ -65,29 +63,6 @@ class Taken:
     taken: int
     late: int
     amends: int | None = None
-
-
-def closes(clock: Clock, raw: int) -> int:
-    """Return the last instant that a heartbeat of a raw time closes."""
-    return (raw + 1) // clock.granularity - 1 if clock.kind == "wall" else raw
-
-
-def heartbeat_after(clock: Clock, raw: int, bound: int) -> int:
-    """Return the heartbeat that a stream gives itself after a timestamp: m − b − 1."""
-    return closes(clock, raw - bound - 1)
-
-
-def instant_of(clock: Clock, raw: int) -> int:
-    """Return the instant of a raw time."""
-    return raw // clock.granularity if clock.kind == "wall" else raw
-
-
-def instant_sql(clock: Clock, raw: str) -> str:
-    """Return the instant of a raw time as SQL."""
-    g = clock.granularity
-    if clock.kind == "integer" or g == 1:
-        return raw
-    return f"(({raw}) - ((({raw}) % {g}) + {g}) % {g}) // {g}"
 
 
 def raw_sql(clock: Clock, expression: str, type_name: str) -> str:
@@ -390,25 +365,28 @@ def accept(database: Database, clock: Clock, thing: Input, rows: Arrival) -> Tak
     seen = rows.known or survey(database, thing, rows).get(0)
     if seen is None or not seen.count:
         return Taken(0, 0)
-    if is_clean(clock, thing, seen):
+    if is_clean(clock, thing, seen, lateness.limit(clock, thing)):
         insert(database, clock, thing, rows, seen)
         return Taken(seen.count, 0)
     return _accept_staged(database, clock, thing, rows)
 
 
-def is_clean(clock: Clock, thing: Input, seen: Survey, heartbeat: int | None = None) -> bool:
-    """Return whether rows can be taken as they are: stamped, legal, in order and none late.
+def is_clean(clock: Clock, thing: Input, seen: Survey, last: int | None) -> bool:
+    """Return whether rows can be taken as they are: stamped, legal, in order, none late or ahead.
 
     Args:
         clock: The clock.
-        thing: The stream or relation.
+        thing: The stream or relation, as it is before them.
         seen: What is known of the rows.
-        heartbeat: The instant after which they have to be, if not the input's own heartbeat.
+        last: The last instant that one of their arrival may have, see `lateness.limit`.
     """
-    if seen.stamped < seen.count or not seen.legal or not seen.in_order or seen.lowest is None:
+    if seen.stamped < seen.count or not seen.legal or not seen.in_order:
         return False
-    bound = thing.heartbeat if heartbeat is None else heartbeat
-    return bound is None or instant_of(clock, seen.lowest) > bound
+    if seen.lowest is None or seen.highest is None:
+        return False
+    if last is not None and instant_of(clock, seen.highest) > last:
+        return False
+    return thing.heartbeat is None or instant_of(clock, seen.lowest) > thing.heartbeat
 
 
 def insert(database: Database, clock: Clock, thing: Input, rows: Arrival, seen: Survey) -> None:
@@ -466,21 +444,14 @@ def _accept_staged(database: Database, clock: Clock, thing: Input, rows: Arrival
         f"FROM {rows.source}",
     )
     _refuse_unstamped(database, thing)
-    condition = _late_condition(clock, thing)
-    dropped, amends = 0, None
-    if condition is not None:
-        late = _judge(database, clock, thing, condition)
-        if late and thing.late == "AMEND":
-            amends = instant_of(clock, _earliest_late(database))
-        else:
-            dropped = late
+    judged = lateness.judge(database, clock, thing)
     if thing.kind == "relation":
         _refuse_operations(database, thing)
     lowest, highest, count = database.rows(
         "SELECT min(_ts), max(_ts), count(*) FROM temp._cql_incoming"
     )[0]
     if not count:
-        return Taken(0, dropped)
+        return Taken(0, judged.left_out)
     names = ", ".join(quoted(c.name) for c in thing.columns)
     instant = instant_sql(clock, "_ts")
     target, more = (thing.table, "") if thing.kind == "stream" else (thing.pending, ", _op")
@@ -488,18 +459,9 @@ def _accept_staged(database: Database, clock: Clock, thing: Input, rows: Arrival
         f"INSERT INTO cql_state.{quoted(target)} "
         f"SELECT {names}, {instant}{more}, _cql_row + {thing.next_seq} FROM temp._cql_incoming"
     )
-    # a late row keeps its number, so that no other gets it
-    _count(clock, thing, count + dropped, lowest, highest)
-    return Taken(count, dropped, amends)
-
-
-def _earliest_late(database: Database) -> int:
-    return int(
-        database.value(
-            "SELECT min(_ts) FROM temp._cql_incoming "
-            "WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)"
-        )
-    )
+    # a row that is left out keeps its number, so that no other gets it
+    _count(clock, thing, count + judged.left_out, lowest, highest)
+    return Taken(count, judged.left_out, judged.amends)
 
 
 def _refuse_unstamped(database: Database, thing: Input) -> None:
@@ -527,93 +489,6 @@ def _refuse_operations(database: Database, thing: Input) -> None:
         if row[0][1] == "u":
             hint = "an upsert needs a PRIMARY KEY; use - and + instead"
         raise DataError(f"{thing.name}: row {row[0][0]} has the _op {row[0][1]!r}", hint=hint)
-
-
-def _late_condition(clock: Clock, thing: Input) -> str | None:
-    """Return what makes a staged row late, as SQL over `_cql_row` and `_ts`, or None."""
-    heartbeat = "NULL" if thing.heartbeat is None else str(thing.heartbeat)
-    instant = instant_sql(clock, "_ts")
-    if thing.kind == "relation":
-        return None if thing.heartbeat is None else f"{instant} <= {heartbeat}"
-    ahead = "max(_ts) OVER (ORDER BY _cql_row ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    granule = clock.granularity if clock.kind == "wall" else 1
-    raw = f"({ahead} - {thing.bound})"
-    implied = f"(({raw}) - ((({raw}) % {granule}) + {granule}) % {granule}) // {granule} - 1"
-    return f"{instant} <= greatest({heartbeat}, {implied})"
-
-
-def _judge(database: Database, clock: Clock, thing: Input, condition: str) -> int:
-    """Apply the policy for late elements; return how many there were."""
-    late = (
-        "CREATE OR REPLACE TEMP TABLE _cql_late_rows AS SELECT row_id FROM "
-        f"(SELECT _cql_row AS row_id, {condition} AS late "
-        "FROM temp._cql_incoming) AS judged WHERE late"
-    )
-    database.execute(late)
-    rows = [r for (r,) in database.rows("SELECT row_id FROM temp._cql_late_rows ORDER BY row_id")]
-    if not rows:
-        return 0
-    if thing.late == "REJECT":
-        shown = ", ".join(map(str, rows[:SHOWN])) + (", …" if len(rows) > SHOWN else "")
-        ts = database.value("SELECT _ts FROM temp._cql_incoming WHERE _cql_row = ?", [rows[0]])
-        edge = shown_instant(clock, thing.heartbeat)
-        raise LateError(
-            f"{len(rows)} of the rows for {thing.name} are late: rows {shown} "
-            f"(row {rows[0]} is at {shown_raw(clock, ts)}, the heartbeat is at {edge})",
-            rows=rows,
-            hint="send rows in order, declare OUT OF ORDER WITHIN, or LATE DROP, KEEP or AMEND; "
-            "nothing was taken",
-        )
-    instant = instant_sql(clock, "_ts")
-    element = "NULL"
-    if thing.late in ("KEEP", "AMEND"):
-        reason = "late" if thing.late == "KEEP" else "late, amends"
-        listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
-        element = f"CAST(struct_pack({listed}) AS VARCHAR)"
-        database.execute(
-            f"INSERT INTO cql_state.late SELECT ?, {instant}, '{reason}', 1, {element} "
-            f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
-            [thing.name],
-        )
-    else:
-        database.execute(
-            f"INSERT INTO cql_state.late SELECT ?, max({instant}), 'late, dropped', count(*), NULL "
-            f"FROM temp._cql_incoming WHERE _cql_row IN (SELECT row_id FROM temp._cql_late_rows)",
-            [thing.name],
-        )
-    if thing.late == "AMEND":
-        return len(rows)
-    database.execute(
-        "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming "
-        "WHERE _cql_row NOT IN (SELECT row_id FROM temp._cql_late_rows) ORDER BY _cql_row"
-    )
-    return len(rows)
-
-
-def shown_raw(clock: Clock, raw: int | None) -> str:
-    """Return a raw time as people write it."""
-    if raw is None:
-        return "none"
-    if clock.kind == "integer":
-        return str(raw)
-    try:
-        epoch = datetime.datetime(1970, 1, 1)
-        return str(epoch + datetime.timedelta(microseconds=raw))
-    except OverflowError:
-        return f"{raw} µs"
-
-
-def shown_instant(clock: Clock, instant: int | None) -> str:
-    """Return an instant as people write it."""
-    return shown_raw(clock, None if instant is None else instant * clock.granularity)
-
-
-def public(clock: Clock, instant: int | None) -> int | datetime.datetime | None:
-    """Return an instant as Python sees it: an int, or a naive datetime in UTC."""
-    if instant is None or clock.kind == "integer":
-        return instant
-    epoch = datetime.datetime(1970, 1, 1)
-    return epoch + datetime.timedelta(microseconds=instant * clock.granularity)
 
 
 def _least(left: int | None, right: int) -> int:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.time import Clock
-from cqlduck.state import queues
+from cqlduck.state import lateness, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.queues import Arrival
@@ -103,7 +103,8 @@ class Waiting:
         ready = rows.ready
         seen = None if ready is None else ready.seen
         if self._stack is not None and ready is not None and seen is not None and seen.count:
-            is_clean = thing.kind == "stream" and queues.is_clean(clock, thing, seen)
+            last = lateness.limit(clock, thing)
+            is_clean = thing.kind == "stream" and queues.is_clean(clock, thing, seen, last)
             table = ready.queue(thing, thing.next_seq) if is_clean else None
             if table is not None:
                 first = self._queues.get(thing.name)

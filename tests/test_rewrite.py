@@ -58,6 +58,7 @@ from cqlduck.rewrite.rules import RULES, distinct_arguments, materialize, optimi
 from cqlduck.rewrite.scope import column, suggestion
 from cqlduck.rewrite.syntax import (
     AlterQuery,
+    AlterStream,
     CreateQuery,
     CreateRelation,
     CreateStream,
@@ -185,6 +186,12 @@ STATEMENTS = (
         "CREATE STREAM s (a INT) FROM 'x' LATE KEEP OUT OF ORDER WITHIN 5 TIMESTAMP BY a",
         CreateStream("s", A, "a", Duration(None, Fraction(5)), "KEEP", "x"),
     ),
+    (
+        "CREATE STREAM s (a INT) AHEAD AT MOST 5 MINUTES OUT OF ORDER WITHIN 5 LATE AMEND",
+        CreateStream("s", A, None, Duration(None, Fraction(5)), "AMEND", ahead=MINUTES),
+    ),
+    ("ALTER STREAM s HEARTBEAT -5", AlterStream("s", -5)),
+    ("alter stream s heartbeat '2013-01-01'", AlterStream("s", "2013-01-01")),
     ('CREATE STREAM "my s" ("an a" INT)', CreateStream("my s", (("an a", "INT"),))),
     ("CREATE RELATION r (a INT)", CreateRelation("r", A)),
     (
@@ -229,8 +236,9 @@ STATEMENTS = (
 def unplaced(statement: object) -> object:
     """Return the parts of a statement that are not places."""
     values = {k: v for k, v in vars(statement).items() if "offset" not in k}
-    if values.get("bound") is not None:
-        values["bound"] = (values["bound"].microseconds, values["bound"].instants)
+    for name in ("bound", "ahead"):
+        if values.get(name) is not None:
+            values[name] = (values[name].microseconds, values[name].instants)
     return type(statement), values
 
 

@@ -29,7 +29,7 @@ from cqlduck.sources import dropzone, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
-from cqlduck.state import queues
+from cqlduck.state import instants, lateness, queues
 from cqlduck.state.apart import Made
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
@@ -226,10 +226,10 @@ def _whole(
 ) -> queues.Survey | None:
     """Return what is known of all batches, or None if one of them has to be looked at by itself.
 
-    A batch has as many rows as it says, and none at or before the heartbeats of those before it.
+    Each is judged as it would be by itself: by what the input is after those before it.
     """
     clock = engine.clock
-    beat = thing.heartbeat
+    after = replace(thing)
     number = 0
     for batch in batches:
         parts = []
@@ -239,11 +239,13 @@ def _whole(
             number += len(batch.files)
         if sum(part.count for part in parts) != batch.manifest.rows:
             return None
-        if not all(queues.is_clean(clock, thing, part, beat) for part in parts):
-            return None
+        last = lateness.limit(clock, after)
+        for part in parts:
+            if not queues.is_clean(clock, after, part, last):
+                return None
+            queues.count(clock, after, part)
         if batch.manifest.heartbeat is not None:
-            promised = queues.closes(clock, batch.manifest.heartbeat)
-            beat = promised if beat is None else max(beat, promised)
+            engine.raise_heartbeat(after, instants.closes(clock, batch.manifest.heartbeat))
     count = sum(part.count for part in seen.values())
     lowest = min(part.lowest for part in seen.values() if part.lowest is not None)
     highest = max(part.highest for part in seen.values() if part.highest is not None)
@@ -255,7 +257,7 @@ def _promise(engine: Engine, thing: Input, batch: Batch) -> None:
     manifest = batch.manifest
     if manifest.heartbeat is not None:
         engine.set_time("wall" if manifest.wall_clock else "integer", "its heartbeat")
-        engine.raise_heartbeat(thing, queues.closes(engine.clock, manifest.heartbeat))
+        engine.raise_heartbeat(thing, instants.closes(engine.clock, manifest.heartbeat))
 
 
 def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | None) -> None:
