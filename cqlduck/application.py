@@ -26,6 +26,7 @@ from cqlduck.rewrite.syntax import (
     CreateStream,
     Sql,
     Statement,
+    has_same_words,
     tokenize,
 )
 from cqlduck.state.catalog import Input
@@ -109,8 +110,10 @@ def _is_new(con: Connection, text: str, statement: Statement, written: str) -> b
                 ).at(text, statement.offset)
         case CreateQuery():
             query = known.queries.get(statement.name.lower())
-            if query is None or _words(query.body) != _words(statement.body):
-                if query is not None and not statement.or_replace:
+            if query is None:
+                return True
+            if not statement.if_not_exists and not has_same_words(query.body, statement.body):
+                if not statement.or_replace:
                     raise CatalogError(
                         f"the database has the query {query.name} with another text",
                         hint=f"CREATE OR REPLACE CONTINUOUS QUERY {query.name} begins it anew; "
@@ -139,11 +142,6 @@ def _is_same_input(con: Connection, statement: CreateStream | CreateRelation, th
         and (statement.timestamp_by, bound, statement.late, ahead)
         == (thing.timestamp_by, thing.bound_text, thing.late, thing.ahead_text)
     )
-
-
-def _words(text: str) -> list[tuple[object, str]]:
-    """Return what of a text counts: comments and line breaks do not."""
-    return [(token.token_type, token.text) for token in tokenize(text)]
 
 
 # --- following ------------------------------------------------------------------------------------

@@ -590,6 +590,8 @@ class Engine:
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
         begins = self.progress.begins(query)
         if query.begin_instant is None:
+            if query.since is not None and query.frontier == query.since:
+                answers.take_over(self.database, self.clock, query, self.held(query))
             if begins is None or begins > goal:
                 query.frontier = goal
                 return 0

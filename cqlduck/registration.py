@@ -14,10 +14,17 @@ from cqlduck.errors import BindError, CatalogError, DataError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.syntax import RESERVED, CreateQuery, CreateRelation, CreateStream, Drop
+from cqlduck.rewrite.syntax import (
+    RESERVED,
+    CreateQuery,
+    CreateRelation,
+    CreateStream,
+    Drop,
+    has_same_words,
+)
 from cqlduck.rewrite.time import Duration, parse_duration
 from cqlduck.state import answers, catalog, inspection, lateness
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import Input, Query, typed
 from cqlduck.state.connection import quoted
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
@@ -161,12 +168,14 @@ def _is_taken(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
     """Refuse a name that is taken; return whether it may be left as it is."""
     known = engine.catalogue.inputs.get(name.lower()) or engine.catalogue.queries.get(name.lower())
     if known is not None:
-        same = isinstance(known, Input) and known.kind == kind
-        if allowed and same:
-            return True
         what = known.kind if isinstance(known, Input) else "continuous query"
+        if allowed and what == kind:
+            return True
         raise CatalogError(
-            f"{name} is there already, as a {what}", hint="choose another name, or drop it"
+            f"{name} is there already, as a {what}",
+            hint="choose another name, or drop it; IF NOT EXISTS leaves it as it is"
+            if what == kind
+            else "choose another name, or drop it",
         )
     row = engine.database.rows(
         "SELECT table_name FROM duckdb_tables() WHERE database_name = 'cqlduck' "
@@ -196,34 +205,104 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
     """
     with engine.changing():
         old = engine.catalogue.queries.get(statement.name.lower())
-        if old is not None and statement.or_replace:
-            _refuse_if_read(engine, old.name)
-            _drop_query(engine, old)
-        _is_taken(engine, statement.name, False, "query")
-        options = _known(statement.options, ("history", "keep"))
-        compiled = engine.compile(statement.name, statement.body)
-        if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
-            engine.set_time("integer", "a window without a unit")
-        inputs = tuple(source.name for source in compiled.sources.values())
-        query = Query(
-            _position(engine),
-            statement.name,
-            statement.body,
-            compiled.kind,
-            compiled.columns,
-            inputs,
-            compiled.order,
-        )
-        query.since = query.frontier = _begins_after(engine, query, options.get("history"))
-        query.keep = _kept_for(engine, options.get("keep"))
-        _create_synopses(engine, query, compiled)
-        answers.create(engine.database, engine.clock, query, compiled.answer)
-        catalog.insert(engine.database, query)
-        engine.catalogue.queries[query.name.lower()] = query
-        engine.compiled[query.name.lower()] = compiled
-        engine.recount()
+        if old is None or not statement.or_replace:
+            if not _is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
+                _begin(engine, statement, engine.compile(statement.name, statement.body))
+        elif has_same_words(old.body, statement.body) and old.state != "failed":
+            options = _known(statement.options, ("history", "keep"))
+            old.keep = _kept_for(engine, options.get("keep"))
+        else:
+            _replace(engine, statement, old)
         inspection.refresh(engine.database, engine.catalogue)
-        engine.expect(query)
+
+
+def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
+    """Register a query in the place of an old one.
+
+    If others read it, they go on: its log does too, and at one instant its answer changes.
+    """
+    readers = engine.catalogue.readers_of(old)
+    # it cannot read the one that it replaces
+    del engine.catalogue.queries[old.name.lower()]
+    compiled = engine.compile(statement.name, statement.body)
+    if not readers:
+        _drop_query(engine, old)
+        _begin(engine, statement, compiled)
+        return
+    _refuse_unfit(engine, statement, compiled, old, readers)
+    _drop_query(engine, old, keep_log=True)
+    _begin(engine, statement, compiled, old)
+    for reader in readers:
+        # queries run in the order of registration, which is after what they read
+        reader.position = _position(engine)
+        del engine.catalogue.queries[reader.name.lower()]
+        engine.catalogue.queries[reader.name.lower()] = reader
+        catalog.move(engine.database, reader)
+
+
+def _refuse_unfit(
+    engine: Engine,
+    statement: CreateQuery,
+    compiled: Compiled,
+    old: Query,
+    readers: Sequence[Query],
+) -> None:
+    """Refuse to replace a query if those that read it could not go on.
+
+    Raises:
+        CatalogError: The columns or the kind are others, or what they have read would change.
+    """
+    read = {source.name for source in compiled.sources.values()}
+    above = [reader.name for reader in readers if reader.name in read]
+    known = engine.catalogue.inputs
+    problem = None
+    if above:
+        problem = f"the new one would read {', '.join(above)}"
+    elif compiled.columns != old.columns:
+        problem = f"its columns would no longer be {typed(old.columns)}"
+    elif compiled.kind != old.kind:
+        problem = f"the new one would yield a {compiled.kind} and no {old.kind}"
+    elif any(key == "history" for key, _ in statement.options):
+        problem = "a new one with history would begin before what they have read"
+    elif any(name.lower() in known and known[name.lower()].late == "AMEND" for name in read):
+        problem = "a stream with LATE AMEND would correct what the old one said too"
+    if problem is not None:
+        raise CatalogError(
+            f"{old.name} is read by {', '.join(r.name for r in readers)}, and {problem}",
+            hint="drop these queries first, or give the new one another name",
+        )
+
+
+def _begin(
+    engine: Engine, statement: CreateQuery, compiled: Compiled, old: Query | None = None
+) -> None:
+    """Register a query; it goes on with the log of an `old` one, if it replaces one."""
+    options = _known(statement.options, ("history", "keep"))
+    if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
+        engine.set_time("integer", "a window without a unit")
+    inputs = tuple(source.name for source in compiled.sources.values())
+    query = Query(
+        _position(engine),
+        statement.name if old is None else old.name,
+        statement.body,
+        compiled.kind,
+        compiled.columns,
+        inputs,
+        compiled.order,
+    )
+    query.since = _begins_after(engine, query, options.get("history"))
+    if old is not None:
+        query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)
+        query.history_from = old.history_from
+    query.frontier = query.since
+    query.keep = _kept_for(engine, options.get("keep"))
+    _create_synopses(engine, query, compiled)
+    answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
+    catalog.insert(engine.database, query)
+    engine.catalogue.queries[query.name.lower()] = query
+    engine.compiled[query.name.lower()] = compiled
+    engine.recount()
+    engine.expect(query)
 
 
 def _begins_after(engine: Engine, query: Query, history: str | None) -> int | None:
@@ -364,8 +443,8 @@ def _refuse_if_read(engine: Engine, name: str) -> None:
         )
 
 
-def _drop_query(engine: Engine, query: Query) -> None:
-    answers.drop(engine.database, query)
+def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
+    answers.drop(engine.database, query, keep_log=keep_log)
     for (table,) in engine.database.rows(
         "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
     ):
@@ -377,7 +456,7 @@ def _drop_query(engine: Engine, query: Query) -> None:
         ("corrections", "query"),
     ):
         engine.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
-    del engine.catalogue.queries[query.name.lower()]
+    engine.catalogue.queries.pop(query.name.lower(), None)
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
     engine.tables.drop()

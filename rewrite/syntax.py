@@ -78,12 +78,13 @@ class RefreshRelation:
 
 @dataclass(frozen=True)
 class CreateQuery:
-    """`CREATE [OR REPLACE] CONTINUOUS QUERY name [WITH (…)] AS body`."""
+    """`CREATE [OR REPLACE] CONTINUOUS QUERY [IF NOT EXISTS] name [WITH (…)] AS body`."""
 
     name: str
     body: str
     options: tuple[tuple[str, str], ...] = ()
     or_replace: bool = False
+    if_not_exists: bool = False
     offset: int = 0
     body_offset: int = 0
 
@@ -191,6 +192,16 @@ def tokenize(text: str) -> list[Token]:
         ) from error
 
 
+def has_same_words(left: str, right: str) -> bool:
+    """Return whether two texts differ in nothing but comments and white space.
+
+    >>> has_same_words("SELECT a /* one */ FROM s", "SELECT  a FROM s")
+    True
+    """
+    both = ([(token.token_type, token.text) for token in tokenize(t)] for t in (left, right))
+    return next(both) == next(both)
+
+
 def refuse_nested_with(text: str) -> None:
     """Refuse WITH inside WITH inside WITH …, before DuckDB reads it.
 
@@ -250,6 +261,11 @@ def _read(reader: Reader) -> Statement:
     offset = reader.offset
     if reader.accept("CREATE"):
         or_replace = reader.accept("OR", "REPLACE")
+        if or_replace and reader.next_is("STREAM", "RELATION"):
+            reader.fail(
+                "OR REPLACE is for continuous queries",
+                "IF NOT EXISTS leaves a stream or relation as it is; DROP removes it",
+            )
         if reader.accept("STREAM"):
             return _create_stream(reader, offset)
         if reader.accept("RELATION"):
@@ -415,6 +431,13 @@ def _query_after_from(reader: Reader) -> str:
 
 
 def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
+    place = reader.offset
+    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if or_replace and if_not_exists:
+        raise ParseError(
+            "OR REPLACE and IF NOT EXISTS contradict each other",
+            hint="OR REPLACE makes the query anew, IF NOT EXISTS leaves it as it is",
+        ).at(reader.text, place)
     at = reader.offset
     name = reader.name()
     options: tuple[tuple[str, str], ...] = ()
@@ -424,7 +447,8 @@ def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
     if reader.done:
         reader.fail("the query is missing after AS", "write SELECT … FROM a stream or relation")
     del offset
-    return CreateQuery(name, reader.rest(), options, or_replace, at, reader.offset)
+    body = reader.rest()
+    return CreateQuery(name, body, options, or_replace, if_not_exists, at, reader.offset)
 
 
 def _alter_query(reader: Reader) -> AlterQuery:

@@ -19,10 +19,23 @@ TAIL = 50_000
 """How many elements may follow the kept answer at least."""
 
 
-def create(database: Database, clock: Clock, query: Query, held: str | None) -> None:
-    """Make the tables and the view of a query's answer."""
+def create(
+    database: Database, clock: Clock, query: Query, held: str | None, *, has_log: bool = False
+) -> None:
+    """Make the tables and the view of a query's answer.
+
+    Args:
+        database: The database, inside a transaction.
+        clock: The clock of the database.
+        query: The query.
+        held: How its answer is read from its synopses, or None.
+        has_log: Whether it goes on with the log of the query that it replaces.
+    """
     changes = f"cql_state.{quoted(query.changes)}"
-    database.execute(f"CREATE TABLE {changes} ({typed(query.columns)}, _ts BIGINT, _weight BIGINT)")
+    if not has_log:
+        database.execute(
+            f"CREATE TABLE {changes} ({typed(query.columns)}, _ts BIGINT, _weight BIGINT)"
+        )
     database.execute(
         f"COMMENT ON TABLE {changes} IS 'The elements of a query: its answer''s changes.'"
     )
@@ -30,14 +43,39 @@ def create(database: Database, clock: Clock, query: Query, held: str | None) -> 
         answer = f"cql_state.{quoted(query.answer)}"
         database.execute(f"CREATE TABLE {answer} ({typed(query.columns)}, _weight BIGINT)")
         database.execute(f"COMMENT ON TABLE {answer} IS 'A query''s answer at an earlier instant.'")
-    view(database, clock, query, held)
+    view(database, clock, query, None if has_log else held)
 
 
-def drop(database: Database, query: Query) -> None:
-    """Remove the tables and the view of a query's answer."""
+def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
+    """Remove the tables and the view of a query's answer, or all of them but its log."""
     database.execute(f"DROP VIEW IF EXISTS {quoted(query.name)}")
-    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.changes)}")
+    if not keep_log:
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.changes)}")
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.answer)}")
+
+
+def take_over(database: Database, clock: Clock, query: Query, held: str | None) -> None:
+    """Let a query follow the one that it replaces: at its first instant what stood leaves.
+
+    Without one its log is empty, and there is nothing to leave.
+
+    Args:
+        database: The database, inside a transaction.
+        clock: The clock of the database.
+        query: A query that has not moved yet, and has a frontier.
+        held: How its answer is read from its synopses, or None.
+    """
+    assert query.since is not None
+    if query.kind == "relation":
+        listed = ", ".join(quoted(c.name) for c in query.columns)
+        changes = f"cql_state.{quoted(query.changes)}"
+        database.execute(
+            f"INSERT INTO {changes} SELECT {listed}, {query.since + 1}, "
+            f"CAST(-sum(_weight) AS BIGINT) FROM {changes} GROUP BY {listed} "
+            "HAVING sum(_weight) <> 0"
+        )
+    if held is not None:
+        view(database, clock, query, held)
 
 
 def shown(clock: Clock, column: str = "_ts") -> str:
@@ -49,12 +87,17 @@ def shown(clock: Clock, column: str = "_ts") -> str:
 
 def view(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Make the view under the query's own name."""
-    text = answer_sql(clock, query, held)
+    text = _answer_sql(clock, query, held, None)
     database.execute(f"CREATE OR REPLACE VIEW {quoted(query.name)} AS {text}")
 
 
 def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:
     """Return the SELECT of the answer at an instant, or at the frontier."""
+    # before it begins its synopses are empty, but its log may have what it replaces
+    return _answer_sql(clock, query, held if query.begin_instant is not None else None, until)
+
+
+def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None) -> str:
     listed = ", ".join(quoted(c.name) for c in query.columns)
     changes = f"cql_state.{quoted(query.changes)}"
     bound = "" if until is None else f" AND _ts <= {until}"

@@ -148,6 +148,16 @@ class Catalogue:
                 names += inner.inputs
         return list(found.values())
 
+    def readers_of(self, query: Query) -> list[Query]:
+        """Return the queries that read a query, themselves or through others, in their order."""
+        found = {query.name}
+        readers = []
+        for other in self.queries.values():
+            if not found.isdisjoint(other.inputs):
+                found.add(other.name)
+                readers.append(other)
+        return readers
+
     def amends(self, query: Query) -> bool:
         """Return whether a query may be worked out again, and needs all of its inputs."""
         known = [self.inputs.get(name.lower()) for name in query.inputs]
@@ -204,6 +214,12 @@ def insert(database: Database, thing: Input | Query) -> None:
         f"INSERT INTO cql_state.{ROWS[kind]} ({listed}) VALUES ({marks}, {last})", values
     )
     thing.saved = thing.written = _state(kind, thing)
+
+
+def move(database: Database, query: Query) -> None:
+    """Write the row of a query that has another position now."""
+    database.execute(f"DELETE FROM cql_state.{ROWS['queries']} WHERE name = ?", [query.name])
+    insert(database, query)
 
 
 ROWS = {"inputs": "input_rows", "queries": "query_rows"}

@@ -151,7 +151,10 @@ def test_example_registers(path: Path, tmp_path: Path) -> None:
     assert text.startswith("--"), "an example begins with a comment that says what it shows"
     with cqlduck.connect(drop_zone=tmp_path) as con:
         con.execute(text)
-        assert con.sql("FROM cql.queries").fetchall()
+        queries = con.sql("FROM cql.queries").fetchall()
+        assert queries
+        con.execute(text)
+        assert queries == con.sql("FROM cql.queries").fetchall()
 
 
 def test_examples_are_packaged() -> None:

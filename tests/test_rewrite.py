@@ -208,6 +208,11 @@ STATEMENTS = (
         "CREATE OR REPLACE CONTINUOUS QUERY q WITH (a = 1, b 'x y') AS\n  SELECT a[1] ;",
         CreateQuery("q", "SELECT a[1]", (("a", "1"), ("b", "x y")), or_replace=True),
     ),
+    (
+        "CREATE CONTINUOUS QUERY if not exists q AS SELECT 1",
+        CreateQuery("q", "SELECT 1", if_not_exists=True),
+    ),
+    ("CREATE CONTINUOUS QUERY if AS SELECT 1", CreateQuery("if", "SELECT 1")),
     ("DROP STREAM s", Drop("STREAM", "s")),
     ("DROP RELATION IF EXISTS r", Drop("RELATION", "r", if_exists=True)),
     ("DROP CONTINUOUS QUERY q", Drop("QUERY", "q")),
