@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import pyarrow as pa
@@ -45,8 +45,8 @@ from cqlduck.rewrite.syntax import (
     Statement,
     refuse_nested_with,
 )
-from cqlduck.rewrite.time import parse_duration
 from cqlduck.scheduler import Scheduler
+from cqlduck.settings import Settings, Trace, keywords_of_settings
 from cqlduck.state import answers, instants, snapshot
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database
@@ -57,19 +57,6 @@ from cqlduck.state.threads import SOME
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
 
-SETTINGS = (
-    "drop_zone",
-    "granularity",
-    "history",
-    "instant",
-    "max_tick",
-    "memory_limit",
-    "recompute",
-    "strict",
-    "threads",
-    "trace",
-    "window_edge",
-)
 _DDL = re.compile(
     r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
     r"|(WITH\b.*)?(INSERT(\s+OR\s+\w+)?|MERGE)\s+INTO\s+|TRUNCATE\s+(TABLE\s+)?|COPY\s+"
@@ -88,61 +75,95 @@ _ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 
 
-def connect(database: str | os.PathLike[str] = ":memory:", **settings: Any) -> Connection:
+@keywords_of_settings
+def connect(
+    database: str | os.PathLike[str] = ":memory:",
+    *,
+    drop_zone: str | os.PathLike[str] | None = None,
+    granularity: str | None = None,
+    history: str | None = None,
+    instant: str | None = None,
+    max_tick: int = MAX_TICK,
+    memory_limit: str | None = None,
+    recompute: Literal["allow", "refuse", "always"] | None = None,
+    strict: bool = False,
+    threads: int | None = None,
+    trace: Trace | None = None,
+    window_edge: Literal["closed", "half_open"] | None = None,
+) -> Connection:
     """Open a database, in memory or in a file; a file goes on where it stopped.
+
+    A database keeps `granularity`, `instant`, `recompute` and `window_edge` for life; they may be
+    left out when it is opened again. The other settings are the connection's own.
 
     Args:
         database: A path, or ':memory:'.
-        **settings: `granularity` ('1 second'; wall-clock time only), `instant` (what an instant of
-            integer time stands for), `window_edge` ('closed' or 'half_open'), `recompute` ('allow',
-            'refuse' or 'always': what becomes of queries without a delta rule, or that all are
-            worked out again): for the life of the database. `max_tick` (elements a tick takes in at
-            most), `memory_limit` ('2GB'), `threads`, `strict` (wrong retractions are errors),
-            `history` (how long changes are kept, '1 day'), `drop_zone` (the folder that FROM is
-            relative to), `trace` (called with every SQL statement and its parameters): for this
-            connection.
+        drop_zone: The folder that FROM 'folder' of a stream or relation is relative to.
+        granularity: How long an instant of wall-clock time is, '1 microsecond' by default.
+        history: How long the changes of queries are kept, as '7 days'; by default without bound.
+        instant: What an instant of integer time stands for, '1 second' by default.
+        max_tick: How many elements a tick takes in at most, unless one instant has more.
+        memory_limit: How much memory DuckDB may take, as '2GB'.
+        recompute: What becomes of a query, or a part of it, that has no delta rule: with 'allow',
+            the default, it is worked out again when an input changes; with 'refuse' it is an error;
+            with 'always' all queries are worked out again.
+        strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
+        threads: How many threads DuckDB has; by default one for each core.
+        trace: Is called with every SQL statement and its parameters before it runs.
+        window_edge: Whether RANGE w at t is [t − w, t] ('closed', the default) or (t − w, t]
+            ('half_open').
+
+    Returns:
+        The connection, which is a context manager too.
 
     Raises:
         DatabaseError: The file is in use or no database, or was made with other settings.
-        Error: A setting that there is not.
+        Error: A setting that there is not, or a value that it cannot have.
     """
-    unknown = sorted(set(settings) - set(SETTINGS))
-    if unknown:
-        raise Error(f"there is no setting {unknown[0]}", hint=f"settings: {', '.join(SETTINGS)}")
-    return Connection(database, settings)
+    return Connection(
+        database,
+        Settings(
+            drop_zone=drop_zone,
+            granularity=granularity,
+            history=history,
+            instant=instant,
+            max_tick=max_tick,
+            memory_limit=memory_limit,
+            recompute=recompute,
+            strict=strict,
+            threads=threads,
+            trace=trace,
+            window_edge=window_edge,
+        ),
+    )
 
 
 class Connection:
     """One engine over one database; a context manager. `connect` makes it."""
 
-    def __init__(self, database: str | os.PathLike[str], settings: Mapping[str, Any]) -> None:
+    def __init__(self, database: str | os.PathLike[str], settings: Settings) -> None:
         """Open the database and read its catalogue."""
-        kept = _lasting(settings)
-        history = settings.get("history")
-        if history is not None:
-            parse_duration(str(history))
         base = Database(
             database,
-            memory_limit=settings.get("memory_limit"),
-            threads=settings.get("threads"),
-            trace=settings.get("trace"),
+            memory_limit=settings.memory_limit,
+            threads=settings.threads,
+            trace=settings.trace,
         )
         try:
             self._engine = Engine(
                 base,
-                max_tick=int(settings.get("max_tick", MAX_TICK)),
-                strict=bool(settings.get("strict", False)),
-                history=None if history is None else str(history),
-                wanted=kept,
+                max_tick=int(settings.max_tick),
+                strict=settings.strict,
+                history=None if settings.history is None else str(settings.history),
+                wanted=settings.lasting,
             )
         except BaseException:
             base.close()
             raise
-        zone = settings.get("drop_zone")
-        self.drop_zone = None if zone is None else Path(zone)
+        self.drop_zone = settings.zone
         self._ahead: Ahead | None = None
         self._rows_of: dict[str, int] = {}
-        if zone is not None:
+        if self.drop_zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
             from cqlduck.sources.follow import reading_ahead
 
@@ -704,28 +725,6 @@ class Connection:
     def stop(self) -> None:
         """Stop what `start` started; a tick that runs is finished first."""
         self._scheduler.stop()
-
-
-def _lasting(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that a database keeps for life, as texts."""
-    kept: dict[str, str] = {}
-    for name in ("granularity", "instant"):
-        if settings.get(name) is not None:
-            length = parse_duration(str(settings[name])).microseconds
-            if length is None or length < 1:
-                raise Error(f"{name} is a duration with a unit", hint=f"as in {name}='1 second'")
-            kept[name] = str(int(length))
-    edge = settings.get("window_edge")
-    if edge is not None:
-        if edge not in ("closed", "half_open"):
-            raise Error(f"window_edge is closed or half_open, not {edge}")
-        kept["window_edge"] = edge
-    word = settings.get("recompute")
-    if word is not None:
-        if word not in ("allow", "refuse", "always"):
-            raise Error(f"recompute is allow, refuse or always, not {word}")
-        kept["recompute"] = word
-    return kept
 
 
 def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
