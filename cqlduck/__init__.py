@@ -9,11 +9,11 @@ each time logical time advances, those statements run over just what is new.
 
 The rooms, each of which may import only what stands below it:
 
-* `cqlduck` (this package): `connection` is the public face, `registration` changes what there is,
-  `compiler` has queries compiled, `engine` runs ticks, `progress` says how far they can go, `forms`
-  in which form, `housekeeping` keeps what they leave small, `scheduler` calls the engine in the
-  background, `sources` reads and writes the drop zone, `spark` is Spark's side of it, `cli` and
-  `demo` are the program.
+* `cqlduck` (this package): `connection` is the public face, `settings` are its keywords,
+  `inventory` shows what there is, `registration` changes it, `compiler` has queries compiled,
+  `engine` runs ticks, `progress` says how far they can go, `forms` in which form, `housekeeping`
+  keeps what they leave small, `scheduler` calls the engine in the background, `sources` reads and
+  writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are the program.
 * `cqlduck.state` (folder `state/`): what is in DuckDB. The only room that runs SQL, through one
   function with a trace hook.
 * `cqlduck.rewrite` (folder `rewrite/`): CQL text to plan to delta statements. Pure.

@@ -7,6 +7,7 @@ time goes on, and may be read while a tick runs.
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, ingest, registration
+from cqlduck import dml, ingest, inventory, registration
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import (
     BindError,
@@ -187,6 +188,53 @@ class Connection:
     def engine(self) -> Engine:
         """The engine, for programs that watch its ticks (`engine.on_tick`)."""
         return self._engine
+
+    @property
+    def streams(self) -> inventory.Inventory[inventory.Stream]:
+        """The streams by name, as they are now: columns, heartbeat, how many elements came."""
+        with self._open() as engine:
+            return inventory.streams(engine)
+
+    @property
+    def relations(self) -> inventory.Inventory[inventory.Relation]:
+        """The relations by name, as they are now: columns, primary key, heartbeat."""
+        with self._open() as engine:
+            return inventory.relations(engine)
+
+    @property
+    def queries(self) -> inventory.Inventory[inventory.Query]:
+        """The continuous queries by name, as they are now: kind, state, frontier, columns, text.
+
+        >>> with connect() as con:
+        ...     _ = con.execute("CREATE STREAM s (k INTEGER);"
+        ...         "CREATE CONTINUOUS QUERY q AS SELECT k FROM s [ROWS 2]")
+        ...     con.queries["q"].kind, con.queries["q"].frontier, list(con.streams)
+        ('relation', None, ['s'])
+        """
+        with self._open() as engine:
+            return inventory.queries(engine)
+
+    @contextmanager
+    def _open(self) -> Iterator[Engine]:
+        """Hold the engine still, unless it is closed."""
+        with self._engine.lock:
+            if self._engine.closed:
+                raise CatalogError("the connection is closed", hint="connect again")
+            yield self._engine
+
+    def __repr__(self) -> str:
+        """Return in a line which database it is, and what is there."""
+        with self._engine.lock:
+            return f"<cqlduck.Connection {inventory.summary(self._engine)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what is there, for a notebook."""
+        with self._engine.lock:
+            parts = [f"<p>{html.escape(inventory.summary(self._engine))}</p>"]
+            if not self._engine.closed:
+                for things in (self.streams, self.relations, self.queries):
+                    parts += [things._repr_html_()] if things else []
+            return "".join(parts)
 
     def close(self) -> None:
         """Stop the scheduler and close the database."""
