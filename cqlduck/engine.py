@@ -17,7 +17,7 @@ from __future__ import annotations
 import logging
 import threading
 import time as wall
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -134,9 +134,9 @@ class Engine:
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
         self.configure(self.wanted)
-        inspection.refresh(self.database, self.catalogue)
         self._compile_all()
         self._check_synopses()
+        self._inspectable()
 
     # -- the frame of every change ----------------------------------------------------------------
 
@@ -263,6 +263,20 @@ class Engine:
                 hint="it was made by another version of cqlduck; use that one, or make the queries "
                 "anew in a new database",
             )
+
+    def _inspectable(self) -> None:
+        """Bring what people look at up to date with what is registered."""
+        with self.database.transaction():
+            inspection.refresh_all(self.database, self.catalogue)
+            self.database.execute("DELETE FROM cql_state.stubs")
+            for query in self.catalogue.queries.values():
+                inspection.write_stubs(self.database, query, self.stubs(query))
+
+    def stubs(self, query: Query) -> dict[str, int | None]:
+        """Return how far a query looks back on the store of each input that it reads itself."""
+        spans = self.compiled[query.name.lower()].spans
+        names = [name for name in dict.fromkeys(query.inputs) if name.lower() in self.catalogue.inputs]
+        return {name: spans.get(name, 0) for name in names}
 
     # -- settings and time ------------------------------------------------------------------------
 
@@ -466,11 +480,12 @@ class Engine:
         with self.database.part("bounds"):
             most = self._bounded(active)
             until = _least(most, bound)
+        going = {query.name for query in active}
         with self.database.part(INGEST):
             queued = self.waiting.settle(
                 self.catalogue.inputs,
-                lambda queue: self.progress.passes(queue, active, until),
-                lambda thing: self.progress.may_hold(thing, active),
+                lambda queue: self.progress.passes(queue, going, until),
+                lambda thing: self.progress.may_hold(thing, going),
             )
             for name, queue in queued.items():
                 if not queue.is_stored:
@@ -480,7 +495,7 @@ class Engine:
         else:
             self.database.threads.all()
         with self.database.part("relations"):
-            self._close_relations(active, until)
+            self._close_relations(going, until)
         before = [q.frontier for q in active if q.frontier is not None]
         self.workshop.begin()
         self.tables.begin()
@@ -510,13 +525,14 @@ class Engine:
     def _bounded(self, active: list[Query]) -> int | None:
         """Return an instant up to which a tick takes in no more elements than it should."""
         until: int | None = None
+        going = {query.name for query in active}
         for thing in self.catalogue.inputs.values():
             if thing.kind != "stream":
                 continue
             readers = [
                 query
-                for query in active
-                if thing in self.catalogue.inputs_of(query) and self.progress.may_go_on(query)
+                for query in self.catalogue.readers_above(thing)
+                if query.name in going and self.progress.may_go_on(query)
             ]
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
             if not readers or any(self.progress.target(q) is None for q in readers):
@@ -548,14 +564,14 @@ class Engine:
                 until = bound if until is None else min(until, bound)
         return until
 
-    def _close_relations(self, active: list[Query], until: int | None) -> None:
+    def _close_relations(self, going: Set[str], until: int | None) -> None:
         for thing in self.catalogue.inputs.values():
             if thing.kind != "relation":
                 continue
             goals = [
                 goal
-                for query in active
-                if thing in self.catalogue.inputs_of(query)
+                for query in self.catalogue.readers_above(thing)
+                if query.name in going
                 and (goal := self.progress.goal(query, until)) is not None
             ]
             if goals:
@@ -626,7 +642,7 @@ class Engine:
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
         # what a large tick writes may be too much for memory
-        may_wait = self._taken <= SOME and not self._is_read(query)
+        may_wait = self._taken <= SOME and not self.catalogue.readers(query)
         fresh = self.fresh if may_wait and not self.catalogue.amends(query) else None
         if fresh is None:
             self.fresh.store(query)
@@ -651,10 +667,6 @@ class Engine:
     def reads_last_tick(self, query: Query, since: int | None) -> bool:
         """Return whether elements after an instant are those of a query's last tick at most."""
         return since is not None and since >= self._before.get(query.name, since + 1)
-
-    def _is_read(self, query: Query) -> bool:
-        """Return whether another query reads this one."""
-        return any(query.name in other.inputs for other in self.catalogue.queries.values())
 
     def _report(self, until: int | None, elements: int, seconds: float) -> None:
         taken, self._taken = self._taken, 0
@@ -739,7 +751,7 @@ class Engine:
 
     def _note_amendment(self, thing: Input, instant: int) -> None:
         """Let the queries that have gone past an instant know that a stream has changed there."""
-        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        readers = self.catalogue.readers(thing)
         past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
         for query in past:
             query.amend_from = _least(query.amend_from, instant)

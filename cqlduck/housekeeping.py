@@ -42,6 +42,8 @@ class Housekeeping:
     history: str | None = None
     tails: dict[str, int] = field(default_factory=dict)
     _compacted: dict[str, int] = field(default_factory=dict)
+    _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of relations: how many rows the store had at most at a number, and that number."""
     _wrote: dict[str, int] = field(default_factory=dict)
     """How many rows a query wrote since its logs were looked at, synopses and answer together."""
     _room: dict[str, int] = field(default_factory=dict)
@@ -57,6 +59,7 @@ class Housekeeping:
         """Forget what was counted, because a change has been undone."""
         self.tails.clear()
         self._room.clear()
+        self._counted.clear()
 
     def dropped(self, query: Query) -> None:
         """Forget a query."""
@@ -101,9 +104,7 @@ class Housekeeping:
         for thing in self.catalogue.inputs.values():
             if thing.kind == "stream":
                 readers = [
-                    (q, self.compiled[q.name.lower()])
-                    for q in self.catalogue.queries.values()
-                    if thing.name in q.inputs
+                    (q, self.compiled[q.name.lower()]) for q in self.catalogue.readers(thing)
                 ]
                 if any(self.catalogue.amends(q) for q, _ in readers):
                     continue
@@ -116,25 +117,31 @@ class Housekeeping:
         for thing in self.catalogue.inputs.values():
             if thing.kind != "relation":
                 continue
-            rows = self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
-            if rows <= max(retention.LOG, 2 * self._compacted.get(thing.name, 0)):
+            most = max(retention.LOG, 2 * self._compacted.get(thing.name, 0))
+            # rows of the store have numbers: it has no more than these, but for what was pending
+            counted, number = self._counted.get(thing.name, (0, 0))
+            if counted + thing.next_seq - number <= most:
                 continue
-            readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+            rows = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
+            self._counted[thing.name] = rows, thing.next_seq
+            if rows <= most:
+                continue
+            readers = self.catalogue.readers(thing)
             frontiers = [q.frontier for q in readers]
             if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
                 continue
             until = min([earliest, *[f for f in frontiers if f is not None]])
             retention.forget_ended(self.database, thing, until)
-            self._compacted[thing.name] = int(
-                self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}")
-            )
+            left = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
+            self._compacted[thing.name] = left
+            self._counted[thing.name] = left, thing.next_seq
 
     def _forget_history(self, query: Query) -> None:
         kept = query.keep if query.keep is not None else self.history
         if kept is None or kept == "unbounded" or query.frontier is None:
             return
         span = self.catalogue.clock.instants(parse_duration(kept))
-        readers = [q for q in self.catalogue.queries.values() if query.name in q.inputs]
+        readers = self.catalogue.readers(query)
         until = query.frontier - span
         for reader in readers:
             reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)

@@ -7,6 +7,7 @@ tick takes from the queue if that holds what the tick is to read, no more and no
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
@@ -68,18 +69,24 @@ class Progress:
         """Return whether a query has a way to go, or will have when it gets a heartbeat."""
         return self.target(query) is None or self.goal(query, None) is not None
 
-    def passes(self, queue: Queue, active: list[Query], until: int | None) -> bool:
-        """Return whether this tick reads all that waits of a stream, and no later one any of it."""
+    def passes(self, queue: Queue, going: Set[str], until: int | None) -> bool:
+        """Return whether this tick reads all that waits of a stream, and no later one any of it.
+
+        Args:
+            queue: What waits.
+            going: The names of the queries that the tick runs.
+            until: Where the tick ends, if that is before the heartbeats.
+        """
         thing = queue.thing
         beats = [other.heartbeat for other in self.catalogue.inputs.values()]
         last = thing.last_instant
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False
-        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+        readers = self.catalogue.readers(thing)
         for query in readers:
             span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
-            if span != 0 or query not in active or self.catalogue.amends(query):
+            if span != 0 or query.name not in going or self.catalogue.amends(query):
                 return False
             if queue.before is not None and _is_before(query.frontier, queue.before):
                 return False
@@ -89,14 +96,19 @@ class Progress:
         # what nobody reads yet people may look at, or ask for with WITH (history = true)
         return bool(readers)
 
-    def may_hold(self, thing: Input, active: list[Query]) -> bool:
-        """Return whether a stream's queue may hold what its readers look back to."""
-        readers = [q for q in self.catalogue.queries.values() if thing.name in q.inputs]
+    def may_hold(self, thing: Input, going: Set[str]) -> bool:
+        """Return whether a stream's queue may hold what its readers look back to.
+
+        Args:
+            thing: The stream.
+            going: The names of the queries that the tick runs.
+        """
+        readers = self.catalogue.readers(thing)
         for query in readers:
             compiled = self.compiled[query.name.lower()]
             if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:
                 return False
-            if query not in active or self.catalogue.amends(query):
+            if query.name not in going or self.catalogue.amends(query):
                 return False
         return bool(readers) and self.in_memory
 

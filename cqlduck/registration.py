@@ -61,8 +61,8 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
         else:
             thing.primary_key, thing.query = statement.primary_key, statement.query
         catalog.create_input(engine.database, thing)
-        engine.catalogue.inputs[thing.name.lower()] = thing
-        inspection.refresh(engine.database, engine.catalogue)
+        engine.catalogue.add(thing)
+        inspection.refresh(engine.database, engine.catalogue, thing)
         return True
 
 
@@ -213,7 +213,6 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
             old.keep = _kept_for(engine, options.get("keep"))
         else:
             _replace(engine, statement, old)
-        inspection.refresh(engine.database, engine.catalogue)
 
 
 def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
@@ -223,7 +222,7 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     """
     readers = engine.catalogue.readers_of(old)
     # it cannot read the one that it replaces
-    del engine.catalogue.queries[old.name.lower()]
+    engine.catalogue.remove(old)
     compiled = engine.compile(statement.name, statement.body)
     if not readers:
         _drop_query(engine, old)
@@ -234,10 +233,12 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     _begin(engine, statement, compiled, old)
     for reader in readers:
         # queries run in the order of registration, which is after what they read
+        engine.catalogue.remove(reader)
+        inspection.refresh(engine.database, engine.catalogue, reader)
         reader.position = _position(engine)
-        del engine.catalogue.queries[reader.name.lower()]
-        engine.catalogue.queries[reader.name.lower()] = reader
+        engine.catalogue.add(reader)
         catalog.move(engine.database, reader)
+        inspection.refresh(engine.database, engine.catalogue, reader)
 
 
 def _refuse_unfit(
@@ -299,9 +300,11 @@ def _begin(
     _create_synopses(engine, query, compiled)
     answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
     catalog.insert(engine.database, query)
-    engine.catalogue.queries[query.name.lower()] = query
+    engine.catalogue.add(query)
     engine.compiled[query.name.lower()] = compiled
     engine.recount()
+    inspection.refresh(engine.database, engine.catalogue, query)
+    inspection.write_stubs(engine.database, query, engine.stubs(query))
     engine.expect(query)
 
 
@@ -410,9 +413,8 @@ def drop(engine: Engine, statement: Drop) -> None:
                     engine, statement, "continuous query", list(engine.catalogue.queries.values())
                 )
                 return
-            _refuse_if_read(engine, query.name)
+            _refuse_if_read(engine, query)
             _drop_query(engine, query)
-            inspection.refresh(engine.database, engine.catalogue)
             return
         thing = engine.catalogue.inputs.get(key)
         kind = statement.kind.lower()
@@ -420,11 +422,11 @@ def drop(engine: Engine, statement: Drop) -> None:
             same = [i for i in engine.catalogue.inputs.values() if i.kind == kind]
             _missing(engine, statement, kind, same)
             return
-        _refuse_if_read(engine, thing.name)
+        _refuse_if_read(engine, thing)
+        engine.catalogue.remove(thing)
+        inspection.refresh(engine.database, engine.catalogue, thing)
         catalog.drop_input(engine.database, thing)
-        del engine.catalogue.inputs[key]
         engine._resolved.pop(thing.name, None)
-        inspection.refresh(engine.database, engine.catalogue)
 
 
 def _missing(engine: Engine, statement: Drop, kind: str, there: Sequence[Input | Query]) -> None:
@@ -435,11 +437,12 @@ def _missing(engine: Engine, statement: Drop, kind: str, there: Sequence[Input |
         )
 
 
-def _refuse_if_read(engine: Engine, name: str) -> None:
-    readers = [q.name for q in engine.catalogue.queries.values() if name in q.inputs]
+def _refuse_if_read(engine: Engine, thing: Input | Query) -> None:
+    readers = engine.catalogue.readers(thing)
     if readers:
         raise CatalogError(
-            f"{name} is read by {', '.join(readers)}", hint="drop these queries first"
+            f"{thing.name} is read by {', '.join(q.name for q in readers)}",
+            hint="drop these queries first",
         )
 
 
@@ -454,9 +457,11 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
         ("synopses", "query"),
         ("operators", "query"),
         ("corrections", "query"),
+        ("stubs", "query"),
     ):
         engine.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
-    engine.catalogue.queries.pop(query.name.lower(), None)
+    engine.catalogue.remove(query)
+    inspection.refresh(engine.database, engine.catalogue, query)
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
     engine.tables.drop()

@@ -11,3 +11,16 @@ CREATE OR REPLACE MACRO cql_state.shown(instant) AS (
     END
     FROM cql_state.settings
 );
+
+-- Shows a number of instants as a length of time.
+
+CREATE OR REPLACE MACRO cql_state.lasting(instants) AS (
+    SELECT CASE
+        WHEN any_value(value) FILTER (WHERE name = 'time') = 'wall'
+            THEN CAST(to_microseconds(
+                instants * CAST(any_value(value) FILTER (WHERE name = 'granularity') AS BIGINT)
+            ) AS VARCHAR)
+        ELSE CAST(instants AS VARCHAR) || ' instants'
+    END
+    FROM cql_state.settings
+);

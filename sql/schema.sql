@@ -82,6 +82,13 @@ CREATE TABLE IF NOT EXISTS cql_state.synopses (
 );
 COMMENT ON TABLE cql_state.synopses IS 'The tables that operators keep between ticks.';
 
+CREATE TABLE IF NOT EXISTS cql_state.stubs (
+    query VARCHAR NOT NULL,
+    input VARCHAR NOT NULL,
+    reach BIGINT
+);
+COMMENT ON TABLE cql_state.stubs IS 'The windows of queries on the stores of streams and relations, a row for each pair: how many instants before its frontier the query looks back; NULL if for good.';
+
 CREATE TABLE IF NOT EXISTS cql_state.quarantined (
     input VARCHAR NOT NULL,
     batch BIGINT NOT NULL,

@@ -107,8 +107,84 @@ JOIN cql_state.queries AS q ON q.name = o.query
 ORDER BY q.position, o.number;
 COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it.';
 
--- cql.synopses and cql.stores count rows of tables that come and go with what is registered; they
--- are made anew by cqlduck whenever that changes (cqlduck.state.inspection).
+-- These two name the tables of what is registered. cqlduck makes them anew when that changes
+-- (cqlduck.state.inspection); here they are made for the views that read them.
+
+CREATE VIEW IF NOT EXISTS cql_state.synopsis_rows AS
+SELECT CAST(NULL AS VARCHAR) AS table_name, CAST(NULL AS BIGINT) AS row_count
+WHERE false;
+
+CREATE VIEW IF NOT EXISTS cql_state.store_rows AS
+SELECT
+    CAST(NULL AS VARCHAR) AS input,
+    CAST(NULL AS VARCHAR) AS table_name,
+    CAST(NULL AS BIGINT) AS row_count,
+    CAST(NULL AS BIGINT) AS first_instant,
+    CAST(NULL AS BIGINT) AS last_instant
+WHERE false;
+
+CREATE OR REPLACE VIEW cql.synopses AS
+SELECT
+    s.query,
+    s.operator,
+    s.kind,
+    'cql_state."' || replace(s.table_name, '"', '""') || '"' AS table_name,
+    r.row_count
+FROM cql_state.synopses AS s
+JOIN cql_state.synopsis_rows AS r ON r.table_name = s.table_name
+ORDER BY s.query, s.operator, s.kind;
+COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are added up anew; rows: the content of a ROWS window; trace: the log of a materialized input.';
+
+-- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat.
+
+CREATE OR REPLACE VIEW cql_state.holders AS
+SELECT
+    s.input,
+    s.query,
+    CASE WHEN i.late = 'AMEND' THEN q.since + 1 ELSE q.frontier - s.reach END AS back_to,
+    CASE
+        WHEN i.late = 'AMEND' THEN 'late elements have it worked out again (LATE AMEND)'
+        WHEN s.reach IS NULL THEN 'windows without bound'
+        WHEN s.reach = 0 THEN 'what comes after its frontier'
+        ELSE 'windows that look back ' || cql_state.lasting(s.reach) || ' from its frontier'
+    END || CASE q.state WHEN 'active' THEN '' ELSE ', and it stands still (' || q.state || ')' END
+        AS why
+FROM cql_state.stubs AS s
+JOIN cql_state.queries AS q ON q.name = s.query
+JOIN cql_state.inputs AS i ON i.name = s.input
+UNION ALL
+SELECT i.name, NULL, least_beat.heartbeat + 1, 'a query that is registered next'
+FROM cql_state.inputs AS i,
+    (SELECT min(heartbeat) AS heartbeat FROM cql_state.inputs HAVING count(heartbeat) = count(*))
+        AS least_beat
+UNION ALL
+SELECT i.name, NULL, NULL, other.name || ' has no heartbeat yet'
+FROM cql_state.inputs AS i, cql_state.inputs AS other
+WHERE other.heartbeat IS NULL;
+COMMENT ON VIEW cql_state.holders IS 'For each store who needs which instants of it: the earliest, or NULL if all, and why. query is NULL where it is no query.';
+
+CREATE OR REPLACE VIEW cql.stores AS
+SELECT
+    i.name,
+    i.kind,
+    'cql_state."' || replace(r.table_name, '"', '""') || '"' AS table_name,
+    r.row_count,
+    cql_state.shown(r.first_instant) AS first_instant,
+    cql_state.shown(r.last_instant) AS last_instant,
+    cql_state.shown(i.forgotten) AS forgotten_until,
+    h.held_by
+FROM cql_state.inputs AS i
+JOIN cql_state.store_rows AS r ON r.input = i.name
+LEFT JOIN (
+    SELECT
+        input,
+        list(struct_pack(query := query, back_to := cql_state.shown(back_to), why := why)
+            ORDER BY back_to NULLS FIRST, query NULLS LAST, why) AS held_by
+    FROM cql_state.holders
+    GROUP BY input
+) AS h ON h.input = i.name
+ORDER BY i.position;
+COMMENT ON VIEW cql.stores IS 'One row a store: where the elements of a stream or relation are kept once, for all queries; windows are positions in it. How many rows it has, of which instants, and who holds them: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL where it is no query that holds it.';
 
 CREATE OR REPLACE VIEW cql.queues AS
 SELECT

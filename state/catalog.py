@@ -12,8 +12,9 @@ counts, for rows that are older (`as_of`), and the views look there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.time import Clock
@@ -100,12 +101,45 @@ class Query:
 
 
 @dataclass
+class Reading:
+    """Who reads whom, by name; a registration adds to it what is its own.
+
+    Attributes:
+        inputs: Of each query the streams and relations that it reads, itself or through others.
+        readers: Of each stream, relation and query the queries that read it themselves.
+        above: Of each stream and relation the queries that read it, themselves or through others.
+    """
+
+    inputs: dict[str, tuple[Input, ...]] = field(default_factory=dict)
+    readers: dict[str, list[Query]] = field(default_factory=dict)
+    above: dict[str, list[Query]] = field(default_factory=dict)
+
+    def add(self, catalogue: Catalogue, query: Query) -> None:
+        """Add a query after those that it reads."""
+        self.inputs[query.name] = found = self.found(catalogue, query)
+        for name in dict.fromkeys(query.inputs):
+            self.readers.setdefault(name, []).append(query)
+        for thing in found:
+            self.above.setdefault(thing.name, []).append(query)
+
+    def found(self, catalogue: Catalogue, query: Query) -> tuple[Input, ...]:
+        """Return the streams and relations that a query reads, itself or through others."""
+        found: dict[str, Input] = {}
+        for name in query.inputs:
+            thing = catalogue.inputs.get(name.lower())
+            for one in self.inputs.get(name, ()) if thing is None else (thing,):
+                found[one.name] = one
+        return tuple(found.values())
+
+
+@dataclass
 class Catalogue:
     """All that is registered, by lower-case name, in the order of registration."""
 
     settings: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
+    _reading: Reading | None = field(default=None, compare=False, repr=False)
 
     @property
     def time_is_open(self) -> bool:
@@ -124,18 +158,43 @@ class Catalogue:
     def restore(self, saved: Catalogue) -> None:
         """Become what another catalogue is."""
         self.settings, self.inputs, self.queries = saved.settings, saved.inputs, saved.queries
+        self._reading = None
 
-    def inputs_of(self, query: Query) -> list[Input]:
+    def add(self, thing: Input | Query) -> None:
+        """Add what has been registered; what a query reads is there already."""
+        if isinstance(thing, Input):
+            self.inputs[thing.name.lower()] = thing
+            return
+        self.queries[thing.name.lower()] = thing
+        if self._reading is not None:
+            self._reading.add(self, thing)
+
+    def remove(self, thing: Input | Query) -> None:
+        """Remove what has been dropped."""
+        (self.inputs if isinstance(thing, Input) else self.queries).pop(thing.name.lower(), None)
+        self._reading = None
+
+    @property
+    def reading(self) -> Reading:
+        """Who reads whom, worked out once for what is registered."""
+        if self._reading is None:
+            self._reading = Reading()
+            for query in self.queries.values():
+                self._reading.add(self, query)
+        return self._reading
+
+    def inputs_of(self, query: Query) -> Sequence[Input]:
         """Return the streams and relations that a query reads, itself or through others."""
-        found: dict[str, Input] = {}
-        names = list(query.inputs)
-        while names:
-            name = names.pop()
-            if name.lower() in self.inputs:
-                found[name] = self.inputs[name.lower()]
-            else:
-                names += self.queries[name.lower()].inputs
-        return list(found.values())
+        known = self.reading.inputs.get(query.name)
+        return self.reading.found(self, query) if known is None else known
+
+    def readers(self, thing: Input | Query) -> Sequence[Query]:
+        """Return the queries that read a stream, relation or query themselves."""
+        return self.reading.readers.get(thing.name, ())
+
+    def readers_above(self, thing: Input) -> Sequence[Query]:
+        """Return the queries that read a stream or relation, themselves or through others."""
+        return self.reading.above.get(thing.name, ())
 
     def queries_of(self, query: Query) -> list[Query]:
         """Return the queries that a query reads, itself or through others."""
@@ -257,6 +316,11 @@ _MUTABLE = {
 }
 """What changes of inputs and queries."""
 
+_STATES: Mapping[str, Callable[[Input | Query], tuple[object, ...]]] = {
+    kind: attrgetter(*names) for kind, names in _MUTABLE.items()
+}
+"""Gives what changes of inputs and queries, in the order of `_MUTABLE`."""
+
 MOST_MOVES = 64
 """How many inputs, or queries, the row of a tick lists at most; of more the rows are written."""
 
@@ -319,12 +383,14 @@ def _save(
     database: Database, kind: str, things: Sequence[Input | Query], at: int, ticked: bool
 ) -> list[list[object]]:
     """Write the rows that have to be; return what the row of tick `at` has to list, if there is."""
-    changed = [thing for thing in things if _state(kind, thing) != thing.saved]
+    # of all that is registered, in each change: no function of ours is called for one of them
+    state = _STATES[kind]
+    changed = [thing for thing in things if state(thing) != thing.saved]
     if not ticked:
         _update(database, kind, changed, at)
         return []
     _update(database, kind, [t for t in changed if not _only_moved(kind, t)], at)
-    moved = [thing for thing in things if _state(kind, thing) != thing.written]
+    moved = [thing for thing in things if state(thing) != thing.written]
     if len(moved) > MOST_MOVES:
         _update(database, kind, moved, at)
         return []
@@ -358,8 +424,8 @@ def _update(database: Database, kind: str, things: Iterable[Input | Query], as_o
         )
 
 
-def _state(table: str, thing: Input | Query) -> tuple[object, ...]:
-    return tuple(getattr(thing, name) for name in _MUTABLE[table])
+def _state(kind: str, thing: Input | Query) -> tuple[object, ...]:
+    return _STATES[kind](thing)
 
 
 def _plain(value: object) -> object:

@@ -4,16 +4,20 @@ A filter or projection of what has just come has as many elements as it reads. T
 them into the log and read them out again, for a subscriber, was three fourths of such a tick. In
 memory nothing outlives the process, so when a log is written is nobody's business: the elements
 stay the Arrow table as which DuckDB gave them, and a subscriber gets that table. Tables of several
-ticks go into the log in one statement, when they are `MOST` bytes or somebody is about to read the
-database. Elements that history lets go of before that are never written.
+ticks go into the log in one statement, when they are `MOST` bytes, or `MANY` tables, or somebody is
+about to read the database. Elements that history lets go of before that are never written.
+
+A tick costs what its own elements cost, however many ticks wait: their bytes are added up as they
+come, and who asks for the last elements finds their tables by bisection.
 
 In a file the log is written in the tick's transaction, so that a tick that is committed stays.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -26,24 +30,53 @@ from cqlduck.state.queues import integers, stored_type
 MOST = 32_000_000
 """How many bytes of one query's elements wait at most, but for those of the last tick."""
 
+MANY = 1_000
+"""How many tables of one query's elements wait at most: an empty one takes kilobytes too."""
+
 _NAME = "_cql_fresh_{}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class End:
-    """The end of a log.
+    """The end of a log. It only grows; whatever else happens to it makes a new one.
 
     Attributes:
         query: The query.
         after: The instant after which all elements are here.
-        tables: The elements of each tick: columns, `_ts` (the instant) and `_weight`.
+        tables: The elements of each tick that had some: columns, `_ts` (the instant) and `_weight`.
+        starts: Of each table the instant before its tick, after which all of its elements are.
+        size: The bytes of all tables.
         are_logged: Whether they are in the log too: the last tick's stay for a subscriber.
     """
 
     query: Query
     after: int
-    tables: tuple[pa.Table, ...] = ()
+    tables: list[pa.Table] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    size: int = 0
     are_logged: bool = False
+
+    def add(self, table: pa.Table, start: int) -> None:
+        """Add the elements of the next tick, if there are any."""
+        if table.num_rows:
+            self.tables.append(table)
+            self.starts.append(start)
+            self.size += table.nbytes
+
+    def cut(self, length: int, size: int) -> None:
+        """Become what it was when it had so many tables, of so many bytes."""
+        del self.tables[length:], self.starts[length:]
+        self.size = size
+
+    def since(self, instant: int) -> list[pa.Table]:
+        """Return the elements after an instant, by tick; ticks that end before are not looked at."""
+        first = max(bisect_right(self.starts, instant) - 1, 0)
+        found = [_after(self.tables[first], instant)] if self.tables else []
+        return [table for table in (*found, *self.tables[first + 1 :]) if table.num_rows]
+
+
+Mark = tuple[End, int, int]
+"""An end, how many tables it had, and of how many bytes."""
 
 
 class Fresh:
@@ -61,13 +94,17 @@ class Fresh:
         self._logged: set[str] = set()
         """The queries that have elements in their logs."""
 
-    def marks(self) -> tuple[Mapping[str, End], frozenset[str]]:
+    def marks(self) -> tuple[Mapping[str, Mark], frozenset[str]]:
         """Return where the ends are now, for `back`."""
-        return dict(self._ends), frozenset(self._logged)
+        ends = {name: (end, len(end.tables), end.size) for name, end in self._ends.items()}
+        return ends, frozenset(self._logged)
 
-    def back(self, marks: tuple[Mapping[str, End], frozenset[str]]) -> None:
+    def back(self, marks: tuple[Mapping[str, Mark], frozenset[str]]) -> None:
         """Go back to where the ends were: what has happened since is undone."""
-        self._ends, self._logged = dict(marks[0]), set(marks[1])
+        for end, length, size in marks[0].values():
+            end.cut(length, size)
+        self._ends = {name: end for name, (end, _, _) in marks[0].items()}
+        self._logged = set(marks[1])
 
     def may_take(self, query: Query) -> bool:
         """Return whether elements of a query may stay here: Arrow has all of its types."""
@@ -88,13 +125,12 @@ class Fresh:
             return False
         end = self._ends.get(query.name)
         if end is None or end.are_logged:
-            end = End(query, before)
-        if table.num_rows:
-            end = replace(end, tables=(*end.tables, table))
-        self._ends[query.name] = end
-        if len(end.tables) > 1 and sum(t.nbytes for t in end.tables) > MOST:
+            end = self._ends[query.name] = End(query, before)
+        end.add(table, before)
+        if len(end.tables) > 1 and (end.size > MOST or len(end.tables) > MANY):
             self.store(query)
-            self._ends[query.name] = End(query, before, (table,), are_logged=True)
+            last = self._ends[query.name] = End(query, before, are_logged=True)
+            last.add(table, before)
         return True
 
     def store(self, query: Query) -> None:
@@ -133,8 +169,8 @@ class Fresh:
         is_older = instant is None or instant < end.after
         if is_older and self._has_log(query):
             return None
-        tables = [t if instant is None else _after(t, instant) for t in end.tables]
-        found = pa.concat_tables([t for t in tables if t.num_rows] or tables[:1])
+        tables = end.tables if instant is None else end.since(instant)
+        found = pa.concat_tables(tables or [end.tables[0].slice(0, 0)])
         if clock.kind == "integer":
             return found
         import pyarrow.compute as pc
@@ -147,8 +183,11 @@ class Fresh:
         """Let go of a query's elements up to an instant; return whether its log has some too."""
         end = self._ends.get(query.name)
         if end is not None:
-            left = tuple(t for table in end.tables if (t := _after(table, until)).num_rows)
-            self._ends[query.name] = replace(end, tables=left)
+            left = End(query, end.after, are_logged=end.are_logged)
+            kept = end.since(until)
+            for table, start in zip(kept, end.starts[len(end.starts) - len(kept) :], strict=True):
+                left.add(table, start)
+            self._ends[query.name] = left
         return self._has_log(query)
 
     def _has_log(self, query: Query) -> bool:

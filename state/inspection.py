@@ -1,59 +1,132 @@
 """The inspection views that name the tables of what is registered: they count rows exactly.
 
-The other views of schema `cql` are text in `sql/views.sql`. These two are made anew when a stream,
-relation or query is registered or dropped.
+The other views of schema `cql` are text in `sql/views.sql`; `cql.synopses` and `cql.stores` are too,
+but read two views of `cql_state` that list tables, made here. A view names each of its tables, so
+one over all of them would be written anew, whole, with every query that is registered. So they are
+written in pages: a page lists what has `PAGE` positions in a row, and the view lists the pages.
 """
 
 from __future__ import annotations
 
-from cqlduck.state.catalog import Catalogue
-from cqlduck.state.connection import Database, literal, quoted
+from collections.abc import Mapping, Sequence
 
-SYNOPSES = (
-    "One row a synopsis: the state that an operator keeps between ticks. groups: sums of each "
-    "group; outliers: doubles that are added up anew; rows: the content of a ROWS window; trace: "
-    "the log of a materialized input."
-)
-STORES = (
-    "One row a store: where the elements of a stream or relation are kept once, for all queries. "
-    "Windows are positions in it."
-)
+from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.connection import ALIAS, Database, literal, quoted
+
+PAGE = 32
+"""How many positions of the catalogue one page has."""
+
+_SYNOPSES, _STORES = "synopsis_rows", "store_rows"
+_COMMENTS = {
+    _SYNOPSES: "How many rows each synopsis has.",
+    _STORES: "How many rows each store has, and from when to when.",
+}
 
 
-def refresh(database: Database, catalogue: Catalogue) -> None:
-    """Make `cql.synopses` and `cql.stores` for what is registered now."""
-    parts = [
-        f"SELECT {literal(query)} AS query, CAST({operator} AS INTEGER) AS operator, "
-        f"{literal(kind)} AS kind, {literal(_shown(table))} AS table_name, "
-        f"(SELECT count(*) FROM {_shown(table)}) AS row_count"
-        for query, operator, kind, table in database.rows(
-            "SELECT query, operator, kind, table_name FROM cql_state.synopses ORDER BY ALL"
+def refresh(database: Database, catalogue: Catalogue, thing: Input | Query) -> None:
+    """Bring the views up to date with what has been registered or dropped.
+
+    Args:
+        database: The database, inside a transaction.
+        catalogue: What is registered now.
+        thing: What was registered or dropped.
+    """
+    name = _STORES if isinstance(thing, Input) else _SYNOPSES
+    page = thing.position // PAGE
+    there = _on_page(catalogue, name, page)
+    if there:
+        _write_page(database, name, page, there)
+    if not there or there == [thing]:
+        _write_list(database, catalogue, name)
+    if not there:
+        database.execute(f"DROP VIEW IF EXISTS {_page(name, page)}")
+
+
+def refresh_all(database: Database, catalogue: Catalogue) -> None:
+    """Make the views anew, inside a transaction."""
+    for name in (_STORES, _SYNOPSES):
+        old = database.rows(
+            "SELECT view_name FROM duckdb_views() WHERE database_name = $1 "
+            "AND schema_name = 'cql_state' AND starts_with(view_name, $2)",
+            [ALIAS, f"{name}_"],
         )
-    ]
-    empty = (
-        "SELECT CAST(NULL AS VARCHAR) AS query, CAST(NULL AS INTEGER) AS operator, "
-        "CAST(NULL AS VARCHAR) AS kind, CAST(NULL AS VARCHAR) AS table_name, "
-        "CAST(NULL AS BIGINT) AS row_count WHERE false"
+        for page in _pages(catalogue, name):
+            _write_page(database, name, page, _on_page(catalogue, name, page))
+        _write_list(database, catalogue, name)
+        kept = {_page(name, page) for page in _pages(catalogue, name)}
+        for (view,) in old:
+            if f"cql_state.{quoted(view)}" not in kept:
+                database.execute(f"DROP VIEW cql_state.{quoted(view)}")
+
+
+def write_stubs(database: Database, query: Query, reaches: Mapping[str, int | None]) -> None:
+    """Write how far a query looks back on its inputs, for `cql.stores`.
+
+    Args:
+        database: The database, inside a transaction.
+        query: The query.
+        reaches: For each input so many instants before its frontier; None if for good.
+    """
+    if reaches:
+        marks = ", ".join(["(?, ?, ?)"] * len(reaches))
+        values = [value for name, reach in reaches.items() for value in (query.name, name, reach)]
+        database.execute(f"INSERT INTO cql_state.stubs VALUES {marks}", values)
+
+
+def _things(catalogue: Catalogue, name: str) -> Sequence[Input | Query]:
+    return [*(catalogue.inputs if name == _STORES else catalogue.queries).values()]
+
+
+def _on_page(catalogue: Catalogue, name: str, page: int) -> list[Input | Query]:
+    return [thing for thing in _things(catalogue, name) if thing.position // PAGE == page]
+
+
+def _pages(catalogue: Catalogue, name: str) -> list[int]:
+    return sorted({thing.position // PAGE for thing in _things(catalogue, name)})
+
+
+def _page(name: str, page: int) -> str:
+    return f"cql_state.{quoted(f'{name}_{page}')}"
+
+
+def _write_page(
+    database: Database, name: str, page: int, things: Sequence[Input | Query]
+) -> None:
+    parts = [part for thing in things if isinstance(thing, Input) for part in [_store(thing)]]
+    if name == _SYNOPSES:
+        parts = [
+            f"SELECT {literal(table)} AS table_name, count(*) AS row_count "
+            f"FROM cql_state.{quoted(table)}"
+            for (table,) in database.rows(
+                "SELECT table_name FROM cql_state.synopses WHERE list_contains(?, query) "
+                "ORDER BY ALL",
+                [[thing.name for thing in things]],
+            )
+        ]
+    _write(database, name, _page(name, page), parts)
+
+
+def _write_list(database: Database, catalogue: Catalogue, name: str) -> None:
+    pages = [f"FROM {_page(name, page)}" for page in _pages(catalogue, name)]
+    _write(database, name, f"cql_state.{name}", pages)
+
+
+def _store(thing: Input) -> str:
+    table = f"cql_state.{quoted(thing.table)}"
+    time = "_ts" if thing.kind == "stream" else "_cql_enter"
+    return (
+        f"SELECT {literal(thing.name)} AS input, {literal(thing.table)} AS table_name, "
+        f"count(*) AS row_count, min({time}) AS first_instant, max({time}) AS last_instant "
+        f"FROM {table}"
     )
-    _view(database, "synopses", parts or [empty], SYNOPSES)
-    parts = [
-        f"SELECT name, kind, {literal(_shown(thing.table))} AS table_name, "
-        f"(SELECT count(*) FROM {_shown(thing.table)}) AS row_count, "
-        "cql_state.shown(forgotten) AS forgotten_until "
-        f"FROM cql_state.inputs WHERE name = {literal(thing.name)}"
-        for thing in catalogue.inputs.values()
-    ]
-    empty = (
-        "SELECT name, kind, CAST(NULL AS VARCHAR) AS table_name, CAST(NULL AS BIGINT) AS "
-        "row_count, CAST(NULL AS VARCHAR) AS forgotten_until FROM cql_state.inputs WHERE false"
-    )
-    _view(database, "stores", parts or [empty], STORES)
 
 
-def _shown(table: str) -> str:
-    return f"cql_state.{quoted(table)}"
-
-
-def _view(database: Database, name: str, parts: list[str], comment: str) -> None:
-    database.execute(f"CREATE OR REPLACE VIEW cql.{name} AS {' UNION ALL '.join(parts)}")
-    database.execute(f"COMMENT ON VIEW cql.{name} IS {literal(comment)}")
+def _write(database: Database, name: str, view: str, parts: Sequence[str]) -> None:
+    empty = "SELECT NULL::VARCHAR AS table_name, NULL::BIGINT AS row_count WHERE false"
+    if name == _STORES:
+        empty = (
+            "SELECT NULL::VARCHAR AS input, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
+            "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
+        )
+    database.execute(f"CREATE OR REPLACE VIEW {view} AS {' UNION ALL '.join(parts or [empty])}")
+    database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")

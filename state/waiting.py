@@ -9,7 +9,8 @@ a join that was a third of the tick.
 
 In memory the queue may hold what windows look back to, too: while that is `MOST` rows at most the
 store stays empty, and a tick writes none of its rows. They go into the store when somebody is about
-to look at it; from the store they come back when nobody has looked for `QUIET` ticks.
+to look at it; from the store they come back when nobody has looked for `QUIET` ticks. Rows of small
+ticks are put together into pieces, so that a tick meets few of them, however many ticks it holds.
 
 The rows wait inside of one transaction. If it is undone, they have not come.
 """
@@ -31,6 +32,9 @@ from cqlduck.state.queues import Arrival
 
 MOST = 400_000
 """How many rows a queue holds at most from tick to tick."""
+
+PIECE = 10_000
+"""How many rows a piece has at most that is put together from the rows of several ticks."""
 
 QUIET = 16
 """For how many ticks rows stay in a store that somebody has looked at."""
@@ -57,8 +61,42 @@ class Queue:
     is_stored: bool = False
 
 
-Held = tuple[pa.Table, ...]
-"""The rows that a queue holds from tick to tick, by tick."""
+@dataclass(frozen=True)
+class Piece:
+    """Rows that came together, or in ticks that follow each other.
+
+    Attributes:
+        table: The rows as the store would have them.
+        last: Their last instant.
+    """
+
+    table: pa.Table
+    last: int
+
+
+Held = tuple[Piece, ...]
+"""The rows that a queue holds from tick to tick, in the order of their arrival."""
+
+
+def joined(held: Held, table: pa.Table) -> Held:
+    """Return what is held, and the rows of one more tick.
+
+    A piece has at least twice as many rows as the one after it, or both have `PIECE` together. So
+    of n rows there are about log n + n / `PIECE` pieces, and each row is copied log `PIECE` times.
+    """
+    last = queues.last_of(table)
+    while held:
+        *others, before = held
+        rows = before.table.num_rows
+        if rows >= 2 * table.num_rows or rows + table.num_rows > PIECE:
+            break
+        table = pa.concat_tables([before.table, table]).combine_chunks()
+        held, last = tuple(others), max(before.last, last)
+    return (*held, Piece(table, last))
+
+
+def _tables(held: Held) -> list[pa.Table]:
+    return [piece.table for piece in held]
 
 
 class Waiting:
@@ -122,7 +160,7 @@ class Waiting:
     def store(self, thing: Input) -> None:
         """Take what waits of a stream, and what its queue holds, into its store."""
         queue = self._queues.pop(thing.name, None)
-        tables = [*self._held.pop(thing.name, ()), *([] if queue is None else [queue.table])]
+        tables = [*_tables(self._held.pop(thing.name, ())), *([] if queue is None else [queue.table])]
         if not tables:
             return
         name = queue_of(thing.name)
@@ -164,7 +202,7 @@ class Waiting:
             if queue is not None and thing.name not in self._held and passes(queue):
                 self._forget(queue)
             elif may_hold(thing) and self._hold(thing, queue):
-                table = pa.concat_tables(self._held[thing.name])
+                table = pa.concat_tables(_tables(self._held[thing.name]))
                 before = None if queue is None else queue.before
                 queue = Queue(thing, table, before, is_whole=False)
             else:
@@ -192,16 +230,15 @@ class Waiting:
                 return False
             held = ()
             if count:
-                held = (self._database.arrow(f"FROM {store}"),)
+                held = joined((), self._database.arrow(f"FROM {store}"))
                 self._database.execute(f"DELETE FROM {store}")
-        if queue is not None:
-            held = (*held, queue.table)
-        if sum(table.num_rows for table in held) > MOST:
+        rows = sum(piece.table.num_rows for piece in held)
+        if rows + (0 if queue is None else queue.table.num_rows) > MOST:
             # they are where `store` looks for them
-            self._held[thing.name] = held if queue is None else held[:-1]
+            self._held[thing.name] = held
             return False
         self._queues.pop(thing.name, None)
-        self._held[thing.name] = held
+        self._held[thing.name] = held if queue is None else joined(held, queue.table)
         return True
 
     def forget(self, thing: Input, until: int) -> bool:
@@ -209,11 +246,9 @@ class Waiting:
         held = self._held.get(thing.name)
         if held is None:
             return False
-        ends = [queues.last_of(table) for table in held]
-        gone = [end for end in ends if end <= until]
+        gone = [piece.last for piece in held if piece.last <= until]
         if gone:
-            kept = tuple(table for table, end in zip(held, ends, strict=True) if end > until)
-            self._held[thing.name] = kept
+            self._held[thing.name] = tuple(piece for piece in held if piece.last > until)
             thing.forgotten = max(gone)
         return True
 

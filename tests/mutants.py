@@ -78,7 +78,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/progress.py",
         ("what a window looks back on is not stored",
-         "if span != 0 or query not in active", "if query not in active",
+         "if span != 0 or query.name not in going", "if query.name not in going",
          "test_waiting.py::test_what_a_later_tick_may_read_is_stored"),
         ("what nobody reads yet is not stored",
          "        return bool(readers)\n", "        return True\n",

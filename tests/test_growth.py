@@ -1,0 +1,224 @@
+"""What a tick, a registration and a read cost does not grow with what has been before.
+
+Costs are counted, not timed: bytecodes that Python runs, statements and their characters.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import cqlduck
+from cqlduck.state import fresh, inspection, waiting
+
+S = "CREATE STREAM s (k INTEGER, v BIGINT, t BIGINT) TIMESTAMP BY t"
+R = "CREATE RELATION r (k INTEGER, name VARCHAR) PRIMARY KEY (k)"
+QUERIES = (
+    "SELECT k, v FROM s WHERE v > 3",
+    "SELECT s.v, r.name FROM s [RANGE 500] JOIN r ON s.k = r.k",
+    "SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 90] GROUP BY k",
+)
+
+
+def bytecodes(run: Callable[[], object]) -> int:
+    """Return how many bytecodes Python runs in a call: a loop over ten things costs ten rounds."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if event == "call":
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def calls(run: Callable[[], object]) -> int:
+    """Return how many functions Python calls in a call."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(trace)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def rows(t: int) -> pa.Table:
+    return pa.table(
+        {
+            "k": pa.array([t % 5, (t + 1) % 5], pa.int32()),
+            "v": pa.array([t % 17, t % 7], pa.int64()),
+            "t": pa.array([t, t], pa.int64()),
+        }
+    )
+
+
+class Statements:
+    """The statements that run, as a setting `trace`."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.found = (0, 0)
+
+    def __call__(self, sql: str, _: object) -> None:
+        self.texts.append(sql)
+
+    def of(self, run: Callable[[], object]) -> tuple[int, int]:
+        """Return how many statements a call runs, and how many characters they have."""
+        self.texts.clear()
+        run()
+        self.found = len(self.texts), sum(map(len, self.texts))
+        return self.found
+
+
+@pytest.fixture(params=["memory", "file"])
+def traced(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[cqlduck.Connection, Statements]]:
+    statements = Statements()
+    path = ":memory:" if request.param == "memory" else tmp_path / "a.duckdb"
+    with cqlduck.connect(path, trace=statements, threads=1) as con:
+        con.engine.forms.always = True
+        yield con, statements
+
+
+def test_a_tick_costs_the_same_after_many(
+    traced: tuple[cqlduck.Connection, Statements],
+) -> None:
+    """Ticks that put pieces together, or write what waits, cost more; most do not."""
+    con, statements = traced
+    con.execute(f"{S}; {R}")
+    con.append("r", [(k, str(k)) for k in range(5)], at=0)
+    for n, query in enumerate(QUERIES):
+        con.execute(f"CREATE CONTINUOUS QUERY q{n} AS {query}")
+
+    def cost(t: int) -> tuple[int, int, int]:
+        texts = statements.of(lambda: con.tick({"s": rows(t)}, t))
+        read = bytecodes(lambda: list(con.subscribe("q0", since=t - 1)))
+        return (bytecodes(lambda: con.tick({"s": rows(t + 1)}, t + 1)) + read, *texts)
+
+    costs: list[tuple[int, int, int]] = []
+    t = 1
+    for wait in (10, 100):
+        for _ in range(wait):
+            con.tick({"s": rows(t)}, t)
+            t += 1
+        least = [min(counts) for counts in zip(*(cost(t + 2 * n) for n in range(8)), strict=True)]
+        costs.append((least[0], least[1], least[2]))
+        t += 16
+    early, late = costs
+    assert late[0] <= 1.01 * early[0]
+    assert late[1] == early[1]
+    assert late[2] <= early[2] + 3 * early[1], "numbers may have a digit more"
+
+
+def test_rows_of_many_ticks_are_held_in_few_pieces(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {QUERIES[2].replace('90', '100000')}")
+    for t in range(100):
+        con.tick({"s": rows(t)}, t)
+    held = con.engine.waiting._held["s"]
+    assert 200 == sum(piece.table.num_rows for piece in held)
+    assert len(held) <= 10
+    assert [99] == [held[-1].last]
+    assert [(v,) for v in range(5)] == con.table("q").project("k").order("k").fetchall()
+    order = pa.concat_tables([piece.table for piece in held]).column("_cql_seq").to_pylist()
+    assert list(range(200)) == order
+
+
+def test_pieces_are_not_larger_than_they_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "PIECE", 8)
+    held: waiting.Held = ()
+    for n in range(64):
+        held = waiting.joined(held, pa.table({"_ts": pa.array([n], pa.int64())}))
+        sizes = [piece.table.num_rows for piece in held]
+        assert n + 1 == sum(sizes)
+        assert max(sizes) <= 8
+        assert len(sizes) <= (n + 1) / 8 + 4
+    assert list(range(7, 64, 8)) == [piece.last for piece in held]
+
+
+def test_of_small_ticks_so_many_tables_wait_and_no_more(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fresh, "MANY", 10)
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
+    seen = []
+    for t in range(1, 48):
+        con.tick({"s": rows(t)}, t)
+        assert len(con.engine.fresh._ends["q"].tables) <= 10
+        seen += [row for batch in con.subscribe("q", since=t - 1) for row in batch.to_pylist()]
+    assert 40 < con.engine.database.value("SELECT count(*) FROM cql_state.changes_q")
+    assert [(t % 17, t) for t in range(1, 48)] == [(r["v"], r["_ts"]) for r in seen[::2]]
+    assert 94 == con.table("q").count("*").fetchall()[0][0]
+
+
+def test_what_an_undone_tick_added_is_gone(con: cqlduck.Connection) -> None:
+    con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
+    con.tick({"s": rows(1)}, 1)
+    end = con.engine.fresh._ends["q"]
+    size = end.size
+    with pytest.raises(ZeroDivisionError), con.engine.changing():
+        con.engine.fresh.take(con.engine.query("q"), end.tables[0], 1)
+        assert 2 * size == con.engine.fresh._ends["q"].size
+        raise ZeroDivisionError
+    assert (1, 1, size) == (len(end.tables), len(end.starts), end.size)
+    assert 2 == con.table("q").count("*").fetchall()[0][0]
+
+
+@pytest.mark.parametrize("shape", ["one stream", "streams of their own", "over each other"])
+def test_a_tick_and_a_registration_are_linear_in_queries(shape: str) -> None:
+    """Of 40 queries the last is registered as the tenth was; a tick costs four times as much."""
+
+    def create(n: int) -> str:
+        if shape == "one stream":
+            return f"CREATE CONTINUOUS QUERY q{n} AS SELECT k, v FROM s WHERE v > {n % 10}"
+        if shape == "streams of their own":
+            stream = S.replace("STREAM s", f"STREAM s{n}")
+            return f"{stream}; CREATE CONTINUOUS QUERY q{n} AS SELECT k, v FROM s{n} WHERE v > 1"
+        under = "s" if n == 0 else f"q{n - 1}"
+        return f"CREATE CONTINUOUS QUERY q{n} AS SELECT k, v FROM {under} WHERE v > 1"
+
+    statements = Statements()
+    registered: list[tuple[int, int, int]] = []
+    ticked: list[int] = []
+    with cqlduck.connect(trace=statements, threads=1) as con:
+        con.engine.forms.always = True
+        con.execute(S)
+        for n in range(40):
+            text = create(n)
+            registered.append(
+                (calls(lambda t=text: statements.of(lambda: con.execute(t))), *statements.found)  # type: ignore[misc]
+            )
+            if n in (9, 39):
+                for t in range(n, n + 4):
+                    con.tick({"s": rows(t)}, t)
+                ticked.append(
+                    min(
+                        bytecodes(lambda t=t: con.tick({"s": rows(t)}, t))  # type: ignore[misc]
+                        for t in range(n + 4, n + 7)
+                    )
+                )
+    # a registration that begins a page of the views lists the pages too
+    early, late = (list(zip(*registered[a:b], strict=True)) for a, b in ((3, 9), (34, 40)))
+    assert [max(counts) for counts in early[:2]] == [max(counts) for counts in late[:2]]
+    assert max(late[2]) <= max(early[2]) + 100 * inspection.PAGE
+    assert ticked[1] <= 4.2 * ticked[0]
