@@ -275,7 +275,9 @@ class Engine:
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""
         spans = self.compiled[query.name.lower()].spans
-        names = [name for name in dict.fromkeys(query.inputs) if name.lower() in self.catalogue.inputs]
+        names = [
+            name for name in dict.fromkeys(query.inputs) if name.lower() in self.catalogue.inputs
+        ]
         return {name: spans.get(name, 0) for name in names}
 
     # -- settings and time ------------------------------------------------------------------------
@@ -571,8 +573,7 @@ class Engine:
             goals = [
                 goal
                 for query in self.catalogue.readers_above(thing)
-                if query.name in going
-                and (goal := self.progress.goal(query, until)) is not None
+                if query.name in going and (goal := self.progress.goal(query, until)) is not None
             ]
             if goals:
                 self.raise_heartbeat(thing, max(goals))

@@ -108,15 +108,18 @@ class Reading:
         inputs: Of each query the streams and relations that it reads, itself or through others.
         readers: Of each stream, relation and query the queries that read it themselves.
         above: Of each stream and relation the queries that read it, themselves or through others.
+        below: Of each query those that it reads, itself or through others.
     """
 
     inputs: dict[str, tuple[Input, ...]] = field(default_factory=dict)
     readers: dict[str, list[Query]] = field(default_factory=dict)
     above: dict[str, list[Query]] = field(default_factory=dict)
+    below: dict[str, tuple[Query, ...]] = field(default_factory=dict)
 
     def add(self, catalogue: Catalogue, query: Query) -> None:
         """Add a query after those that it reads."""
         self.inputs[query.name] = found = self.found(catalogue, query)
+        self.below[query.name] = self.queries(catalogue, query)
         for name in dict.fromkeys(query.inputs):
             self.readers.setdefault(name, []).append(query)
         for thing in found:
@@ -128,6 +131,15 @@ class Reading:
         for name in query.inputs:
             thing = catalogue.inputs.get(name.lower())
             for one in self.inputs.get(name, ()) if thing is None else (thing,):
+                found[one.name] = one
+        return tuple(found.values())
+
+    def queries(self, catalogue: Catalogue, query: Query) -> tuple[Query, ...]:
+        """Return the queries that a query reads, itself or through others."""
+        found: dict[str, Query] = {}
+        for name in query.inputs:
+            inner = catalogue.queries.get(name.lower())
+            for one in () if inner is None else (inner, *self.below[name]):
                 found[one.name] = one
         return tuple(found.values())
 
@@ -196,16 +208,10 @@ class Catalogue:
         """Return the queries that read a stream or relation, themselves or through others."""
         return self.reading.above.get(thing.name, ())
 
-    def queries_of(self, query: Query) -> list[Query]:
+    def queries_of(self, query: Query) -> Sequence[Query]:
         """Return the queries that a query reads, itself or through others."""
-        found: dict[str, Query] = {}
-        names = list(query.inputs)
-        while names:
-            inner = self.queries.get(names.pop().lower())
-            if inner is not None and inner.name not in found:
-                found[inner.name] = inner
-                names += inner.inputs
-        return list(found.values())
+        known = self.reading.below.get(query.name)
+        return self.reading.queries(self, query) if known is None else known
 
     def readers_of(self, query: Query) -> list[Query]:
         """Return the queries that read a query, themselves or through others, in their order."""

@@ -69,7 +69,7 @@ class End:
         self.size = size
 
     def since(self, instant: int) -> list[pa.Table]:
-        """Return the elements after an instant, by tick; ticks that end before are not looked at."""
+        """Return the elements after an instant, by tick; earlier ticks are not looked at."""
         first = max(bisect_right(self.starts, instant) - 1, 0)
         found = [_after(self.tables[first], instant)] if self.tables else []
         return [table for table in (*found, *self.tables[first + 1 :]) if table.num_rows]

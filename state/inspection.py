@@ -1,9 +1,9 @@
 """The inspection views that name the tables of what is registered: they count rows exactly.
 
-The other views of schema `cql` are text in `sql/views.sql`; `cql.synopses` and `cql.stores` are too,
-but read two views of `cql_state` that list tables, made here. A view names each of its tables, so
-one over all of them would be written anew, whole, with every query that is registered. So they are
-written in pages: a page lists what has `PAGE` positions in a row, and the view lists the pages.
+The views of schema `cql` are text in `sql/views.sql`; but `cql.synopses` and `cql.stores` read two
+views of `cql_state` that list tables, made here. A view names each of its tables, so one over all
+of them would be written anew, whole, with every query that is registered. So they are written in
+pages: a page lists what has `PAGE` positions in a row, and the view lists the pages.
 """
 
 from __future__ import annotations
@@ -89,9 +89,7 @@ def _page(name: str, page: int) -> str:
     return f"cql_state.{quoted(f'{name}_{page}')}"
 
 
-def _write_page(
-    database: Database, name: str, page: int, things: Sequence[Input | Query]
-) -> None:
+def _write_page(database: Database, name: str, page: int, things: Sequence[Input | Query]) -> None:
     parts = [part for thing in things if isinstance(thing, Input) for part in [_store(thing)]]
     if name == _SYNOPSES:
         parts = [

@@ -160,7 +160,10 @@ class Waiting:
     def store(self, thing: Input) -> None:
         """Take what waits of a stream, and what its queue holds, into its store."""
         queue = self._queues.pop(thing.name, None)
-        tables = [*_tables(self._held.pop(thing.name, ())), *([] if queue is None else [queue.table])]
+        tables = [
+            *_tables(self._held.pop(thing.name, ())),
+            *([] if queue is None else [queue.table]),
+        ]
         if not tables:
             return
         name = queue_of(thing.name)

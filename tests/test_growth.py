@@ -176,17 +176,25 @@ def test_what_an_undone_tick_added_is_gone(con: cqlduck.Connection) -> None:
     con.tick({"s": rows(1)}, 1)
     end = con.engine.fresh._ends["q"]
     size = end.size
-    with pytest.raises(ZeroDivisionError), con.engine.changing():
-        con.engine.fresh.take(con.engine.query("q"), end.tables[0], 1)
-        assert 2 * size == con.engine.fresh._ends["q"].size
-        raise ZeroDivisionError
+
+    def fails() -> None:
+        with con.engine.changing():
+            con.engine.fresh.take(con.engine.query("q"), end.tables[0], 1)
+            assert 2 * size == con.engine.fresh._ends["q"].size
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
     assert (1, 1, size) == (len(end.tables), len(end.starts), end.size)
     assert 2 == con.table("q").count("*").fetchall()[0][0]
 
 
 @pytest.mark.parametrize("shape", ["one stream", "streams of their own", "over each other"])
 def test_a_tick_and_a_registration_are_linear_in_queries(shape: str) -> None:
-    """Of 40 queries the last is registered as the tenth was; a tick costs four times as much."""
+    """Of 40 queries the last is registered as the tenth was; a tick costs four times as much.
+
+    In a chain a query also looks at whether one of those below it stands still.
+    """
 
     def create(n: int) -> str:
         if shape == "one stream":
@@ -219,6 +227,90 @@ def test_a_tick_and_a_registration_are_linear_in_queries(shape: str) -> None:
                 )
     # a registration that begins a page of the views lists the pages too
     early, late = (list(zip(*registered[a:b], strict=True)) for a, b in ((3, 9), (34, 40)))
-    assert [max(counts) for counts in early[:2]] == [max(counts) for counts in late[:2]]
+    assert max(late[0]) <= 1.1 * max(early[0])
+    assert max(late[1]) == max(early[1])
     assert max(late[2]) <= max(early[2]) + 100 * inspection.PAGE
-    assert ticked[1] <= 4.2 * ticked[0]
+    assert ticked[1] <= (5.5 if shape == "over each other" else 4.2) * ticked[0]
+
+
+HOLDERS = "SELECT name, unnest(held_by, recursive := true) FROM cql.stores"
+
+
+def test_the_view_of_stores_says_who_holds_what(con: cqlduck.Connection) -> None:
+    con.execute(f"""{S}; {R};
+        CREATE CONTINUOUS QUERY q AS SELECT s.k FROM s [RANGE 60] JOIN r ON s.k = r.k;
+        CREATE CONTINUOUS QUERY p AS SELECT DISTINCT a.k FROM s a, s b WHERE a.k = b.k;
+        CREATE CONTINUOUS QUERY o AS SELECT count(*) AS n FROM q""")
+    everything = "windows without bound"
+    following = "what comes after its frontier"
+    next_one = "a query that is registered next"
+    assert [
+        ("s", "p", None, everything),
+        ("s", "q", None, "windows that look back 61 instants from its frontier"),
+        ("s", None, None, "r has no heartbeat yet"),
+        ("s", None, None, "s has no heartbeat yet"),
+        ("r", "q", None, following),
+        ("r", None, None, "r has no heartbeat yet"),
+        ("r", None, None, "s has no heartbeat yet"),
+    ] == con.sql(HOLDERS).fetchall()
+    con.append("s", [(1, 2, 3), (1, 2, 80)])
+    con.append("r", [(1, "a"), (2, "b")], at=5)
+    con.advance(100)
+    con.execute("DROP CONTINUOUS QUERY p; ALTER CONTINUOUS QUERY o DEACTIVATE")
+    con.execute("ALTER CONTINUOUS QUERY q DEACTIVATE")
+    con.advance(200)
+    look_back = (
+        "windows that look back 61 instants from its frontier, and it stands still (inactive)"
+    )
+    assert [
+        ("s", "q", "39", look_back),
+        ("s", None, "201", next_one),
+        ("r", "q", "100", f"{following}, and it stands still (inactive)"),
+        ("r", None, "201", next_one),
+    ] == con.sql(HOLDERS).fetchall()
+    assert [
+        ("s", "stream", 'cql_state."stream_s"', 2, "3", "80", None),
+        ("r", "relation", 'cql_state."relation_r"', 2, "5", "5", None),
+    ] == con.sql("SELECT * EXCLUDE (held_by) FROM cql.stores").fetchall()
+
+
+def test_views_of_tables_follow_what_is_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In pages of two, which come and go, and are there when a file is opened again."""
+    monkeypatch.setattr(inspection, "PAGE", 2)
+    there: list[str] = []
+
+    def check(con: cqlduck.Connection) -> None:
+        synopses = con.sql("SELECT query, row_count FROM cql.synopses").fetchall()
+        assert [(name, 1) for name in sorted(there)] == synopses
+        stores = con.sql("SELECT name, row_count FROM cql.stores").fetchall()
+        assert [("s", 1), *((f"s{name}", 0) for name in there)] == stores
+
+    path = tmp_path / "a.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(f"{S}; CREATE CONTINUOUS QUERY late AS SELECT k FROM s")
+        for n in range(9):
+            stream = S.replace("STREAM s", f"STREAM sq{n}")
+            con.execute(f"{stream}; CREATE CONTINUOUS QUERY q{n} AS SELECT max(v) AS v FROM sq{n}")
+            there.append(f"q{n}")
+            if n in (3, 5, 7):
+                gone = there.pop(n % 3)
+                con.execute(f"DROP CONTINUOUS QUERY {gone}; DROP STREAM s{gone}")
+            if n == 6:
+                con.append("s", [(1, 1, 50)])
+                con.advance(1)
+            if n > 6:
+                con.advance(n)
+                check(con)
+    monkeypatch.setattr(inspection, "PAGE", 3)
+    with cqlduck.connect(path) as con:
+        check(con)
+        for name in list(there):
+            con.execute(f"DROP CONTINUOUS QUERY {name}; DROP STREAM s{name}")
+        there.clear()
+        check(con)
+        pages = con.engine.database.rows(
+            "SELECT view_name FROM duckdb_views() WHERE view_name SIMILAR TO '.*_rows_\\d+'"
+        )
+        assert 2 == len(pages), "of the stream and of the query that are left"
