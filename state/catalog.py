@@ -139,7 +139,7 @@ class Reading:
         found: dict[str, Query] = {}
         for name in query.inputs:
             inner = catalogue.queries.get(name.lower())
-            for one in () if inner is None else (inner, *self.below[name]):
+            for one in () if inner is None else (inner, *self.below.get(name, ())):
                 found[one.name] = one
         return tuple(found.values())
 
