@@ -10,16 +10,18 @@ from __future__ import annotations
 import html
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import pyarrow as pa
 
 from cqlduck import dml, ingest, inventory, registration
+from cqlduck import variables as of_python
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import (
     BindError,
@@ -30,6 +32,7 @@ from cqlduck.errors import (
     ParseError,
 )
 from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import (
     BEFORE_ITEM,
     AlterQuery,
@@ -50,7 +53,8 @@ from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
 from cqlduck.state import answers, instants, snapshot
 from cqlduck.state.catalog import Input, Query
-from cqlduck.state.connection import Database
+from cqlduck.state.connection import Database, quoted
+from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
 from cqlduck.state.threads import SOME
@@ -58,6 +62,7 @@ from cqlduck.state.threads import SOME
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
 
+NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
 _DDL = re.compile(
     r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
     r"|(WITH\b.*)?(INSERT(\s+OR\s+\w+)?|MERGE)\s+INTO\s+|TRUNCATE\s+(TABLE\s+)?|COPY\s+"
@@ -90,6 +95,7 @@ def connect(
     strict: bool = False,
     threads: int | None = None,
     trace: Trace | None = None,
+    variables: bool = True,
     window_edge: Literal["closed", "half_open"] | None = None,
 ) -> Connection:
     """Open a database, in memory or in a file; a file goes on where it stopped.
@@ -111,6 +117,7 @@ def connect(
         strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
         threads: How many threads DuckDB has; by default one for each core.
         trace: Is called with every SQL statement and its parameters before it runs.
+        variables: Whether SQL may name data frames that are variables of the caller.
         window_edge: Whether RANGE w at t is [t − w, t] ('closed', the default) or (t − w, t]
             ('half_open').
 
@@ -134,6 +141,7 @@ def connect(
             strict=strict,
             threads=threads,
             trace=trace,
+            variables=variables,
             window_edge=window_edge,
         ),
     )
@@ -162,6 +170,7 @@ class Connection:
             base.close()
             raise
         self.drop_zone = settings.zone
+        self._sees_variables = settings.variables
         self._ahead: Ahead | None = None
         self._rows_of: dict[str, int] = {}
         if self.drop_zone is not None:
@@ -250,7 +259,10 @@ class Connection:
     ) -> duckdb.DuckDBPyRelation | None:
         """Run CQL and DuckDB statements; all of them or none.
 
-        INSERT on streams and relations, UPDATE and DELETE on relations become elements.
+        INSERT on streams and relations, UPDATE and DELETE on relations become elements. A name that
+        the database does not know may be that of a data frame, a variable of the caller:
+
+            con.execute("INSERT INTO flights FROM flights_df")
 
         Args:
             text: Statements, separated by semicolons.
@@ -266,7 +278,7 @@ class Connection:
         if parameters is not None and len(statements) > 1:
             raise Error("parameters need a single statement", hint="run the statements one by one")
         result: duckdb.DuckDBPyRelation | None = None
-        with self._engine.lock:
+        with self._engine.lock, self._naming(self._queried(statements, text), sys._getframe(1)):
             self._engine.database.threads.all()
             with self._engine.changing():
                 self._engine.settle(stores=True)
@@ -278,6 +290,76 @@ class Connection:
                     except Error as error:
                         raise _placed(error, statement, text) from error
             return result
+
+    def _queried(self, statements: Sequence[Statement], text: str) -> str:
+        """Return a script, with the queries of relations behind it that it reads anew."""
+        known = self._engine.catalogue.inputs
+        again = [s.name.lower() for s in statements if isinstance(s, RefreshRelation)]
+        kept = [known[name].query for name in again if name in known]
+        return "\n".join([text, *(query for query in kept if query is not None)])
+
+    def _frames(self, text: str, frame: FrameType) -> dict[str, pa.Table]:
+        """Return the caller's data frames that a text names and the database does not know."""
+        if not self._sees_variables or self._engine.closed:
+            return {}
+        found = of_python.frames_in(text, of_python.of_caller(frame))
+        if not found:
+            return {}
+        with self._engine.lock:
+            database, known = self._engine.database, self._engine.catalogue
+            return {
+                name: of_python.as_table(name, data)
+                for name, data in found.items()
+                if not (name.lower() in known.inputs or name.lower() in known.queries)
+                and database.described(f"FROM {quoted(name)}") is None
+            }
+
+    @contextmanager
+    def _naming(self, text: str, frame: FrameType) -> Iterator[None]:
+        """Let the statements of the block read the caller's data frames."""
+        tables = self._frames(text, frame)
+        with readable(self._engine.database.connection, tables):
+            yield
+
+    def register(self, name: str, data: Any) -> None:
+        """Let SQL read a data frame by a name, in place of another frame of this name.
+
+        It stays as it is now when the data changes, and is gone when the connection is closed.
+
+        Args:
+            name: The name. It is no stream, relation, query, table or view.
+            data: A pandas or polars frame, anything of Arrow, a DuckDB relation, a mapping of
+                columns, or rows that are mappings.
+
+        Raises:
+            CatalogError: The name is taken.
+            DataError: The data is nothing that can be read as a table.
+
+        >>> with connect() as con:
+        ...     con.register("airlines_df", {"carrier": ["AA"], "name": ["American"]})
+        ...     _ = con.execute("CREATE RELATION airlines FROM airlines_df")
+        ...     con.sql("FROM airlines").fetchall()
+        [('AA', 'American')]
+        """
+        with self._open() as engine:
+            registration.is_taken(engine, name, False, "data frame")
+            engine.database.register(name, of_python.as_table(name, data))
+
+    def unregister(self, name: str) -> None:
+        """Take back what `register` did.
+
+        Raises:
+            CatalogError: No data frame of this name is registered.
+        """
+        with self._open() as engine:
+            frames = engine.database.frames
+            found = frames.find(name)
+            if found is None:
+                raise CatalogError(
+                    f"no data frame {name} is registered",
+                    hint=suggestion(name, frames.names, "there are"),
+                )
+            engine.database.unregister(found)
 
     def _statement(
         self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any] | None
@@ -425,7 +507,9 @@ class Connection:
             LateError: The instant is at or before the heartbeat; nothing was taken.
         """
         if data is None:
-            with self._engine.changing():
+            known = self._engine.catalogue.inputs.get(name.lower())
+            text = "" if known is None or known.query is None else known.query
+            with self._naming(text, sys._getframe(1)), self._engine.changing():
                 # its query may read whatever there is
                 self._engine.settle(stores=True)
                 return self._refresh(name, None, at)
@@ -676,7 +760,9 @@ class Connection:
         if not _reads(query):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
-            return self._read(query, parameters, stores=True)
+            return self._read(
+                query, parameters, stores=True, frames=self._frames(query, sys._getframe(1))
+            )
         except duckdb.Error as error:
             raise _from_duckdb(error, query, 0) from error
 
@@ -739,6 +825,7 @@ class Connection:
         parameters: Sequence[Any] | Mapping[str, Any] | None = None,
         *,
         stores: bool = False,
+        frames: Mapping[str, pa.Table] = NO_FRAMES,
     ) -> duckdb.DuckDBPyRelation:
         """Return a relation over a copy of what a query gives now, on a connection of its own."""
         with self._engine.lock:
@@ -753,12 +840,15 @@ class Connection:
             # what a tick leaves out of the database for now must not be of a later tick than this
             reader.execute("BEGIN TRANSACTION")
             reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
-        with self._engine.database.threads.reading():
+        with self._engine.database.threads.reading(), readable(reader, frames):
             if _is_select(query):
                 text = query.strip().rstrip(";")
-                reader.execute(f"CREATE TEMP TABLE result AS {text}", parameters)
+                reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)
                 reader.execute("COMMIT")
-                return reader.table("temp.result")
+                if self._sees_variables:
+                    # what is made of the relation DuckDB runs for the caller itself
+                    reader.execute("SET python_enable_replacements = true")
+                return reader.table("temp._cql_result")
             relation = reader.sql(query, params=parameters)
             rows = pa.table({}) if relation is None else relation.to_arrow_table()
             reader.execute("COMMIT")

@@ -42,7 +42,7 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
     """
     with engine.changing():
         kind = "stream" if isinstance(statement, CreateStream) else "relation"
-        if _is_taken(engine, statement.name, statement.if_not_exists, kind):
+        if is_taken(engine, statement.name, statement.if_not_exists, kind):
             return False
         columns = _typed(engine, statement.columns)
         if isinstance(statement, CreateRelation) and not statement.columns:
@@ -164,8 +164,23 @@ def _typed(engine: Engine, columns: tuple[tuple[str, str], ...]) -> tuple[Column
     return tuple(typed)
 
 
-def _is_taken(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
-    """Refuse a name that is taken; return whether it may be left as it is."""
+def is_taken(engine: Engine, name: str, allowed: bool, kind: str) -> bool:
+    """Refuse a name that is taken; return whether it may be left as it is.
+
+    Args:
+        engine: The engine.
+        name: The name.
+        allowed: Whether a thing of this kind may be there already.
+        kind: What it is to be: stream, relation, continuous query or data frame.
+
+    Raises:
+        CatalogError: The name is that of something else.
+    """
+    if kind != "data frame" and engine.database.frames.find(name) is not None:
+        raise CatalogError(
+            f"{name} is a data frame that is registered",
+            hint=f"unregister({name!r}) first, or choose another name",
+        )
     known = engine.catalogue.inputs.get(name.lower()) or engine.catalogue.queries.get(name.lower())
     if known is not None:
         what = known.kind if isinstance(known, Input) else "continuous query"
@@ -206,7 +221,7 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
     with engine.changing():
         old = engine.catalogue.queries.get(statement.name.lower())
         if old is None or not statement.or_replace:
-            if not _is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
+            if not is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
                 _begin(engine, statement, engine.compile(statement.name, statement.body))
         elif has_same_words(old.body, statement.body) and old.state != "failed":
             options = _known(statement.options, ("history", "keep"))

@@ -46,6 +46,7 @@ class Settings:
     strict: bool = False
     threads: int | None = None
     trace: Trace | None = None
+    variables: bool = True
     window_edge: Literal["closed", "half_open"] | None = None
 
     def __post_init__(self) -> None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Step
+from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
@@ -125,7 +126,11 @@ class Database:
         if not in_memory:
             self._claim()
         try:
-            self.connection = duckdb.connect(":memory:")
+            # DuckDB would look for the variables of frames that are ours
+            self.connection = duckdb.connect(
+                ":memory:", config={"python_enable_replacements": False}
+            )
+            self.frames = Frames()
             self._parsed = Parsed()
             self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
             self.threads = Threads(self.rows)
@@ -191,7 +196,23 @@ class Database:
         """Make a connection see the file as its default, in UTC; return it."""
         connection.execute(f"USE {ALIAS}")
         connection.execute("SET TimeZone = 'UTC'")
+        self.frames.show(connection)
         return connection
+
+    def register(self, name: str, table: pa.Table) -> None:
+        """Let all statements of users read a table by a name, in the place of another frame."""
+        self.frames.add(name, table, self.connection)
+        self._forget_asking()
+
+    def unregister(self, name: str) -> None:
+        """Take a registered table back."""
+        self.frames.remove(name, self.connection)
+        self._forget_asking()
+
+    def _forget_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.close()
+            self._asking = None
 
     def _migrate(self) -> None:
         try:
@@ -327,8 +348,7 @@ class Database:
     def close(self) -> None:
         """Write everything into the file and let go of it."""
         try:
-            if self._asking is not None:
-                self._asking.close()
+            self._forget_asking()
             with contextlib.suppress(duckdb.Error):
                 self.execute("USE memory")
                 self.execute(f"DETACH {ALIAS}")

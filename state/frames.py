@@ -1,0 +1,63 @@
+"""Arrow tables that the statements of a user can read by name, on every connection.
+
+What DuckDB registers belongs to one connection. So what is registered for good is kept here, and
+each connection that is made later gets it too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+import duckdb
+import pyarrow as pa
+
+
+class Frames:
+    """The tables that are registered, by name."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._tables: dict[str, pa.Table] = {}
+
+    def find(self, name: str) -> str | None:
+        """Return the name of a registered table as it was written, or None if there is none."""
+        return next((known for known in self._tables if known.lower() == name.lower()), None)
+
+    @property
+    def names(self) -> list[str]:
+        """The names."""
+        return list(self._tables)
+
+    def show(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Let the statements of a connection read all tables."""
+        for name, table in self._tables.items():
+            connection.register(name, table)
+
+    def add(self, name: str, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> None:
+        """Register a table for good, in the place of another of this name."""
+        known = self.find(name)
+        if known is not None:
+            self.remove(known, connection)
+        connection.register(name, table)
+        self._tables[name] = table
+
+    def remove(self, name: str, connection: duckdb.DuckDBPyConnection) -> None:
+        """Take a table back."""
+        del self._tables[name]
+        connection.unregister(name)
+
+
+@contextlib.contextmanager
+def readable(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]
+) -> Iterator[None]:
+    """Let the statements of the block read tables by name, on one connection."""
+    for name, table in tables.items():
+        connection.register(name, table)
+    try:
+        yield
+    finally:
+        for name in tables:
+            with contextlib.suppress(duckdb.Error):
+                connection.unregister(name)
