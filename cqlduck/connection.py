@@ -689,13 +689,16 @@ class Connection:
         with engine.lock:
             found = engine.query(query)
             bounds = [None if t is None else ingest.instant(engine, t) for t in (since, until)]
-            start = found.history_from
-            if bounds[0] is not None and start is not None and bounds[0] < start:
-                raise DataError(
-                    f"the history of {query} begins at {engine.shown(start)}",
-                    hint="ask for changes since then",
-                )
+            self._refuse_before_history(found, bounds[0])
             return self._read(answers.changes_sql(engine.clock, found, bounds[0], bounds[1]))
+
+    def _refuse_before_history(self, query: Query, since: int | None) -> None:
+        start = query.history_from
+        if since is not None and start is not None and since < start:
+            raise DataError(
+                f"the history of {query.name} begins at {self._engine.shown(start)}",
+                hint="ask for changes since then",
+            )
 
     def subscribe(self, query: str, since: Any = None) -> Iterator[pa.RecordBatch]:
         """Yield the elements of a query as Arrow batches, one or more a tick, as ticks close.
@@ -707,11 +710,16 @@ class Connection:
         Yields:
             Batches with the query's columns, `_ts` and `_weight`. Waits for more only while the
             scheduler runs, else ends.
+
+        Raises:
+            DataError: `since` is before kept history; or, from the iterator, elements that it has
+                not given yet are forgotten.
         """
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
             position = found.frontier if since is None else ingest.instant(engine, since)
+            self._refuse_before_history(found, position)
         return self._subscription(query, position)
 
     def _subscription(self, query: str, position: int | None) -> Iterator[pa.RecordBatch]:
@@ -723,7 +731,11 @@ class Connection:
                     return
                 found = engine.query(query)
                 if found.frontier is not None and (position is None or found.frontier > position):
-                    batches = self._new(found, position).to_batches()
+                    self._refuse_forgotten(found, position)
+                    start = found.history_from
+                    # of a relation, what stands at the start of history is no change
+                    since = position if start is None else max(position or start, start)
+                    batches = self._new(found, since).to_batches()
                     position = found.frontier
             yield from batches
             if batches:
@@ -732,6 +744,23 @@ class Connection:
                 if not self._scheduler.running:
                     return
                 engine.changed.wait(timeout=1.0)
+
+    def _refuse_forgotten(self, query: Query, position: int | None) -> None:
+        """Refuse to go on behind elements that history has let go of.
+
+        Raises:
+            DataError: There were some after `position`.
+        """
+        engine = self._engine
+        lost = engine.housekeeping.lost.get(query.name)
+        if lost is not None and (position is None or lost > position):
+            raise DataError(
+                f"the subscription to {query.name} was too slow: it has elements up to "
+                f"{engine.shown(position)}, and the history of {query.name} begins at "
+                f"{engine.shown(query.history_from)}",
+                hint=f"keep more, as in ALTER CONTINUOUS QUERY {query.name} SET (keep = …), or "
+                "read more often; subscribe anew to go on from here",
+            )
 
     def _new(self, query: Query, since: int | None) -> pa.Table:
         """Return the elements of a query after an instant, in the order of time."""

@@ -32,6 +32,8 @@ class Housekeeping:
         history: How long changes of answers are kept, where a query does not say.
         tails: How many elements of a query's answer are not in what is kept of it yet, as far as
             they have been counted.
+        lost: Of queries, the last instant of an element that history has let go of, for those who
+            subscribe; it may be of a change that was undone.
     """
 
     database: Database
@@ -41,6 +43,7 @@ class Housekeeping:
     waiting: Waiting
     history: str | None = None
     tails: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
     _compacted: dict[str, int] = field(default_factory=dict)
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of relations: how many rows the store had at most at a number, and that number."""
@@ -64,6 +67,7 @@ class Housekeeping:
     def dropped(self, query: Query) -> None:
         """Forget a query."""
         self.tails.pop(query.name, None)
+        self.lost.pop(query.name, None)
         self._room.clear()
 
     def outweighed(self, queries: Iterable[Query]) -> list[Query]:
@@ -151,6 +155,7 @@ class Housekeeping:
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is None or until <= start + max(span // 4, 1):
             return
+        self._note_lost(query, until)
         query.history_from = until
         if self.fresh.forget(query, until):
             answers.forget_history(
@@ -161,6 +166,14 @@ class Housekeeping:
                 until,
             )
             self.tails.pop(query.name, None)
+
+    def _note_lost(self, query: Query, until: int) -> None:
+        """Note the last element up to an instant, which history is about to let go of."""
+        last = self.fresh.last(query, until)
+        if last is None and self.fresh.has_log(query):
+            last = answers.last_of(self.database, query, until)
+        if last is not None:
+            self.lost[query.name] = last
 
     def _compact(self, query: Query) -> None:
         compiled = self.compiled[query.name.lower()]

@@ -167,6 +167,15 @@ def tail_of(database: Database, query: Query) -> int:
     return int(database.value(f"SELECT count(*) FROM {changes}{since}"))
 
 
+def last_of(database: Database, query: Query, until: int) -> int | None:
+    """Return the last instant at or before another one of a query's changes, or None."""
+    # what stands at the start of history is no change
+    since = "" if query.history_from is None else f" AND _ts > {query.history_from}"
+    changes = f"cql_state.{quoted(query.changes)}"
+    last = database.value(f"SELECT max(_ts) FROM {changes} WHERE _ts <= {until}{since}")
+    return None if last is None else int(last)
+
+
 def keep(database: Database, clock: Clock, query: Query) -> None:
     """Write the kept answer anew, as of the frontier."""
     listed = ", ".join(quoted(c.name) for c in query.columns)

@@ -167,7 +167,7 @@ class Fresh:
         if end is None or not end.tables:
             return None
         is_older = instant is None or instant < end.after
-        if is_older and self._has_log(query):
+        if is_older and self.has_log(query):
             return None
         tables = end.tables if instant is None else end.since(instant)
         found = pa.concat_tables(tables or [end.tables[0].slice(0, 0)])
@@ -188,9 +188,22 @@ class Fresh:
             for table, start in zip(kept, end.starts[len(end.starts) - len(kept) :], strict=True):
                 left.add(table, start)
             self._ends[query.name] = left
-        return self._has_log(query)
+        return self.has_log(query)
 
-    def _has_log(self, query: Query) -> bool:
+    def last(self, query: Query, until: int) -> int | None:
+        """Return the last instant at or before another one of a query's elements here, if any."""
+        import pyarrow.compute as pc
+
+        end = self._ends.get(query.name)
+        for table in reversed(end.tables if end is not None else ()):
+            times = table.column("_ts")
+            last = pc.max(times.filter(pc.less_equal(times, integers([until])[0]))).as_py()
+            if last is not None:
+                return int(last)
+        return None
+
+    def has_log(self, query: Query) -> bool:
+        """Return whether a query may have elements in its log."""
         return query.name in self._logged or not self._database.in_memory
 
 
