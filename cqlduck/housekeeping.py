@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.time import parse_duration
-from cqlduck.state import answers, retention
+from cqlduck.state import amend, answers, retention
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
@@ -67,7 +67,6 @@ class Housekeeping:
     def dropped(self, query: Query) -> None:
         """Forget a query."""
         self.tails.pop(query.name, None)
-        self.lost.pop(query.name, None)
         self._room.clear()
 
     def outweighed(self, queries: Iterable[Query]) -> list[Query]:
@@ -156,6 +155,8 @@ class Housekeeping:
         if start is None or until <= start + max(span // 4, 1):
             return
         self._note_lost(query, until)
+        if query.kind == "stream" and self.catalogue.amends(query):
+            amend.set_aside(self.database, query, until)
         query.history_from = until
         if self.fresh.forget(query, until):
             answers.forget_history(

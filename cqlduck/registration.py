@@ -23,7 +23,7 @@ from cqlduck.rewrite.syntax import (
     has_same_words,
 )
 from cqlduck.rewrite.time import Duration, parse_duration
-from cqlduck.state import answers, catalog, inspection, lateness
+from cqlduck.state import amend, answers, catalog, inspection, lateness
 from cqlduck.state.catalog import Input, Query, typed
 from cqlduck.state.connection import quoted
 
@@ -314,6 +314,8 @@ def _begin(
     query.keep = _kept_for(engine, options.get("keep"))
     _create_synopses(engine, query, compiled)
     answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
+    if query.kind == "stream" and engine.catalogue.amends(query):
+        amend.create(engine.database, query)
     catalog.insert(engine.database, query)
     engine.catalogue.add(query)
     engine.compiled[query.name.lower()] = compiled
@@ -479,6 +481,8 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
     inspection.refresh(engine.database, engine.catalogue, query)
     engine.compiled.pop(query.name.lower(), None)
     engine.housekeeping.dropped(query)
+    if not keep_log:
+        engine.housekeeping.lost.pop(query.name, None)
     engine.tables.drop()
     engine.forms.forget(query.name)
     engine.fresh.store(query)

@@ -224,7 +224,7 @@ SELECT
     c.weight,
     c.published
 FROM cql_state.corrections AS c;
-COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published was in a stream, which takes nothing back.';
+COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published is of a stream, which takes nothing back: with a negative weight it should not have been there, with a positive one it should after all.';
 
 CREATE OR REPLACE VIEW cql.batches AS
 SELECT

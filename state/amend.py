@@ -8,10 +8,13 @@ from φ + 1 on the elements of a relation sum up to the answer that it would hav
 late.
 
 A stream takes nothing back: of a query that yields a stream only the missing elements are written.
-What should not have been there is marked alone.
+What should not have been there is marked alone. Should it be there after all, when more has come
+late, the mark is taken off, and nothing is written.
 
 For this the inputs of a query that reads an amended stream are kept from its beginning on
-(`Engine._amends`).
+(`Catalogue.amends`), and of one that yields a stream, beside its log, how many elements history has
+let go of, and how many are marked: a row (tuple, weight, whether it is a mark) in `beside_<name>`.
+A relation's log keeps its sums by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cqlduck.rewrite.compile import Compiled
-from cqlduck.state.catalog import Query
+from cqlduck.state.catalog import Query, typed
 from cqlduck.state.connection import Database, quoted
 
 
@@ -52,31 +55,81 @@ def amend(
     return written
 
 
+def create(database: Database, query: Query) -> None:
+    """Make the table of what is beside the log of a query that yields a stream."""
+    beside = f"cql_state.{quoted(query.beside)}"
+    database.execute(
+        f"CREATE TABLE {beside} ({typed(query.columns)}, _weight BIGINT, _is_mark BOOLEAN)"
+    )
+    database.execute(
+        f"COMMENT ON TABLE {beside} IS 'Of a query over streams with LATE AMEND: how many of its "
+        "elements history has let go of, and how many should not have been there.'"
+    )
+
+
+def set_aside(database: Database, query: Query, until: int) -> None:
+    """Remember how many elements a query's log has up to an instant, before they are forgotten."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    database.execute(
+        f"INSERT INTO cql_state.{quoted(query.beside)} SELECT {listed}, "
+        f"CAST(sum(_weight) AS BIGINT), false FROM cql_state.{quoted(query.changes)} "
+        f"WHERE _ts <= {until} GROUP BY {listed}"
+    )
+
+
 def _correct(database: Database, query: Query, changes: str, instant: int) -> int:
     """Put what was published back, and the corrections behind it."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
-    kept = ""
-    if query.kind == "stream" and query.history_from is not None:
-        kept = f" WHERE _ts > {query.history_from}"
+    parts = [
+        f"SELECT {listed}, _weight AS missing, 0 AS marks FROM {changes}",
+        f"SELECT {listed}, -_weight, 0 FROM temp._cql_published",
+    ]
+    mark, written = "0", "missing"
+    if query.kind == "stream":
+        beside = f"cql_state.{quoted(query.beside)}"
+        parts.append(f"SELECT {listed}, -_weight, CASE WHEN _is_mark THEN _weight ELSE 0 END "
+                     f"FROM {beside}")  # fmt: skip
+        # marks are negative: as many as are missing again come off, before anything is written
+        mark = "CASE WHEN missing < 0 THEN missing ELSE least(missing, -marks) END"
+        written = f"missing - {mark}"
     database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_corrections AS SELECT {listed}, "
-        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM (SELECT {listed}, _weight FROM {changes}"
-        f"{kept} UNION ALL SELECT {listed}, -_weight FROM temp._cql_published{kept}) AS elements "
-        f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+        "CREATE OR REPLACE TEMP TABLE _cql_corrections AS "
+        f"SELECT {listed}, {mark} AS _mark, {written} AS _weight FROM (SELECT {listed}, "
+        "CAST(sum(missing) AS BIGINT) AS missing, CAST(sum(marks) AS BIGINT) AS marks "
+        f"FROM ({' UNION ALL '.join(parts)}) AS elements GROUP BY {listed}) AS totals "
+        "WHERE missing <> 0"
     )
     database.execute(f"DELETE FROM {changes}")
     database.execute(f"INSERT INTO {changes} FROM temp._cql_published")
-    taken = "_weight > 0" if query.kind == "stream" else "true"
     database.execute(
         f"INSERT INTO {changes} SELECT {listed}, {instant}, _weight FROM temp._cql_corrections "
-        f"WHERE {taken}"
+        "WHERE _weight <> 0"
     )
+    if query.kind == "stream":
+        _mark(database, query)
     element = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in query.columns)
-    database.execute(
-        f"INSERT INTO cql_state.corrections SELECT ?, {instant}, "
-        f"CAST(struct_pack({element}) AS VARCHAR), _weight, {taken} FROM temp._cql_corrections",
-        [query.name],
-    )
-    written = database.value(f"SELECT count(*) FROM temp._cql_corrections WHERE {taken}")
+    for weight, published in (("_mark", "false"), ("_weight", "true")):
+        database.execute(
+            f"INSERT INTO cql_state.corrections SELECT ?, {instant}, "
+            f"CAST(struct_pack({element}) AS VARCHAR), {weight}, {published} "
+            f"FROM temp._cql_corrections WHERE {weight} <> 0",
+            [query.name],
+        )
+    count = database.value("SELECT count(*) FROM temp._cql_corrections WHERE _weight <> 0")
     database.execute("DROP TABLE temp._cql_corrections")
-    return int(written)
+    return int(count)
+
+
+def _mark(database: Database, query: Query) -> None:
+    """Add what is marked to what is beside a query's log, and make that net."""
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    beside = f"cql_state.{quoted(query.beside)}"
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE _cql_beside AS SELECT {listed}, "
+        f"CAST(sum(_weight) AS BIGINT) AS _weight, _is_mark FROM (FROM {beside} UNION ALL "
+        f"SELECT {listed}, _mark, true FROM temp._cql_corrections) AS marked "
+        f"GROUP BY {listed}, _is_mark HAVING sum(_weight) <> 0"
+    )
+    database.execute(f"DELETE FROM {beside}")
+    database.execute(f"INSERT INTO {beside} FROM temp._cql_beside")
+    database.execute("DROP TABLE temp._cql_beside")

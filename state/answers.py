@@ -51,7 +51,8 @@ def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
     database.execute(f"DROP VIEW IF EXISTS {quoted(query.name)}")
     if not keep_log:
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.changes)}")
-    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(query.answer)}")
+    for table in (query.answer, query.beside):
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
 
 
 def take_over(database: Database, clock: Clock, query: Query, held: str | None) -> None:

@@ -99,6 +99,11 @@ class Query:
         """The name of the kept answer inside `cql_state`."""
         return f"answer_{self.name}"
 
+    @property
+    def beside(self) -> str:
+        """The name of what amendments need beside the log inside `cql_state`; see `amend`."""
+        return f"beside_{self.name}"
+
 
 @dataclass
 class Reading:

@@ -15,7 +15,7 @@ In a file the log is written in the tick's transaction, so that a tick that is c
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -73,6 +73,18 @@ class End:
         first = max(bisect_right(self.starts, instant) - 1, 0)
         found = [_after(self.tables[first], instant)] if self.tables else []
         return [table for table in (*found, *self.tables[first + 1 :]) if table.num_rows]
+
+    def last(self, until: int) -> int | None:
+        """Return the last instant of an element up to another instant, if there is one."""
+        import pyarrow.compute as pc
+
+        bound = integers([until])[0]
+        for table in reversed(self.tables[: bisect_left(self.starts, until)]):
+            times = table.column("_ts")
+            last = pc.max(times.filter(pc.less_equal(times, bound))).as_py()
+            if last is not None:
+                return int(last)
+        return None
 
 
 Mark = tuple[End, int, int]
@@ -192,15 +204,8 @@ class Fresh:
 
     def last(self, query: Query, until: int) -> int | None:
         """Return the last instant at or before another one of a query's elements here, if any."""
-        import pyarrow.compute as pc
-
         end = self._ends.get(query.name)
-        for table in reversed(end.tables if end is not None else ()):
-            times = table.column("_ts")
-            last = pc.max(times.filter(pc.less_equal(times, integers([until])[0]))).as_py()
-            if last is not None:
-                return int(last)
-        return None
+        return None if end is None else end.last(until)
 
     def has_log(self, query: Query) -> bool:
         """Return whether a query may have elements in its log."""
