@@ -19,7 +19,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.syntax import Dml, tokenize
 from cqlduck.state import instants, queues, relations
-from cqlduck.state.catalog import Input, typed, weighted_rows
+from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import quoted
 
 
@@ -88,7 +88,7 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
 def _content(engine: Engine, thing: Input, raw: int) -> None:
     """Write the content of a relation at a raw time, what is pending included."""
     until = instants.instant_of(engine.clock, raw)
-    content = weighted_rows(thing.columns, relations.content_at(engine.database, thing, until))
+    content = relations.content_at(engine.database, thing, until)
     engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
 
 

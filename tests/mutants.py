@@ -37,6 +37,8 @@ BOUNDS = "test_bounds.py::test_wall_clock_time"
 FLATTEN = "test_flatten.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
+RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
+
 KILLERS = (
     "test_semantics.py",
     "test_papers.py",
@@ -45,6 +47,7 @@ KILLERS = (
     DIFFERENTIAL,
     "test_connection.py::test_history_forgets_what_is_older",
     "test_connection.py::test_upserts_by_primary_key",
+    "test_relation_rules.py",
     "test_bad_input.py::test_a_late_batch_is_quarantined_whole",
 )
 """The tests that run on a mutant, in this order. Random cases are those of profile `mutants`."""
@@ -948,19 +951,56 @@ MUTANTS: tuple[Mutant, ...] = (
          "thing.next_seq += numbers", "pass",
          SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
     ),
+    # --------------------------------------------------------------------------- relations
     *_of(
-        "state/relations.py",
+        "rewrite/delta/bags.py",
         ("a deletion of what is not there has an effect",
-         "\"CAST(_cql_d - _cql_missing AS BIGINT) AS _weight",
-         "\"CAST(_cql_d AS BIGINT) AS _weight",
+         "left = exp.Sub(this=column(CHANGE), expression=column(MISSING))",
+         "left = column(CHANGE)",
          SEMANTICS + "retractions_are_judged_net_for_each_instant"),
+        ("a deletion of what is not there has one later",
+         "expressions=[number(0), total]", "expressions=[number(0), number(0)]", RELATIONS),
+        ("of the insertions of an instant the first stay",
+         "exp.Ordered(this=column(SEQ), desc=True)", "exp.Ordered(this=column(SEQ))", RELATIONS),
+        ("the copy that arrived first leaves first",
+         '[qualified("i", ENTER), qualified("i", SEQ)]', '[qualified("i", SEQ)]', RELATIONS),
+    ),
+    *_of(
+        "rewrite/delta/relation.py",
         ("tuples with NULL are never there to be deleted",
-         "{quoted(c.name)} IS NOT DISTINCT FROM s.{quoted(c.name)}\"\n",
-         "{quoted(c.name)} = s.{quoted(c.name)}\"\n",
+         "same([qualified(left, n) for n in names], [qualified(right, n) for n in names])",
+         "same([qualified(left, n) for n in names], [qualified(right, n) for n in names], names)",
          SEMANTICS + "a_relation_changes_by_insertions_and_deletions"),
+        ("what is gone comes again",
+         "seqs.where(exp.Not(this=is_null(column(TS))), _stays(column(LEAVE)))",
+         "seqs.where(exp.Not(this=is_null(column(TS))))",
+         "test_relation_rules.py::"
+         "test_the_content_with_what_is_pending_is_what_the_store_will_hold"),
+    ),
+    *_of(
+        "rewrite/delta/primary_key.py",
         ("of several upserts the first counts",
-         "_ts ORDER BY _cql_seq DESC) = 1", "_ts ORDER BY _cql_seq) = 1",
+         "last = exp.Max(this=exp.Case()", "last = exp.Min(this=exp.Case()", RELATIONS),
+        ("of several upserts alone the first counts",
+         "[exp.Ordered(this=column(SEQ), desc=True)]", "[column(SEQ)]",
          "test_connection.py::test_upserts_by_primary_key"),
+        ("an upsert keeps what came before it",
+         "is_null(column(UPSERT)), exp.GTE(this=column(SEQ), expression=column(UPSERT))",
+         "is_null(column(UPSERT)), exp.true()", RELATIONS),
+        ("a tuple stays when it is deleted",
+         "ends = exp.Case().when(_is_something(), column(ENDS))",
+         'ends = exp.Case().when(_is_something(), typed_null("BIGINT"))', RELATIONS),
+        ("a second row comes when the first has gone",
+         "ends = ends.else_(over(comes,", "ends = ends.else_(over(sets.copy(),", RELATIONS),
+        ("an upsert waits until its key is free",
+         "named(exp.or_(column(RESETS), first), BEGINS)", "named(first, BEGINS)", RELATIONS),
+        ("a chain runs on through the next one",
+         'exp.Not(this=qualified("l", RESETS)),\n', "exp.true(),\n", RELATIONS),
+        ("an upsert of the same tuple is a change",
+         "changes = exp.NEQ(this=column(STATE), expression=column(BEFORE))",
+         "changes = exp.true()", RELATIONS),
+        ("a second row is right",
+         'qualified("i", TAKES_PLACE),\n        exp.EQ', "exp.true(),\n        exp.EQ", RELATIONS),
     ),
     *_of(
         "state/answers.py",

@@ -1,0 +1,320 @@
+"""What the queue of a relation comes to, against a model, over values of all types.
+
+The model goes through the instants one by one, and through the elements in the order of arrival. A
+row is known by its number, so it is seen which of several equal rows stands.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cqlduck
+from cqlduck.rewrite.delta import bags, primary_key, relation
+from cqlduck.rewrite.delta.relation import Relation
+from cqlduck.rewrite.plan import FOREVER, Column
+
+GOLDEN = Path(__file__).parent / "golden" / "relations"
+
+VALUES = {
+    "INTEGER": ["1", "2"],
+    "DOUBLE": ["'nan'", "'inf'"],
+    "VARCHAR": ["''", "'x'"],
+    "INTERVAL": ["INTERVAL '1 month'", "INTERVAL '1 microsecond'"],
+    "DATE": ["'infinity'", "'-infinity'"],
+    "TIMESTAMP": ["'infinity'", "'2013-01-01'"],
+    "TIMESTAMP_NS": ["'2013-01-01 00:00:00.000000001'", "'2013-01-01 00:00:00.000000002'"],
+    "TIMETZ": ["'01:00:00+01'", "'02:00:00+01'"],
+    "INTEGER[]": ["[1, NULL]", "[]"],
+    "INTEGER[2]": ["[1, NULL]", "[1, 2]"],
+    "STRUCT(a INTEGER, b DOUBLE)": ["{'a': NULL, 'b': 'nan'}", "{'a': 1, 'b': 1}"],
+    "MAP(VARCHAR, INTEGER[])": ["MAP {'a': [1]}", "MAP {}"],
+    "UNION(a INTEGER, b VARCHAR)": ["union_value(b := '1')", "union_value(a := 1)"],
+    "VARIANT": ["1::VARIANT", "[1]::VARIANT"],
+    "ENUM('a', 'b')": ["'a'", "'b'"],
+    "BIT": ["'01'", "'10'"],
+    "BLOB": ["'\\x00'::BLOB", "''::BLOB"],
+    "UUID": ["'00000000-0000-0000-0000-000000000000'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
+    "HUGEINT": ["-170141183460469231731687303715884105728", "0"],
+    "DECIMAL(38, 1)": ["0.1", "-0.1"],
+    "JSON": ["'{}'", "'null'"],
+}
+"""Of each type two values that are different; NULL is a third one."""
+
+Tuple = tuple[int, int]
+"""Which values a row has in its two columns."""
+
+
+@dataclass(frozen=True)
+class Element:
+    row: Tuple
+    instant: int
+    operation: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A relation's store and queue; the first column is the key. Rows are numbered in order."""
+
+    type: str
+    keyed: bool
+    held: tuple[Tuple, ...]
+    elements: tuple[Element, ...]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    keyed = draw(st.booleans())
+    rows = st.tuples(st.integers(0, 2 if keyed else 0), st.integers(0, 2))
+    unique = (lambda row: row[0]) if keyed else None
+    held = draw(st.lists(rows, max_size=3, unique_by=unique))
+    operations = "+-u" if keyed else "+-"
+    elements = st.builds(Element, rows, st.integers(1, 4), st.sampled_from(operations))
+    listed = draw(st.lists(elements, min_size=1, max_size=12))
+    return Case(draw(st.sampled_from(sorted(VALUES))), keyed, tuple(held), tuple(listed))
+
+
+@dataclass
+class Model:
+    """What holds of a case: lifetimes (row, from, until), and sums that have no effect."""
+
+    case: Case
+
+    def __post_init__(self) -> None:
+        self.lives: list[tuple[int, int | None, int]] = []
+        self.wrong: Counter[tuple[int, Tuple]] = Counter()
+        first = len(self.case.held)
+        self.there: dict[Tuple, list[tuple[int, int | None]]] = defaultdict(list)
+        for number, row in enumerate(self.case.held):
+            self.there[row].append((number, None))
+        numbered = [(first + n, element) for n, element in enumerate(self.case.elements)]
+        for instant in sorted({e.instant for e in self.case.elements}):
+            now = [(n, e) for n, e in numbered if e.instant == instant]
+            if not self.case.keyed:
+                self._change(instant, now)
+                continue
+            for key in {e.row[0] for _, e in now}:
+                self._change_key(instant, key, [(n, e) for n, e in now if e.row[0] == key])
+        for copies in self.there.values():
+            self.lives += [(n, enter, FOREVER) for n, enter in copies if enter is not None]
+
+    def _change(self, instant: int, now: list[tuple[int, Element]]) -> None:
+        for row, total in _sums(now).items():
+            comes = [n for n, e in now if e.row == row and e.operation == "+"]
+            self.there[row] += [(n, instant) for n in comes[len(comes) - max(total, 0) :]]
+            for _ in range(-total):
+                if self.there[row]:
+                    number, enter = self.there[row].pop(0)
+                    self.lives.append((number, enter, instant))
+                else:
+                    self.wrong[instant, row] -= 1
+
+    def _change_key(self, instant: int, key: int, now: list[tuple[int, Element]]) -> None:
+        old = next((row for row, copies in self.there.items() if copies and row[0] == key), None)
+        new = (old, None)
+        sets = [place for place, (_, e) in enumerate(now) if e.operation == "u"]
+        if sets:
+            number, element = now[sets[-1]]
+            new, now = (element.row, number), now[sets[-1] + 1 :]
+        sums = _sums(now)
+        for row in sums:
+            for _ in range(-sums[row]):
+                if row == new[0]:
+                    new = (None, None)
+                else:
+                    self.wrong[instant, row] -= 1
+        comes: dict[Tuple, int] = {}
+        for number, element in now:
+            if element.operation == "+" and sums[element.row] > 0:
+                comes.setdefault(element.row, number)
+        for row, number in comes.items():
+            for _ in range(sums[row]):
+                if new[0] is None:
+                    new = (row, number)
+                else:
+                    self.wrong[instant, row] += 1
+        if new[0] == old:
+            return
+        if old is not None:
+            gone, enter = self.there[old].pop()
+            self.lives.append((gone, enter, instant))
+        if new[0] is not None:
+            self.there[new[0]].append((new[1], instant))
+
+
+def _sums(now: list[tuple[int, Element]]) -> Counter[Tuple]:
+    sums: Counter[Tuple] = Counter()
+    for _, element in now:
+        sums[element.row] += -1 if element.operation == "-" else 1
+    return sums
+
+
+@pytest.fixture(scope="module")
+def shell() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    con.execute("CREATE SCHEMA cql_state")
+    return con
+
+
+def described(case: Case) -> Relation:
+    columns = (Column("k", case.type), Column("v", case.type))
+    return Relation(columns, ("k",) if case.keyed else (), "store", "queue", "outcome")
+
+
+def fill(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
+    shell.execute(
+        f"CREATE OR REPLACE TABLE cql_state.store (k {case.type}, v {case.type}, "
+        "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT);"
+        f"CREATE OR REPLACE TABLE cql_state.queue (k {case.type}, v {case.type}, "
+        "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
+    )
+    values = [*VALUES[case.type], "NULL"]
+    rows = [f"({values[k]}, {values[v]}, 0, {FOREVER}, {n})" for n, (k, v) in enumerate(case.held)]
+    if rows:
+        shell.execute(f"INSERT INTO cql_state.store VALUES {', '.join(rows)}")
+    first = len(case.held)
+    rows = [
+        f"({values[e.row[0]]}, {values[e.row[1]]}, {e.instant}, '{e.operation}', {first + n})"
+        for n, e in enumerate(case.elements)
+    ]
+    shell.execute(f"INSERT INTO cql_state.queue VALUES {', '.join(rows)}")
+
+
+QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+
+
+@given(case=cases())
+@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
+def test_a_queue_comes_to_what_the_model_says(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
+    model = Model(case)
+    fill(shell, case)
+    of = described(case)
+    law = primary_key if case.keyed else bags
+    found = shell.execute(law.outcome(of).sql("duckdb"), {"until": 4}).fetchall()
+    rows = [*case.held, *(e.row for e in case.elements)]
+    lives = [(n, enter, leave) for n, enter, leave, _ in found if leave is not None]
+    wrong = Counter({(at, rows[n]): count for n, at, leave, count in found if leave is None})
+    assert sorted(model.lives, key=repr) == sorted(lives, key=repr)
+    assert dict(model.wrong) == dict(wrong)
+    if case.keyed and {e.operation for e in case.elements} == {"u"}:
+        latest = shell.execute(primary_key.latest(of).sql("duckdb"), {"until": 4}).fetchall()
+        assert sorted(found) == sorted(latest)
+
+
+@given(case=cases())
+@settings(deadline=None, max_examples=25, suppress_health_check=QUIET)
+def test_the_content_with_what_is_pending_is_what_the_store_will_hold(
+    shell: duckdb.DuckDBPyConnection, case: Case
+) -> None:
+    fill(shell, case)
+    of = described(case)
+    law = primary_key if case.keyed else bags
+    shell.execute(
+        f"CREATE OR REPLACE TEMP TABLE outcome AS {law.outcome(of).sql('duckdb')}", {"until": 4}
+    )
+    shown = relation.content(of, 4, judged=True).sql("duckdb")
+    before = shell.execute(f"SELECT k::VARCHAR, v::VARCHAR FROM ({shown})").fetchall()
+    for tree in (relation.ends(of), relation.begins(of)):
+        shell.execute(tree.sql("duckdb"))
+    shell.execute(relation.resolved(of).sql("duckdb"), {"until": 4})
+    after = shell.execute(
+        f"SELECT k::VARCHAR, v::VARCHAR FROM cql_state.store WHERE _cql_leave = {FOREVER}"
+    ).fetchall()
+    assert Counter(before) == Counter(after)
+    assert [(0,)] == shell.execute("SELECT count(*) FROM cql_state.queue").fetchall()
+
+
+@pytest.mark.parametrize("type_name", sorted(VALUES))
+def test_values_of_any_type_pass_through_a_relation_as_they_came(
+    con: cqlduck.Connection, type_name: str
+) -> None:
+    one, other = VALUES[type_name]
+    con.execute(f"""
+        CREATE RELATION r (k INTEGER, v {type_name}) PRIMARY KEY (k);
+        CREATE RELATION w (k {type_name}, v INTEGER) PRIMARY KEY (k);
+        CREATE CONTINUOUS QUERY q AS SELECT k, CAST(v AS VARCHAR) AS v FROM r;
+        CREATE CONTINUOUS QUERY p AS SELECT CAST(k AS VARCHAR) AS k, v FROM w;
+        INSERT INTO r VALUES (1, {one}), (2, {other});
+        INSERT INTO w VALUES ({one}, 1), ({other}, 2);
+    """)
+    con.advance(1)
+    con.execute(f"UPDATE r SET v = {other} WHERE k = 1; DELETE FROM w WHERE v = 2")
+    con.advance(2)
+    con.execute(f"DELETE FROM r WHERE k = 2; UPDATE w SET v = 3; INSERT INTO w VALUES ({one}, 4)")
+    con.advance(3)
+    texts = duckdb.sql(
+        f"SELECT CAST(CAST({one} AS {type_name}) AS VARCHAR), "
+        f"CAST(CAST({other} AS {type_name}) AS VARCHAR)"
+    ).fetchall()[0]
+    assert [(1, texts[1])] == con.table("q").fetchall()
+    assert [(texts[0], 3)] == con.table("p").fetchall()
+    assert [("w", "is a second row under its primary key", 1)] == (
+        con.sql("SELECT input, reason, occurrences FROM cql.late").fetchall()
+    )
+
+
+def test_the_copy_that_enters_first_leaves_first(con: cqlduck.Connection) -> None:
+    """Zeros are equal, and each is shown as it came."""
+    con.execute("""
+        CREATE RELATION r (a DOUBLE);
+        CREATE CONTINUOUS QUERY q AS SELECT CAST(a AS VARCHAR) AS a FROM r;
+    """)
+    con.append("r", [(-0.0,), (0.0,)], at=[5, 3])
+    con.advance(6)
+    con.retract("r", [(0.0,)], at=9)
+    con.advance(9)
+    assert [("-0.0",)] == con.table("q").fetchall()
+    assert [(3,)] == con.sql("SELECT elements FROM cql.relations").fetchall()
+
+
+def test_a_key_may_change_at_thousands_of_instants_of_one_tick(con: cqlduck.Connection) -> None:
+    con.execute("""
+        CREATE RELATION r (k INTEGER, v INTEGER) PRIMARY KEY (k);
+        CREATE CONTINUOUS QUERY q AS SELECT v FROM r;
+    """)
+    many = 3000
+    con.append("r", [(1, n) for n in range(many)], at=list(range(many)))
+    con.retract("r", [(1, n) for n in range(many - 1)], at=list(range(1, many)))
+    con.append("r", [(1, -1) for _ in range(many)], at=list(range(many)))
+    con.advance(many)
+    assert [(many - 1,)] == con.table("q").fetchall()
+    assert [(many,)] == con.sql("SELECT sum(occurrences)::INTEGER FROM cql.late").fetchall()
+
+
+EXAMPLE = Relation(
+    (Column("k", "INTEGER"), Column("name", "VARCHAR")), ("k",), "relation_r", "pending_r"
+)
+STATEMENTS = {
+    "bags": lambda: [("what the queue of a bag comes to", bags.outcome(EXAMPLE))],
+    "primary_key": lambda: [
+        ("what the queue comes to under a key", primary_key.outcome(EXAMPLE)),
+        ("the same, of upserts alone", primary_key.latest(EXAMPLE)),
+    ],
+    "relation": lambda: [
+        ("insertions into a bag need no judging", relation.came(EXAMPLE)),
+        ("rows end", relation.ends(EXAMPLE)),
+        ("rows enter", relation.begins(EXAMPLE)),
+        ("the queue is resolved", relation.resolved(EXAMPLE)),
+        ("what has no effect", relation.without_effect(EXAMPLE)),
+        ("the content with what is pending", relation.content(EXAMPLE, 7, judged=True)),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", sorted(STATEMENTS))
+def test_statements_are_the_golden_ones(name: str, request: pytest.FixtureRequest) -> None:
+    text = "\n".join(
+        f"-- title: {title}\n{tree.sql('duckdb', pretty=True)};\n"
+        for title, tree in STATEMENTS[name]()
+    )
+    path = GOLDEN / f"{name}.sql"
+    if request.config.getoption("--update-golden"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text
