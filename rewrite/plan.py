@@ -15,6 +15,7 @@ Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -216,8 +217,8 @@ class Sample:
 
     @property
     def below(self) -> int:
-        """The hashes, of 64 bits, that are kept: those below this."""
-        return int(self.percent * 2**64 / 100)
+        """The hashes, of 32 bits, that are kept: those below this."""
+        return math.ceil(self.percent * 2**32 / 100)
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ def window(
 
 
 def sampled(elements: Elements, spec: Sampled, derived: bool) -> Elements:
-    """Return the elements whose number has a hash among the lowest n of a hundred.
+    """Return the elements whose number has a `mixed` among the lowest n of a hundred.
 
     A base element's number is that of its arrival, from 0; a derived one's is its instant and its
     place among those of the instant, from 1.
@@ -216,11 +216,23 @@ def sampled(elements: Elements, spec: Sampled, derived: bool) -> Elements:
     for arrival, (ts, row) in enumerate(elements):
         place = place + 1 if ts == last else 1
         last = ts
-        text = f"{spec.seed}:{ts}:{place}" if derived else f"{spec.seed}:{arrival}"
-        digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
-        if int.from_bytes(digest[8:], "little") * 100 < spec.percent * 2**64:
+        numbers = (ts, place) if derived else (arrival,)
+        if mixed(spec.seed, *numbers) * 100 < spec.percent * 2**32:
             kept.append((ts, row))
     return kept
+
+
+def mixed(seed: str, *numbers: int) -> int:
+    """Return 32 bits that look random, of a name and numbers of 64 bits."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    found, second = (int.from_bytes(digest[at : at + 4], "little") for at in (0, 4))
+    for value in numbers:
+        lower, upper = value % 2**32, value // 2**32 % 2**32
+        word = lower ^ upper * 0x2C1B3C6D % 2**32 ^ found
+        word = (word ^ word >> 16) * 0x21F0AAAD % 2**32
+        word = (word ^ word >> 15 ^ second) * 0x735A2D97 % 2**32
+        found = (word ^ word >> 15) * 0x2C1B3C6D % 2**32
+    return found
 
 
 def in_derived_order(stream: Mapping[int, Counter[Row]]) -> list[tuple[int, Row]]:

@@ -16,6 +16,7 @@ from cqlduck.rewrite.delta import (
     join,
     newest,
     recompute,
+    sampling,
     streams,
     windows,
 )
@@ -469,7 +470,7 @@ class Rules:
                     .where(node.predicate.copy(), copy=False)
                 )
             case Sample():
-                return streams.sampled(self, node, low, high, span, extra)
+                return sampling.sampled(self, node, low, high, span, extra)
             case Trace():
                 return streams.trace_rows(self, node, low, high)
             case _:

@@ -1,4 +1,4 @@
-"""Relation to stream, samples of streams, and traces.
+"""Relation to stream, and traces.
 
     Istream(R) at τ = R(τ) − R(τ−1)      the net elements that are positive
     Dstream(R) at τ = R(τ−1) − R(τ)      the net elements that are negative, turned round
@@ -6,9 +6,6 @@
 
 (chapter, section 2.2). Not without consolidating first: a tuple that leaves and comes back at the
 same instant is in neither Istream nor Dstream.
-
-A `Sample` keeps the elements whose hash is small enough: MD5, which is the same everywhere and for
-good, of the stream's name and the element's number.
 
 A `Trace` is the log of its input's elements: what operators above it read as standing.
 """
@@ -23,25 +20,21 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
     Recompute,
-    Sample,
     ToStream,
     Trace,
-    is_base,
     is_instantaneous,
     is_stream,
     only_inserts,
 )
-from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
-    SEQ,
     TS,
     WEIGHT,
     add,
     after,
     consolidate,
-    copies,
     forever,
     lifetimes_to_elements,
     named,
@@ -96,53 +89,6 @@ def _rstream(rules: Rules, node: ToStream) -> exp.Query:
         lives.subquery("lives", copy=False), copy=False
     )
     return consolidate(spread, node.columns)
-
-
-# -- samples ----------------------------------------------------------------------------------
-
-
-def sampled(
-    rules: Rules,
-    node: Sample,
-    low: exp.Expr | None,
-    high: exp.Expr,
-    span: int | None,
-    extra: tuple[str, ...],
-) -> exp.Select:
-    """Return the elements of a sample with `low` < `_ts` ≤ `high`, each of weight 1."""
-    if is_base(node.input):
-        kept = (SEQ, *(name for name in extra if name != SEQ))
-        stream: exp.Query = rules.rows(node.input, low, high, span=span, extra=kept)
-        parts = [cast(column(SEQ), "VARCHAR")]
-    else:
-        stream = _in_places(rules.rows(node.input, low, high, span=span), node)
-        parts = [cast(column(name), "VARCHAR") for name in (TS, SEQ)]
-    text: exp.Expr = exp.Literal.string(f"{node.seed}:")
-    for i, part in enumerate(parts):
-        text = exp.DPipe(this=text, expression=part)
-        if i + 1 < len(parts):
-            text = exp.DPipe(this=text, expression=exp.Literal.string(":"))
-    hashed = exp.Anonymous(this="md5_number_lower", expressions=[text])
-    return (
-        exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
-        .from_(stream.subquery("stream", copy=False), copy=False)
-        .where(exp.LT(this=hashed, expression=number(node.below)), copy=False)
-    )
-
-
-def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
-    """Number the tuples of each instant by all columns, NULLs last; a weight of k is k tuples."""
-    place = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[column(TS)],
-        order=exp.Order(
-            expressions=[exp.Ordered(this=c, nulls_first=False) for c in references(node.columns)]
-        ),
-    )
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return exp.select(*references(node.columns), column(TS), one, named(place, SEQ)).from_(
-        copies(rows, node.columns).subquery("copies", copy=False), copy=False
-    )
 
 
 # -- traces -----------------------------------------------------------------------------------

@@ -4,14 +4,55 @@ SELECT k FROM s 10% SAMPLE
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "k",
+  "s.k" AS "k",
   "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+  "_weight"
+FROM (
+  SELECT
+    "s.k",
+    "_ts",
+    "_weight",
+    (
+      XOR(XOR("_cql_hash", "_cql_hash" >> 15), 3178415476) * 1935289751
+    ) & 4294967295 AS "_cql_hash"
+  FROM (
+    SELECT
+      "s.k",
+      "_ts",
+      "_weight",
+      (
+        XOR("_cql_hash", "_cql_hash" >> 16) * 569420461
+      ) & 4294967295 AS "_cql_hash"
+    FROM (
+      SELECT
+        "k" AS "s.k",
+        "_ts",
+        CAST(1 AS BIGINT) AS "_weight",
+        XOR(
+          XOR(
+            "_cql_seq" & 4294967295,
+            (
+              (
+                (
+                  "_cql_seq" >> 32
+                ) & 4294967295
+              ) * 739982445
+            ) & 4294967295
+          ),
+          2272344580
+        ) AS "_cql_hash"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 AND "_ts" > $t0
+    ) AS stream
+  ) AS stream
+) AS stream
 WHERE
-  "_ts" <= $t1
-  AND "_ts" > $t0
-  AND MD5_NUMBER_LOWER('s:' || CAST("_cql_seq" AS TEXT)) < 1844674407370955161;
+  (
+    (
+      XOR("_cql_hash", "_cql_hash" >> 15) * 739982445
+    ) & 4294967295
+  ) < 429496730;
 
 -- title: in the stream of a query its instant and its place there do
 CREATE CONTINUOUS QUERY evens AS
@@ -28,28 +69,111 @@ FROM (
   SELECT
     "evens.k",
     "_ts",
-    CAST(1 AS BIGINT) AS "_weight",
-    ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
+    "_weight",
+    (
+      XOR(XOR("_cql_hash", "_cql_hash" >> 15), 3960318277) * 1935289751
+    ) & 4294967295 AS "_cql_hash"
   FROM (
     SELECT
       "evens.k",
-      "evens.v",
       "_ts",
-      UNNEST(RANGE("_weight")) AS "_cql_copy"
+      "_weight",
+      (
+        XOR("_cql_hash", "_cql_hash" >> 16) * 569420461
+      ) & 4294967295 AS "_cql_hash"
     FROM (
       SELECT
-        "k" AS "evens.k",
-        "v" AS "evens.v",
+        "evens.k",
         "_ts",
-        "_weight"
-      FROM cql_state."changes_evens"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+        "_weight",
+        XOR(
+          XOR(
+            "_cql_seq" & 4294967295,
+            (
+              (
+                (
+                  "_cql_seq" >> 32
+                ) & 4294967295
+              ) * 739982445
+            ) & 4294967295
+          ),
+          (
+            XOR("_cql_hash", "_cql_hash" >> 15) * 739982445
+          ) & 4294967295
+        ) AS "_cql_hash"
+      FROM (
+        SELECT
+          "evens.k",
+          "_ts",
+          "_weight",
+          "_cql_seq",
+          (
+            XOR(XOR("_cql_hash", "_cql_hash" >> 15), 3960318277) * 1935289751
+          ) & 4294967295 AS "_cql_hash"
+        FROM (
+          SELECT
+            "evens.k",
+            "_ts",
+            "_weight",
+            "_cql_seq",
+            (
+              XOR("_cql_hash", "_cql_hash" >> 16) * 569420461
+            ) & 4294967295 AS "_cql_hash"
+          FROM (
+            SELECT
+              "evens.k",
+              "_ts",
+              "_weight",
+              "_cql_seq",
+              XOR(
+                XOR(
+                  "_ts" & 4294967295,
+                  (
+                    (
+                      (
+                        "_ts" >> 32
+                      ) & 4294967295
+                    ) * 739982445
+                  ) & 4294967295
+                ),
+                3682072498
+              ) AS "_cql_hash"
+            FROM (
+              SELECT
+                "evens.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight",
+                ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
+              FROM (
+                SELECT
+                  "evens.k",
+                  "evens.v",
+                  "_ts",
+                  UNNEST(RANGE("_weight")) AS "_cql_copy"
+                FROM (
+                  SELECT
+                    "k" AS "evens.k",
+                    "v" AS "evens.v",
+                    "_ts",
+                    "_weight"
+                  FROM cql_state."changes_evens"
+                  WHERE
+                    "_ts" <= $t1 AND "_ts" > $t0
+                ) AS stream
+              ) AS copies
+            ) AS stream
+          ) AS stream
+        ) AS stream
+      ) AS stream
     ) AS stream
-  ) AS copies
+  ) AS stream
 ) AS stream
 WHERE
-  MD5_NUMBER_LOWER('evens:' || CAST("_ts" AS TEXT) || ':' || CAST("_cql_seq" AS TEXT)) < 9223372036854775808
+  (
+    (
+      XOR("_cql_hash", "_cql_hash" >> 15) * 739982445
+    ) & 4294967295
+  ) < 2147483648
 UNION ALL
 SELECT
   "evens.k" AS "k",
@@ -59,25 +183,108 @@ FROM (
   SELECT
     "evens.k",
     "_ts",
-    CAST(1 AS BIGINT) AS "_weight",
-    ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
+    "_weight",
+    (
+      XOR(XOR("_cql_hash", "_cql_hash" >> 15), 3960318277) * 1935289751
+    ) & 4294967295 AS "_cql_hash"
   FROM (
     SELECT
       "evens.k",
-      "evens.v",
       "_ts",
-      UNNEST(RANGE("_weight")) AS "_cql_copy"
+      "_weight",
+      (
+        XOR("_cql_hash", "_cql_hash" >> 16) * 569420461
+      ) & 4294967295 AS "_cql_hash"
     FROM (
       SELECT
-        "k" AS "evens.k",
-        "v" AS "evens.v",
+        "evens.k",
         "_ts",
-        "_weight"
-      FROM cql_state."changes_evens"
-      WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+        "_weight",
+        XOR(
+          XOR(
+            "_cql_seq" & 4294967295,
+            (
+              (
+                (
+                  "_cql_seq" >> 32
+                ) & 4294967295
+              ) * 739982445
+            ) & 4294967295
+          ),
+          (
+            XOR("_cql_hash", "_cql_hash" >> 15) * 739982445
+          ) & 4294967295
+        ) AS "_cql_hash"
+      FROM (
+        SELECT
+          "evens.k",
+          "_ts",
+          "_weight",
+          "_cql_seq",
+          (
+            XOR(XOR("_cql_hash", "_cql_hash" >> 15), 3960318277) * 1935289751
+          ) & 4294967295 AS "_cql_hash"
+        FROM (
+          SELECT
+            "evens.k",
+            "_ts",
+            "_weight",
+            "_cql_seq",
+            (
+              XOR("_cql_hash", "_cql_hash" >> 16) * 569420461
+            ) & 4294967295 AS "_cql_hash"
+          FROM (
+            SELECT
+              "evens.k",
+              "_ts",
+              "_weight",
+              "_cql_seq",
+              XOR(
+                XOR(
+                  "_ts" & 4294967295,
+                  (
+                    (
+                      (
+                        "_ts" >> 32
+                      ) & 4294967295
+                    ) * 739982445
+                  ) & 4294967295
+                ),
+                3682072498
+              ) AS "_cql_hash"
+            FROM (
+              SELECT
+                "evens.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight",
+                ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
+              FROM (
+                SELECT
+                  "evens.k",
+                  "evens.v",
+                  "_ts",
+                  UNNEST(RANGE("_weight")) AS "_cql_copy"
+                FROM (
+                  SELECT
+                    "k" AS "evens.k",
+                    "v" AS "evens.v",
+                    "_ts",
+                    "_weight"
+                  FROM cql_state."changes_evens"
+                  WHERE
+                    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+                ) AS stream
+              ) AS copies
+            ) AS stream
+          ) AS stream
+        ) AS stream
+      ) AS stream
     ) AS stream
-  ) AS copies
+  ) AS stream
 ) AS stream
 WHERE
-  MD5_NUMBER_LOWER('evens:' || CAST("_ts" AS TEXT) || ':' || CAST("_cql_seq" AS TEXT)) < 9223372036854775808;
+  (
+    (
+      XOR("_cql_hash", "_cql_hash" >> 15) * 739982445
+    ) & 4294967295
+  ) < 2147483648;

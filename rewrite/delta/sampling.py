@@ -1,0 +1,141 @@
+"""Samples of streams.
+
+    Δ(n% SAMPLE S) = {s ∈ ΔS : h(name, number(s)) < n/100 · 2³²}
+
+A `Sample` is linear: whether it keeps an element depends on the element alone, on its number. That
+is given on arrival, from 0; elements of a derived stream have none, there it is the instant, and
+the place among the elements of that instant, from 1, by all columns. h is the same everywhere and
+for good, so a replay keeps the same elements, and 5 % are among 10 %.
+
+h mixes words of 32 bits in BIGINTs, in which nothing overflows: three times the upper bits are
+folded onto the lower ones (xor, shift) and spread again (times an odd number below 2³¹, modulo
+2³²). With two times, whether elements 4,096 apart are kept depended on each other. The stream's
+name enters twice, so two streams differ in more than the order of what they keep. Each step stands
+in a SELECT of its own, because it reads the last one's result more than once.
+
+A number beyond 2³² has a second word, which moves the place from which on the elements are decided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Sample, is_base
+from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.delta.rules import Rules
+
+WORD = 2**32 - 1
+"""The lower 32 bits, of which hashes are."""
+
+SPREAD = (0x21F0AAAD, 0x735A2D97, 0x2C1B3C6D)
+"""What each of the three steps multiplies by."""
+
+_HASH = "_cql_hash"
+
+
+def seeds(name: str) -> tuple[int, int]:
+    """Return the two words of a stream's name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little")
+
+
+def sampled(
+    rules: Rules,
+    node: Sample,
+    low: exp.Expr | None,
+    high: exp.Expr,
+    span: int | None,
+    extra: tuple[str, ...],
+) -> exp.Select:
+    """Return the elements of a sample with `low` < `_ts` ≤ `high`, each of weight 1."""
+    kept = tuple(dict.fromkeys((SEQ, *extra)))
+    if is_base(node.input):
+        stream: exp.Query = rules.rows(node.input, low, high, span=span, extra=kept)
+        words = [SEQ]
+    else:
+        stream = _in_places(rules.rows(node.input, low, high, span=span), node)
+        words = [TS, SEQ]
+    listed = [*(c.name for c in node.columns), TS, WEIGHT, *kept]
+    stream, hashed = mixed(stream, listed, words, node.seed)
+    return (
+        exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
+        .from_(stream.subquery("stream", copy=False), copy=False)
+        .where(exp.LT(this=exp.paren(hashed), expression=number(node.below)), copy=False)
+    )
+
+
+def mixed(
+    rows: exp.Query, listed: Sequence[str], words: Sequence[str], name: str
+) -> tuple[exp.Query, exp.Expr]:
+    """Return rows, and their hash as an expression over them, of 32 bits.
+
+    Args:
+        rows: The rows.
+        listed: Their columns.
+        words: Which of these are hashed, BIGINTs.
+        name: What else is: the name of a stream.
+    """
+    first, second = seeds(name)
+    state: exp.Expr = number(first)
+    for word in words:
+        rows = _with(rows, listed, _xor(_folded(column(word)), state))
+        rows = _with(rows, listed, _spread(_mixed(16), 0))
+        rows = _with(rows, listed, _spread(_xor(_mixed(15), number(second)), 1))
+        state = _spread(_mixed(15), 2)
+    return rows, state
+
+
+def _with(rows: exp.Query, listed: Sequence[str], hashed: exp.Expr) -> exp.Select:
+    """Return rows with the next step of their hash."""
+    return exp.select(*map(column, listed), named(hashed, _HASH)).from_(
+        rows.subquery("stream", copy=False), copy=False
+    )
+
+
+def _folded(value: exp.Expr) -> exp.Expr:
+    """Return a BIGINT, which may be negative, in one word."""
+    upper = _low(exp.paren(_shifted(value.copy(), 32)))
+    return _xor(_low(value), _spread(exp.paren(upper), 2))
+
+
+def _mixed(bits: int) -> exp.Expr:
+    """Return the hash with its upper bits folded onto the lower ones."""
+    return _xor(column(_HASH), _shifted(column(_HASH), bits))
+
+
+def _spread(value: exp.Expr, step: int) -> exp.Expr:
+    return _low(exp.paren(exp.Mul(this=value, expression=number(SPREAD[step]))))
+
+
+def _xor(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="xor", expressions=[left, right])
+
+
+def _shifted(value: exp.Expr, bits: int) -> exp.Expr:
+    return exp.BitwiseRightShift(this=value, expression=number(bits))
+
+
+def _low(value: exp.Expr) -> exp.Expr:
+    return exp.BitwiseAnd(this=value, expression=number(WORD))
+
+
+def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
+    """Number the tuples of each instant by all columns, NULLs last; a weight of k is k tuples."""
+    place = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column(TS)],
+        order=exp.Order(
+            expressions=[exp.Ordered(this=c, nulls_first=False) for c in references(node.columns)]
+        ),
+    )
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
+    return exp.select(*references(node.columns), column(TS), one, named(place, SEQ)).from_(
+        copies(rows, node.columns).subquery("copies", copy=False), copy=False
+    )
