@@ -58,6 +58,7 @@ from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
 from cqlduck.state.threads import SOME
+from cqlduck.subscription import Subscription
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -700,16 +701,24 @@ class Connection:
                 hint="ask for changes since then",
             )
 
-    def subscribe(self, query: str, since: Any = None) -> Iterator[pa.RecordBatch]:
+    def subscribe(
+        self, query: str, since: Any = None, *, timeout: float | None = None
+    ) -> Subscription:
         """Yield the elements of a query as Arrow batches, one or more a tick, as ticks close.
+
+        It can be read in a `for` of a thread, or in an `async for`, which leaves the event loop
+        free while it waits:
+
+            async for batch in con.subscribe("delays"): ...
 
         Args:
             query: The query.
             since: Begin after this instant; by default after the frontier at the call.
+            timeout: How many seconds to wait for the next batch before it ends.
 
-        Yields:
-            Batches with the query's columns, `_ts` and `_weight`. Waits for more only while the
-            scheduler runs, else ends.
+        Returns:
+            An iterator of batches with the query's columns, `_ts` and `_weight`. It waits for more
+            only while the scheduler runs, else ends.
 
         Raises:
             DataError: `since` is before kept history; or, from the iterator, elements that it has
@@ -720,30 +729,28 @@ class Connection:
             found = engine.query(query)
             position = found.frontier if since is None else ingest.instant(engine, since)
             self._refuse_before_history(found, position)
-        return self._subscription(query, position)
+        return Subscription(
+            lambda position: self._come(query, position),
+            lambda: self._scheduler.running and not engine.closed,
+            engine.changed,
+            position,
+            timeout,
+        )
 
-    def _subscription(self, query: str, position: int | None) -> Iterator[pa.RecordBatch]:
+    def _come(self, query: str, position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
+        """Return the elements of a query after an instant, and how far they go."""
         engine = self._engine
-        while not engine.closed:
-            batches: list[pa.RecordBatch] = []
-            with engine.lock:
-                if engine.closed:
-                    return
-                found = engine.query(query)
-                if found.frontier is not None and (position is None or found.frontier > position):
-                    self._refuse_forgotten(found, position)
-                    start = found.history_from
-                    # of a relation, what stands at the start of history is no change
-                    since = position if start is None else max(position or start, start)
-                    batches = self._new(found, since).to_batches()
-                    position = found.frontier
-            yield from batches
-            if batches:
-                continue
-            with engine.changed:
-                if not self._scheduler.running:
-                    return
-                engine.changed.wait(timeout=1.0)
+        with engine.lock:
+            if engine.closed:
+                return [], position
+            found = engine.query(query)
+            if found.frontier is None or (position is not None and found.frontier <= position):
+                return [], position
+            self._refuse_forgotten(found, position)
+            start = found.history_from
+            # of a relation, what stands at the start of history is no change
+            since = position if start is None else max(position or start, start)
+            return self._new(found, since).to_batches(), found.frontier
 
     def _refuse_forgotten(self, query: Query, position: int | None) -> None:
         """Refuse to go on behind elements that history has let go of.

@@ -45,6 +45,7 @@ from cqlduck.state.shared import Tables
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Queue, Waiting
+from cqlduck.subscription import Changed
 
 log = logging.getLogger("cqlduck")
 
@@ -99,7 +100,7 @@ class Engine:
     forms: Forms = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
-    changed: threading.Condition = field(default_factory=threading.Condition)
+    changed: Changed = field(default_factory=Changed)
     _taken: int = 0
     _unread: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Of streams: the next number when elements after all frontiers were counted, and the count."""

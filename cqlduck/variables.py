@@ -81,6 +81,8 @@ def as_table(name: str, data: Any) -> pa.Table:
     Raises:
         DataError: It is nothing that can be read as a table.
     """
+    if isinstance(data, pa.Table):
+        return data
     try:
         if isinstance(data, duckdb.DuckDBPyRelation):
             return data.to_arrow_table()

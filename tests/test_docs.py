@@ -14,6 +14,8 @@ import importlib
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -184,23 +186,48 @@ def described() -> str:
     return "\n".join(p.read_text(encoding="utf-8") for p in [README, *PAGES] if p.is_file())
 
 
-def run_python(path: Path, code: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def run_python(path: Path, code: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run blocks as one program; return what it prints."""
     names: dict[str, Any] = {"__name__": path.stem}
     for place, block in enumerate(code):
         exec(compile(block, f"{path.name}, python block {place + 1}", "exec"), names)
-    capsys.readouterr()
     for value in names.values():
         if isinstance(value, cqlduck.Connection):
             value.close()
+    return capsys.readouterr().out
 
 
-def test_readme_runs(
+def test_readme_runs_twice_and_shows_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = [block for block in blocks(README, "python") if "cqlduck.connect" in block]
-    assert code, "the README has no example"
+    code = blocks(README, "python")
+    assert any("cqlduck.connect" in block for block in code), "the README has no example"
     monkeypatch.chdir(tmp_path)
-    run_python(README, code, capsys)
+    for _ in range(2):
+        printed = run_python(README, code, capsys)
+        for shown in blocks(README, "text"):
+            assert shown in printed
+
+
+WITHOUT_FRAMES = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pandas", "polars"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def test_readme_needs_no_frames(tmp_path: Path) -> None:
+    """`import cqlduck` and the README's examples do without pandas and polars, where they are."""
+    code = "\n".join(blocks(README, "python"))
+    for program in ("import cqlduck; cqlduck.connect().close()", code):
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT_FRAMES + program], cwd=tmp_path, check=True, timeout=300
+        )
 
 
 @pytest.mark.parametrize("path", [README, *PAGES], ids=lambda path: path.stem)

@@ -1,0 +1,155 @@
+"""Subscriptions: the elements of a query as they come, for a loop or an event loop.
+
+A subscription knows how far it has read. It asks for what has come since, and waits for the next
+tick only while there may be one. A thread waits on a condition; a task is woken by the thread that
+ticks, so however many tasks wait, no thread waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pyarrow as pa
+
+Fetch = Callable[[int | None], tuple[list[pa.RecordBatch], int | None]]
+"""Returns the batches that have come after an instant, and how far these go."""
+
+
+class Changed(threading.Condition):
+    """Says that something has changed: to threads that wait, and by calls.
+
+    Attributes:
+        count: How often it has said so.
+    """
+
+    def __init__(self) -> None:
+        """Nobody waits yet."""
+        super().__init__()
+        self.count = 0
+        self._wakers: list[Callable[[], None]] = []
+
+    def notify_all(self) -> None:
+        """Wake all who wait; the lock is held."""
+        self.count += 1
+        super().notify_all()
+        for wake in self._wakers:
+            wake()
+
+    def wait_beyond(self, count: int, until: float | None) -> bool:
+        """Wait until it has changed more than `count` times; return whether it has.
+
+        Args:
+            count: As it was.
+            until: When to give up, by `time.monotonic()`, or None for never.
+        """
+        left = None if until is None else max(until - time.monotonic(), 0)
+        with self:
+            return self.wait_for(lambda: self.count > count, left)
+
+    @contextlib.contextmanager
+    def waking(self, wake: Callable[[], None]) -> Iterator[None]:
+        """Call a function at each change while the block runs."""
+        with self:
+            self._wakers.append(wake)
+        try:
+            yield
+        finally:
+            with self:
+                self._wakers.remove(wake)
+
+
+class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
+    """Yields batches, in a `for` or an `async for`; what it has yielded it does not yield again.
+
+    Args:
+        fetch: Returns what has come.
+        goes_on: Returns whether more may come by itself.
+        changed: Says that something may have come, or will not go on.
+        position: The instant after which it begins, or None.
+        timeout: How many seconds it waits for a batch before it ends, or None for as long as more
+            may come.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        goes_on: Callable[[], bool],
+        changed: Changed,
+        position: int | None,
+        timeout: float | None,
+    ) -> None:
+        """Begin to listen."""
+        self._fetch = fetch
+        self._goes_on = goes_on
+        self._changed = changed
+        self._position = position
+        self._timeout = timeout
+        self._ready: deque[pa.RecordBatch] = deque()
+        self._one = threading.Lock()
+        self._ended = False
+
+    def __next__(self) -> pa.RecordBatch:
+        """Return the next batch, for which it may wait.
+
+        Raises:
+            StopIteration: No more comes, or not in time.
+        """
+        until = self._until()
+        while not self._ended:
+            # before it looks: the last tick may be over by the time that nothing goes on
+            goes_on, seen = self._goes_on(), self._changed.count
+            batch = self._take()
+            if batch is not None:
+                return batch
+            self._ended = not goes_on or not self._changed.wait_beyond(seen, until)
+        raise StopIteration
+
+    async def __anext__(self) -> pa.RecordBatch:
+        """Return the next batch without holding up the event loop.
+
+        Raises:
+            StopAsyncIteration: No more comes, or not in time.
+        """
+        until = self._until()
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            # the loop may be closed while the thread that ticks goes on
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(woken.set)
+
+        with self._changed.waking(wake):
+            while not self._ended:
+                woken.clear()
+                goes_on = self._goes_on()
+                batch = await asyncio.to_thread(self._take)
+                if batch is not None:
+                    return batch
+                left = None if until is None else max(until - time.monotonic(), 0)
+                try:
+                    if goes_on:
+                        await asyncio.wait_for(woken.wait(), left)
+                    self._ended = not goes_on
+                except TimeoutError:
+                    self._ended = True
+        raise StopAsyncIteration
+
+    def _until(self) -> float | None:
+        return None if self._timeout is None else time.monotonic() + self._timeout
+
+    def _take(self) -> pa.RecordBatch | None:
+        """Return the next batch of what has come, or None if there is none."""
+        with self._one:
+            if not self._ready:
+                try:
+                    batches, self._position = self._fetch(self._position)
+                except BaseException:
+                    self._ended = True
+                    raise
+                self._ready.extend(batches)
+            return self._ready.popleft() if self._ready else None
