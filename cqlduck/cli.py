@@ -146,7 +146,10 @@ def run(
             )
         settings["drop_zone"] = drop_zone
     out = display.console()
-    with applications.Stop() as stop, connect(database or ":memory:", **settings) as con:
+    with (
+        applications.Stop() as stop,
+        connect(database or ":memory:", progress=False, **settings) as con,
+    ):
         applications.go_on(con, text)
         _needs_zone(con)
         counting = con.profile() if profile else contextlib.nullcontext()
@@ -290,7 +293,7 @@ def profile(
         settings["drop_zone"] = drop_zone
     with tempfile.TemporaryDirectory() as folder, applications.Stop() as stop:
         kept = ":memory:" if database is None else _copy(_closed(database), Path(folder))
-        with connect(kept, **settings) as con:
+        with connect(kept, progress=False, **settings) as con:
             if text:
                 applications.go_on(con, text)
             if drop_zone is not None or database is None:

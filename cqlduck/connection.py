@@ -31,6 +31,7 @@ from cqlduck.errors import (
     NotSupportedError,
     ParseError,
 )
+from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.syntax import (
@@ -92,6 +93,7 @@ def connect(
     instant: str | None = None,
     max_tick: int = MAX_TICK,
     memory_limit: str | None = None,
+    progress: bool | None = None,
     recompute: Literal["allow", "refuse", "always"] | None = None,
     strict: bool = False,
     threads: int | None = None,
@@ -112,6 +114,8 @@ def connect(
         instant: What an instant of integer time stands for, '1 second' by default.
         max_tick: How many elements a tick takes in at most, unless one instant has more.
         memory_limit: How much memory DuckDB may take, as '2GB'.
+        progress: Whether calls that take longer than a second show a bar on stderr; by default on a
+            terminal and in a notebook.
         recompute: What becomes of a query, or a part of it, that has no delta rule: with 'allow',
             the default, it is worked out again when an input changes; with 'refuse' it is an error;
             with 'always' all queries are worked out again.
@@ -138,6 +142,7 @@ def connect(
             instant=instant,
             max_tick=max_tick,
             memory_limit=memory_limit,
+            progress=progress,
             recompute=recompute,
             strict=strict,
             threads=threads,
@@ -172,6 +177,7 @@ class Connection:
             raise
         self.drop_zone = settings.zone
         self._sees_variables = settings.variables
+        self._meter = Meter(settings.progress)
         self._ahead: Ahead | None = None
         self._rows_of: dict[str, int] = {}
         if self.drop_zone is not None:
@@ -483,7 +489,8 @@ class Connection:
 
     def _append(self, name: str, data: Any, at: Any, operation: str) -> Taken:
         engine = self._engine
-        with engine.changing(), engine.database.part(INGEST):
+        what = f"append to {name}" if operation == "+" else f"retract from {name}"
+        with self._meter.during(what), engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
             with ingest.arriving(engine, thing, data, at, operation) as rows:
                 return engine.accept(thing, rows)
@@ -592,7 +599,8 @@ class Connection:
 
     def _step(self, rows: Mapping[str, Any], to: Any) -> Any:
         engine = self._engine
-        with engine.lock:
+        what = "advance" if to is None else f"advance to {to}"
+        with engine.lock, self._meter.during(what, engine.progress.way):
             until = None
             if rows or to is not None:
                 if not isinstance(rows, Mapping):
@@ -631,7 +639,8 @@ class Connection:
             return 0
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)
-        return take(self._engine, self.drop_zone, self._ahead, limit)
+        with self._meter.during(f"follow {self.drop_zone}"):
+            return take(self._engine, self.drop_zone, self._ahead, limit)
 
     # -- answers ----------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ tick takes from the queue if that holds what the tick is to read, no more and no
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
@@ -51,6 +51,33 @@ class Progress:
         if any(beat is None for beat in beats):
             return None
         return min(beat for beat in beats if beat is not None)
+
+    def way(self) -> Callable[[], float | None]:
+        """Return what says, from any thread, which share of their way from here queries have gone.
+
+        The way of a query is that from its frontier to how far it could go; one that need not move
+        has none. It says None where no query has, or where what is registered changes meanwhile.
+        """
+        start = {name: query.frontier for name, query in self.catalogue.queries.items()}
+
+        def share() -> float | None:
+            try:
+                known = [self._gone(name, start[name]) for name in start]
+            except (KeyError, RuntimeError):
+                return None
+            gone = [part for part in known if part is not None]
+            return sum(gone) / len(gone) if gone else None
+
+        return share
+
+    def _gone(self, name: str, start: int | None) -> float | None:
+        query = self.catalogue.queries[name]
+        goal = self.target(query)
+        start = self.begins(query) if start is None else start
+        if start is None or goal is None or goal <= start:
+            return None
+        reached = start if query.frontier is None else query.frontier
+        return min(max((reached - start) / (goal - start), 0.0), 1.0)
 
     def begins(self, query: Query) -> int | None:
         """Return the instant at which time begins for a query's inputs, or None."""

@@ -42,6 +42,7 @@ class Settings:
     instant: str | None = None
     max_tick: int = MAX_TICK
     memory_limit: str | None = None
+    progress: bool | None = None
     recompute: Literal["allow", "refuse", "always"] | None = None
     strict: bool = False
     threads: int | None = None

@@ -79,7 +79,10 @@ def run_demo(
             out.print(Text(f"Starting anew in {data}."))
         folder.write(RUNNING, days)
         folder.application.write_text(sql.example("flights"), "utf-8")
-    with Stop() as stop, connect(folder.database, drop_zone=folder.drop_zone) as con:
+    with (
+        Stop() as stop,
+        connect(folder.database, drop_zone=folder.drop_zone, progress=False) as con,
+    ):
         if not con.engine.catalogue.queries:
             con.execute(sql.example("flights"))
         if not finished or not resumes:
