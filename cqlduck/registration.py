@@ -6,6 +6,7 @@ Each function is one change: it checks first, and what fails leaves everything a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
 
 import duckdb
 
@@ -47,6 +48,7 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
         columns = _typed(engine, statement.columns)
         if isinstance(statement, CreateRelation) and not statement.columns:
             columns = _columns_of(engine, statement)
+        _refuse_outside(statement.source)
         thing = Input(_position(engine), statement.name, kind, columns, source=statement.source)
         if isinstance(statement, CreateStream):
             thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
@@ -64,6 +66,22 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
         engine.catalogue.add(thing)
         inspection.refresh(engine.database, engine.catalogue, thing)
         return True
+
+
+def _refuse_outside(source: str | None) -> None:
+    """Refuse a folder that is not inside the drop zone.
+
+    Raises:
+        BindError: It begins at a root, or goes up.
+    """
+    if source is None:
+        return
+    parts = PureWindowsPath(source)
+    if "\0" in source or parts.anchor or PurePosixPath(source).anchor or ".." in parts.parts:
+        raise BindError(
+            f"FROM {source!r} is no folder inside the drop zone",
+            hint="name it relative to the drop zone, and below it",
+        )
 
 
 def _columns_of(engine: Engine, statement: CreateRelation) -> tuple[Column, ...]:

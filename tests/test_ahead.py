@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +19,8 @@ def write(root: Path, number: int, table: pa.Table, rows: int | None = None) -> 
     """Write a batch whose manifest says `rows`, and promises nothing; return its folder."""
     hidden = dropzone.hidden_folder(root / "s", number)
     pq.write_table(table, hidden / "part-0.parquet")
-    reach = dropzone.Extent(len(table) if rows is None else rows, 0, 0, False)
+    reach = dropzone.extent(table["_ts"], "_ts")
+    reach = replace(reach, rows=len(table) if rows is None else rows)
     manifest = dropzone.describe("s", number, reach, None, ("part-0.parquet",), table.schema)
     assert dropzone.publish(hidden, manifest)
     return dropzone.batch_folder(root / "s", number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,15 +16,19 @@ from cqlduck.sources.ahead import Ahead
 from cqlduck.sources.footers import Footers
 
 SECOND = 1_000_000
+STAMPS = ("_ts", "_TS", "At", "t", "t.u")
 
 
 def write(root: Path, number: int, tables: Sequence[pa.Table]) -> None:
-    """Write a batch of several files; what its manifest says of times is not looked at here."""
+    """Write a batch of several files; its manifest is right where there are times to tell of."""
     hidden = dropzone.hidden_folder(root / "s", number)
     names = tuple(f"part-{i}.parquet" for i in range(len(tables)))
     for name, table in zip(names, tables, strict=True):
         pq.write_table(table, hidden / name)
     reach = dropzone.Extent(sum(map(len, tables)), 0, 0, False)
+    stamps = [table[n] for table in tables for n in table.column_names if n in STAMPS]
+    with contextlib.suppress(cqlduck.Error, pa.ArrowException):
+        reach = dropzone.extent(pa.chunked_array([c for s in stamps for c in s.chunks]), "_ts")
     assert dropzone.publish(
         hidden, dropzone.describe("s", number, reach, None, names, pa.schema([("a", pa.int64())]))
     )

@@ -53,6 +53,7 @@ __all__ = [
     "extent",
     "gap",
     "hidden_folder",
+    "inside",
     "instant",
     "pending",
     "publish",
@@ -67,6 +68,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _WALL_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
 _BATCH = re.compile(r"batch=(\d{12,})", re.ASCII)
+_NO_LINK = "copy what it leads to into the drop zone; a link out does not do"
 _REWRITE = "write the batch again under a hidden name and rename it into place"
 
 
@@ -332,6 +334,18 @@ def _name(number: int) -> str:
     return f"batch={number:012d}"
 
 
+def inside(root: Path, source: str) -> Path:
+    """Return the folder of an input in the drop zone `root`.
+
+    Raises:
+        DropZoneError: It leads out of the drop zone.
+    """
+    folder = root / source
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise _wrong(folder, f"leads out of the drop zone {root}", _NO_LINK)
+    return folder
+
+
 def batch_folder(folder: Path, number: int) -> Path:
     """Return where batch `number` of the stream in `folder` lies once it is in place."""
     return folder / _name(number)
@@ -344,6 +358,8 @@ def read_batch(folder: Path, number: int) -> Batch:
         DropZoneError: It is not there, or its manifest is missing or wrong.
     """
     here = batch_folder(folder, number)
+    if here.is_symlink() and not here.resolve().is_relative_to(folder.resolve()):
+        raise _wrong(here, f"leads out of {folder}", _NO_LINK)
     path = here / MANIFEST
     try:
         text = path.read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.sources import dropzone, sparksink
+from cqlduck.sources import claims, dropzone, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
@@ -114,8 +114,8 @@ def _plan(
         stop = held[thing.name].number if thing.name in held else None
         if number == stop or (count is not None and count <= 0):
             continue
-        folder = root / thing.source
         try:
+            folder = dropzone.inside(root, thing.source)
             for batch in _pending(folder)(folder, thing.next_batch):
                 if batch.number == stop:
                     break
@@ -207,7 +207,7 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
                 seen = _plain(engine, thing, stamp, footers)
             if seen is None:
                 seen = queues.survey(database, thing, rows, "file_index")
-            whole = _whole(engine, thing, batches, seen)
+            whole = _whole(engine, thing, stamp, batches, seen)
             if whole is None:
                 return False
             engine.waiting.store(thing)
@@ -222,7 +222,11 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
 
 
 def _whole(
-    engine: Engine, thing: Input, batches: list[Batch], seen: dict[int, queues.Survey]
+    engine: Engine,
+    thing: Input,
+    times: Column,
+    batches: list[Batch],
+    seen: dict[int, queues.Survey],
 ) -> queues.Survey | None:
     """Return what is known of all batches, or None if one of them has to be looked at by itself.
 
@@ -237,7 +241,7 @@ def _whole(
             numbers = range(number, number + len(batch.files))
             parts = [seen[n] for n in numbers if n in seen]
             number += len(batch.files)
-        if sum(part.count for part in parts) != batch.manifest.rows:
+        if claims.mismatch(engine.database, clock, times, batch, parts) is not None:
             return None
         last = lateness.limit(clock, after)
         for part in parts:
@@ -305,9 +309,9 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
             # times that go on from file to file are judged by one scan
             alone = footers if len(batch.files) == 1 else None
             plain = _plain(engine, thing, stamp, alone)
-        seen = (plain or queues.survey(engine.database, thing, rows)).get(0)
-        _check_count(batch, 0 if seen is None else seen.count)
-        engine.accept(thing, replace(rows, known=seen))
+        found = plain or queues.survey(engine.database, thing, rows)
+        claims.check(engine.database, engine.clock, stamp, batch, list(found.values()))
+        engine.accept(thing, replace(rows, known=found.get(0)))
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
 
@@ -318,9 +322,8 @@ def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> N
     Raises:
         DropZoneError: They are not what the manifest says.
     """
-    _check_count(batch, small.table.num_rows)
     given = _matched(thing, batch, small.columns)
-    _, stamp, operation = _stamp(engine, thing, small.columns)
+    times, stamp, operation = _stamp(engine, thing, small.columns)
     ready = small.ready
     if ready.clock != engine.clock:
         ready = _preparing(engine, thing.name)(small.table)
@@ -328,17 +331,11 @@ def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> N
     rows = ready.filled(queues.arrival(thing, source, given, stamp, operation, ready.seen))
     try:
         with engine.database.incoming.readable(source, ready.table):
-            engine.accept(thing, rows)
+            found = {0: ready.seen} if ready.seen else queues.survey(engine.database, thing, rows)
+            claims.check(engine.database, engine.clock, times, batch, list(found.values()))
+            engine.accept(thing, replace(rows, known=found.get(0)))
     except duckdb.Error as error:
         raise _unreadable(batch, error) from error
-
-
-def _check_count(batch: Batch, count: int) -> None:
-    if count != batch.manifest.rows:
-        raise DropZoneError(
-            f"{batch.folder} has {count} rows, and its manifest says {batch.manifest.rows}",
-            hint="write the batch again under a hidden name and rename it into place",
-        )
 
 
 def _arrival(

@@ -285,6 +285,8 @@ def _rows(folder: Path, entry: _Entry) -> int:
     try:
         if not file.is_file():
             raise _missing(folder, entry)
+        if file.is_symlink() and not file.resolve().is_relative_to(folder.resolve()):
+            raise _wrong(file, f"leads out of {folder}", "copy what it leads to into the folder")
         size = file.stat().st_size
         if size != entry.size:
             raise _wrong(file, f"has {size} bytes, but {entry.log_file} says {entry.size}")

@@ -1,0 +1,83 @@
+"""Claims: what a manifest says of its batch, held against what its files hold.
+
+A manifest that is wrong about its rows belongs to other files, or to files that were exchanged or
+cut off afterwards; nothing of such a batch is taken. Manifests that are made from a log (see
+`sparksink`) claim no times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqlduck.errors import DropZoneError
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.time import Clock
+from cqlduck.sources.dropzone import Batch
+from cqlduck.state import instants, queues
+from cqlduck.state.connection import Database
+from cqlduck.state.queues import Survey
+
+EXACT = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")
+"""The types that hold a manifest's microseconds as they are."""
+
+
+def check(
+    database: Database, clock: Clock, times: Column, batch: Batch, parts: Sequence[Survey]
+) -> None:
+    """Refuse a batch that does not hold what its manifest says.
+
+    Args:
+        database: The database.
+        clock: The clock.
+        times: The column of the timestamps, and as what it is read.
+        batch: The batch.
+        parts: What a scan of the timestamps tells, of all files or of each.
+
+    Raises:
+        DropZoneError: It has other rows, or other least or greatest timestamps.
+    """
+    problem = mismatch(database, clock, times, batch, parts)
+    if problem is not None:
+        raise DropZoneError(
+            f"{batch.folder} {problem}",
+            hint="write the batch again under a hidden name and rename it into place",
+        )
+
+
+def mismatch(
+    database: Database, clock: Clock, times: Column, batch: Batch, parts: Sequence[Survey]
+) -> str | None:
+    """Return what a manifest says that is not so, or None; for the arguments see `check`."""
+    manifest = batch.manifest
+    count = sum(part.count for part in parts)
+    if count != manifest.rows:
+        return f"has {count} rows, and its manifest says {manifest.rows}"
+    lows = [part.lowest for part in parts if part.lowest is not None]
+    highs = [part.highest for part in parts if part.highest is not None]
+    # rows without a timestamp are refused as such
+    is_stamped = all(part.stamped == part.count for part in parts)
+    if manifest.min_ts is None or manifest.max_ts is None or not lows or not is_stamped:
+        return None
+    if manifest.wall_clock != (clock.kind == "wall"):
+        kind = "wall-clock time" if manifest.wall_clock else "integers"
+        return f"has other times than its manifest, which gives {kind}"
+    written = {name.casefold(): kind for name, kind in manifest.schema}
+    # DuckDB rounds nanoseconds, and a manifest has them cut off
+    is_finer = written.get(times.name.casefold()) == "TIMESTAMP_NS"
+    for word, found, raw in (
+        ("least", min(lows), manifest.min_ts),
+        ("greatest", max(highs), manifest.max_ts),
+    ):
+        said = _read(database, clock, times, raw)
+        if found != said and not (is_finer and found == _read(database, clock, times, raw + 1)):
+            here, there = (instants.shown_raw(clock, time) for time in (found, said))
+            return f"has the {word} timestamp {here}, and its manifest says {there}"
+    return None
+
+
+def _read(database: Database, clock: Clock, times: Column, raw: int) -> int:
+    """Return a manifest's time as it is read as the type of a column: a DATE is its midnight."""
+    if clock.kind == "integer" or times.type in EXACT:
+        return raw
+    value = f"CAST(make_timestamp({raw}) AS {times.type})"
+    return int(database.value(f"SELECT {queues.raw_sql(clock, value, times.type)}"))
