@@ -97,6 +97,15 @@ CREATE TABLE IF NOT EXISTS cql_state.quarantined (
 );
 COMMENT ON TABLE cql_state.quarantined IS 'The batches of the drop zone that were passed over; the last one taken stands in inputs.';
 
+CREATE TABLE IF NOT EXISTS cql_state.open_batches (
+    input VARCHAR NOT NULL,
+    batch BIGINT NOT NULL,
+    row_count BIGINT NOT NULL,
+    first_row BIGINT NOT NULL,
+    last_row BIGINT NOT NULL
+);
+COMMENT ON TABLE cql_state.open_batches IS 'With the setting strict: batches of relations whose rows may be at instants that are not closed yet, and the numbers of their rows.';
+
 CREATE TABLE IF NOT EXISTS cql_state.late (
     input VARCHAR NOT NULL,
     instant BIGINT,

@@ -504,5 +504,6 @@ def drop_input(database: Database, thing: Input) -> None:
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    for table, column in ((ROWS["inputs"], "name"), ("quarantined", "input"), ("late", "input")):
+    of_input = ((name, "input") for name in ("quarantined", "open_batches", "late"))
+    for table, column in ((ROWS["inputs"], "name"), *of_input):
         database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

@@ -17,6 +17,21 @@ from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 
 
+class WrongElement(DataError):
+    """An element that has no effect, with the setting `strict`.
+
+    Attributes:
+        relation: The name of its relation.
+        number: Its number there, in the order of arrival.
+    """
+
+    def __init__(self, message: str, *, relation: str, number: int, hint: str | None = None):
+        """Keep where the element is."""
+        super().__init__(message, hint=hint)
+        self.relation = relation
+        self.number = number
+
+
 @dataclass(frozen=True)
 class Statements:
     """The statements of a relation, written once."""
@@ -60,7 +75,7 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     """Resolve what is pending at or before an instant; return the number of elements.
 
     Raises:
-        DataError: With `strict`, a deletion of what is not there or a second tuple under a key.
+        WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
     """
     count, operations = _pending(database, thing, until)
     if not count:
@@ -112,7 +127,7 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
         at: Of which instant; by default all.
 
     Raises:
-        DataError: With `strict`, there is one.
+        WrongElement: With `strict`, there is one.
     """
     bad = f"FROM ({_statements(described(thing)).without_effect}) AS bad(instant, wrong, element)"
     if at is not None:
@@ -125,8 +140,10 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
     if not first:
         return 0
     if strict:
-        raise DataError(
+        raise WrongElement(
             f"{thing.name} {first[0][0]}: {first[0][1]}",
+            relation=thing.name,
+            number=_last_wrong(database, thing),
             hint="the setting strict is on; without it this is recorded in cql.late",
         )
     written = database.execute(
@@ -134,6 +151,20 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
         [thing.name],
     ).fetchall()
     return int(written[0][0])
+
+
+def _last_wrong(database: Database, thing: Input) -> int:
+    """Return the number of the last element that is like the first one without effect."""
+    queue = f"cql_state.{quoted(thing.pending)}"
+    alike = ["_ts", "_op", *(quoted(c.name) for c in thing.columns)]
+    same = " AND ".join(f"q.{name} IS NOT DISTINCT FROM w.{name}" for name in alike)
+    return int(
+        database.value(
+            f"SELECT max(q._cql_seq) FROM {queue} AS q JOIN {queue} AS w ON {same} "
+            f"WHERE w._cql_seq = (SELECT _cql_seq FROM {quoted(described(thing).outcome)} "
+            "WHERE _ts IS NOT NULL AND _cql_wrong <> 0 ORDER BY _ts, _cql_seq LIMIT 1)"
+        )
+    )
 
 
 def content_at(database: Database, thing: Input, until: int) -> str:

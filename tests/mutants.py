@@ -947,9 +947,20 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "cqlduck/sources/follow.py",
+        ("what a manifest says of its times is not looked at",
+         "        if claims.mismatch(engine.database, clock, times, batch, parts) is not None:",
+         "        if False:",
+         "test_claims.py::test_a_manifest_that_is_wrong_about_its_rows"),
         ("batches that are taken together do not move the heartbeat",
          "            queues.count(clock, after, part)", "            pass",
          "test_lateness.py::test_no_cut_of_following_changes_what_is_late"),
+    ),
+    *_of(
+        "cqlduck/sources/quarantine.py",
+        ("what is open of a batch that is quarantined stays",
+         "f\"DELETE FROM cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN ? AND ?\",",
+         "\"SELECT ?, ?\",",
+         "test_quarantine.py::test_what_is_open_of_an_earlier_batch_is_taken_back"),
     ),
     *_of(
         "state/queues.py",

@@ -992,7 +992,7 @@ def test_a_failing_query_does_not_hold_the_drop_zone_back(tmp_path: Path) -> Non
         ).fetchall()
 
 
-def test_strict_holds_a_batch_with_a_wrong_retraction(tmp_path: Path) -> None:
+def test_strict_quarantines_a_batch_with_a_wrong_retraction(tmp_path: Path) -> None:
     with cqlduck.connect(drop_zone=tmp_path, strict=True) as con:
         con.execute("""
             CREATE RELATION r (a INTEGER) FROM 'r';
@@ -1000,9 +1000,14 @@ def test_strict_holds_a_batch_with_a_wrong_retraction(tmp_path: Path) -> None:
         """)
         rows = pa.table({"a": [1, 2], "_ts": [1, 2], "_op": ["+", "-"]})
         dropzone.write_batch(tmp_path, "r", 0, rows, heartbeat=5)
-        refused(cqlduck.Error, con.follow, "r", "not there")
+        assert 1 == con.follow()
         assert [] == elements(con, "q")
-        assert [("r", 0)] == con.sql("SELECT name, next_batch FROM cql.relations").fetchall()
+        assert [("r", 1)] == con.sql("SELECT name, next_batch FROM cql.relations").fetchall()
+        ((batch, state, reason),) = con.sql(
+            "SELECT batch, state, reason FROM cql.batches"
+        ).fetchall()
+        assert (0, "quarantined") == (batch, state)
+        assert "retracts what is not there" in reason
 
 
 # ------------------------------------------------------------------------------- the database

@@ -2,9 +2,10 @@
 
 A batch is taken in the same transaction as the tick that uses it, so it counts once however
 often it is written or the process dies. A batch that is late under REJECT is quarantined whole:
-recorded in `cql.batches`, passed over, and following goes on. A batch that cannot be read holds its
-own input: nothing of it is taken, `waiting_for` in `cql.streams` says why, the other inputs go on,
-and `take` raises the error when they have.
+recorded in `cql.batches`, passed over, and following goes on. With the setting `strict` so is one
+of a relation that has an element without effect (`quarantine`). A batch that cannot be read holds
+its own input: nothing of it is taken, `waiting_for` in `cql.streams` says why, the other inputs go
+on, and `take` raises the error when they have.
 
 The batches that a tick takes are read together where nothing is wrong with any of them; a scan of
 their times tells. Otherwise they are read one by one, so that what is wrong is said of its batch.
@@ -25,7 +26,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.sources import claims, dropzone, sparksink
+from cqlduck.sources import claims, dropzone, quarantine, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
@@ -35,6 +36,7 @@ from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Prepared
+from cqlduck.state.relations import WrongElement
 from cqlduck.state.threads import SOME
 
 
@@ -74,38 +76,61 @@ def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> 
     taken = 0
     held: dict[str, _Unreadable] = {}
     apart: set[str] = set()
+    singly: set[str] = set()
     left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
     while True:
         with engine.lock:
             with engine.database.part(INGEST):
-                plan = _plan(engine, root, left, held)
-            if not plan:
-                break
-            taking = partial(_take_all, engine, plan, apart, ahead)
+                plan = _plan(engine, root, left, held, singly)
             try:
-                engine.step(taking)
+                if plan:
+                    engine.step(partial(_take_all, engine, plan, apart, ahead))
+                else:
+                    engine.run()
+                    _note_waiting(engine, root, held)
             except _Apart as error:
                 apart.add(error.name)
                 continue
             except _Unreadable as unreadable:
                 held[unreadable.name] = unreadable
                 continue
+            except WrongElement as wrong:
+                mine = [batch for name, batch in plan if name == wrong.relation]
+                if len(mine) > 1:
+                    singly.add(wrong.relation)
+                    continue
+                if not quarantine.of_wrong(engine, mine, wrong):
+                    raise
+                passed = engine.input(wrong.relation).next_batch
+                plan = [(wrong.relation, batch) for batch in mine if batch.number < passed]
+            else:
+                if not plan:
+                    break
             taken += len(plan)
             for name, _ in plan:
                 count = left[name]
                 left[name] = None if count is None else count - 1
-    with engine.lock:
-        engine.run()
-        _note_waiting(engine, root, held)
     if held:
         raise next(iter(held.values())).error
     return taken
 
 
 def _plan(
-    engine: Engine, root: Path, left: dict[str, int | None], held: dict[str, _Unreadable]
+    engine: Engine,
+    root: Path,
+    left: dict[str, int | None],
+    held: dict[str, _Unreadable],
+    singly: set[str],
 ) -> list[tuple[str, Batch]]:
-    """Return the next batches of each input: about as many rows as a tick takes in."""
+    """Return the next batches of each input: about as many rows as a tick takes in.
+
+    Args:
+        engine: The engine.
+        root: The drop zone.
+        left: How many batches of each input to take at most.
+        held: The batches at which inputs wait.
+        singly: The inputs whose batches have ticks of their own.
+    """
     plan: list[tuple[str, Batch]] = []
     for thing in engine.catalogue.inputs.values():
         if thing.source is None:
@@ -123,7 +148,7 @@ def _plan(
                 rows += batch.manifest.rows
                 number = batch.number + 1
                 count = None if count is None else count - 1
-                if rows >= engine.max_tick or count == 0:
+                if rows >= engine.max_tick or count == 0 or thing.name in singly:
                     break
         except DropZoneError as error:
             held[thing.name] = _Unreadable(thing.name, number, error)
@@ -191,6 +216,8 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
         _Apart: Reading failed, which ended the transaction.
     """
     database = engine.database
+    if engine.strict and thing.kind == "relation":
+        return False  # each has numbers of its own, see `quarantine`
     full = [batch for batch in batches if batch.manifest.rows]
     files = [path for batch in full for path in batch.files]
     kinds = {b.manifest.wall_clock for b in batches if b.manifest.heartbeat is not None}
@@ -217,7 +244,7 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
         raise _Apart(thing.name) from error
     for batch in batches:
         _promise(engine, thing, batch)
-    _record(engine, thing, batches[-1], sum(b.manifest.rows for b in batches), None)
+    _record(thing, batches[-1], sum(b.manifest.rows for b in batches))
     return True
 
 
@@ -264,22 +291,16 @@ def _promise(engine: Engine, thing: Input, batch: Batch) -> None:
         engine.raise_heartbeat(thing, instants.closes(engine.clock, manifest.heartbeat))
 
 
-def _record(engine: Engine, thing: Input, last: Batch, rows: int, late: str | None) -> None:
+def _record(thing: Input, last: Batch, rows: int) -> None:
     """Remember, in the transaction, up to which batch an input has been taken."""
     thing.next_batch = last.number + 1
     thing.waiting_for = None
-    if late is None:
-        thing.taken_batch, thing.taken_rows = last.number, rows
-        return
-    engine.database.execute(
-        "INSERT INTO cql_state.quarantined VALUES (?, ?, ?, ?)",
-        [thing.name, last.number, rows, late],
-    )
+    thing.taken_batch, thing.taken_rows = last.number, rows
 
 
 def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
     """Take one batch, or quarantine it if it is late."""
-    late: str | None = None
+    first = thing.next_seq
     try:
         if batch.manifest.rows:
             small = ahead.small(batch, _preparing(engine, thing.name))
@@ -289,10 +310,12 @@ def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
                 _accept_small(engine, thing, batch, small)
         _promise(engine, thing, batch)
     except LateError as error:
-        late = error.message
+        quarantine.pass_over(engine, thing, batch, error.message)
+        return
     except DataError as error:
         raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
-    _record(engine, thing, batch, batch.manifest.rows, late)
+    quarantine.note_open(engine, thing, batch, first)
+    _record(thing, batch, batch.manifest.rows)
 
 
 def _accept(engine: Engine, thing: Input, batch: Batch) -> None:

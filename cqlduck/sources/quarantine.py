@@ -1,0 +1,85 @@
+"""Quarantine: batches that were passed over, with the reason, for `cql.batches`.
+
+A batch that is late is known as such when it is taken. With the setting `strict`, a deletion of
+what is not there or a second row under a primary key is known when its instant closes, which may be
+in a later tick: so with `strict` each relation's batches whose rows may still be open are kept in
+`cql_state.open_batches`, as ranges of the numbers that their rows got. When such an element turns
+up, all that is still open of its batch is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqlduck.engine import Engine
+from cqlduck.sources.dropzone import Batch
+from cqlduck.state.catalog import Input
+from cqlduck.state.connection import quoted
+from cqlduck.state.relations import WrongElement
+
+
+def pass_over(engine: Engine, thing: Input, batch: Batch, reason: str) -> None:
+    """Pass over the next batch of an input, inside a change."""
+    thing.next_batch = batch.number + 1
+    thing.waiting_for = None
+    _record(engine, thing, batch.number, batch.manifest.rows, reason)
+
+
+def note_open(engine: Engine, thing: Input, batch: Batch, first: int) -> None:
+    """With `strict`, note the rows of a relation's batch that has been taken, inside a change.
+
+    Args:
+        engine: The engine.
+        thing: The input.
+        batch: The batch.
+        first: The number that its first row got.
+    """
+    if not engine.strict or thing.kind != "relation" or first == thing.next_seq:
+        return
+    engine.database.execute(
+        "DELETE FROM cql_state.open_batches AS b WHERE input = ? AND NOT EXISTS (SELECT 1 FROM "
+        f"cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN b.first_row AND b.last_row)",
+        [thing.name],
+    )
+    engine.database.execute(
+        "INSERT INTO cql_state.open_batches VALUES (?, ?, ?, ?, ?)",
+        [thing.name, batch.number, batch.manifest.rows, first, thing.next_seq - 1],
+    )
+
+
+def of_wrong(engine: Engine, taking: Sequence[Batch], wrong: WrongElement) -> bool:
+    """Quarantine the batch of an element that has no effect; return whether that could be done.
+
+    Args:
+        engine: The engine, in which the change that failed has been undone.
+        taking: The batches of that relation that the change took, one at most.
+        wrong: The element.
+    """
+    with engine.changing():
+        thing = engine.input(wrong.relation)
+        if wrong.number >= thing.next_seq:
+            for batch in taking:
+                pass_over(engine, thing, batch, wrong.message)
+            return bool(taking)
+        found = engine.database.rows(
+            "DELETE FROM cql_state.open_batches WHERE input = ? AND ? BETWEEN first_row AND "
+            "last_row RETURNING batch, row_count, first_row, last_row",
+            [thing.name, wrong.number],
+        )
+        for number, rows, first, last in found:
+            engine.database.execute(
+                f"DELETE FROM cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN ? AND ?",
+                [first, last],
+            )
+            if thing.taken_batch == number:
+                thing.taken_batch = thing.taken_rows = None
+            _record(engine, thing, number, rows, wrong.message)
+        # what is pending has changed
+        engine.recount()
+        return bool(found)
+
+
+def _record(engine: Engine, thing: Input, number: int, rows: int, reason: str) -> None:
+    engine.database.execute(
+        "INSERT INTO cql_state.quarantined VALUES (?, ?, ?, ?)", [thing.name, number, rows, reason]
+    )
