@@ -25,7 +25,7 @@ from types import MappingProxyType
 import duckdb
 
 from cqlduck.compiler import Compiler
-from cqlduck.errors import CatalogError, DatabaseError, DataError, Error, first_line
+from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error, first_line
 from cqlduck.forms import Forms, stored
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.progress import Progress
@@ -34,7 +34,17 @@ from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import Clock
-from cqlduck.state import amend, answers, catalog, inspection, instants, queues, relations, tick
+from cqlduck.state import (
+    amend,
+    answers,
+    catalog,
+    inspection,
+    instants,
+    queues,
+    relations,
+    synopses,
+    tick,
+)
 from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -323,9 +333,37 @@ class Engine:
             )
         catalog.choose(self.database, self.catalogue, {"time": kind})
         if kind == "wall":
-            for name, query in self.catalogue.queries.items():
-                self.compiled[name] = self.compile(query.name, query.body)
-                answers.view(self.database, self.clock, query, self.held(query))
+            for query in self.catalogue.queries.values():
+                self._plan_anew(query)
+
+    def _plan_anew(self, query: Query) -> None:
+        """Compile a query that was compiled while the kind of time was open, and has no state yet.
+
+        Its plan, its synopses and the types of its columns may depend on the kind of time.
+
+        Raises:
+            BindError: It does not fit the kind of time.
+        """
+        try:
+            compiled = self.compile(query.name, query.body)
+        except Error as error:
+            raise BindError(
+                f"the continuous query {query.name} was made for time in integers: {error.message}",
+                hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
+            ) from error
+        self.compiled[query.name.lower()] = compiled
+        answers.drop(self.database, query)
+        synopses.drop(self.database, query.name)
+        self.forms.forget(query.name)
+        query.columns = compiled.columns
+        synopses.create(self.database, query.name, compiled)
+        answers.create(self.database, self.clock, query, compiled.answer)
+        if query.kind == "stream" and self.catalogue.amends(query):
+            amend.create(self.database, query)
+        catalog.move(self.database, query)
+        inspection.refresh(self.database, self.catalogue, query)
+        self.database.execute("DELETE FROM cql_state.stubs WHERE query = ?", [query.name])
+        inspection.write_stubs(self.database, query, self.stubs(query))
 
     # -- names ------------------------------------------------------------------------------------
 

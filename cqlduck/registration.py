@@ -24,9 +24,8 @@ from cqlduck.rewrite.syntax import (
     has_same_words,
 )
 from cqlduck.rewrite.time import Duration, parse_duration
-from cqlduck.state import amend, answers, catalog, inspection, lateness
+from cqlduck.state import amend, answers, catalog, inspection, lateness, synopses
 from cqlduck.state.catalog import Input, Query, typed
-from cqlduck.state.connection import quoted
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
@@ -330,7 +329,7 @@ def _begin(
         query.history_from = old.history_from
     query.frontier = query.since
     query.keep = _kept_for(engine, options.get("keep"))
-    _create_synopses(engine, query, compiled)
+    synopses.create(engine.database, query.name, compiled)
     answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
     if query.kind == "stream" and engine.catalogue.amends(query):
         amend.create(engine.database, query)
@@ -408,31 +407,6 @@ def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -
         query.keep = _kept_for(engine, options.get("keep"))
 
 
-def _create_synopses(engine: Engine, query: Query, compiled: Compiled) -> None:
-    for synopsis in compiled.synopses:
-        columns = catalog.typed(synopsis.columns)
-        name = f"cql_state.{quoted(synopsis.name)}"
-        engine.database.execute(f"CREATE TABLE {name} ({columns})")
-        engine.database.execute(
-            f"COMMENT ON TABLE {name} IS 'Synopsis ({synopsis.kind}) of operator "
-            f"{synopsis.operator} of a continuous query.'"
-        )
-        engine.database.execute(
-            "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
-            [query.name, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
-             synopsis.is_log],
-        )  # fmt: skip
-    rows = [
-        (query.name, row.number, row.parent, row.kind, row.description, row.sql)
-        for row in compiled.operators
-    ]
-    marks = ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(rows))
-    engine.database.execute(
-        f"INSERT INTO cql_state.operators VALUES {marks}",
-        [value for row in rows for value in row],
-    )
-
-
 def drop(engine: Engine, statement: Drop) -> None:
     """Drop a stream, relation or query.
 
@@ -483,14 +457,9 @@ def _refuse_if_read(engine: Engine, thing: Input | Query) -> None:
 
 def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     answers.drop(engine.database, query, keep_log=keep_log)
-    for (table,) in engine.database.rows(
-        "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query.name]
-    ):
-        engine.database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
+    synopses.drop(engine.database, query.name)
     for table, column in (
         (catalog.ROWS["queries"], "name"),
-        ("synopses", "query"),
-        ("operators", "query"),
         ("corrections", "query"),
         ("stubs", "query"),
     ):

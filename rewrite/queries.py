@@ -29,6 +29,19 @@ OPERATORS = ("ISTREAM", "DSTREAM", "RSTREAM")
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
 _MARK = "\x00cql:"
 _BEFORE_ITEM = {TokenType.FROM, TokenType.JOIN, TokenType.COMMA, TokenType.L_PAREN}
+_JOIN_WORDS = {
+    TokenType.ANTI,
+    TokenType.ASOF,
+    TokenType.CROSS,
+    TokenType.FULL,
+    TokenType.INNER,
+    TokenType.LEFT,
+    TokenType.NATURAL,
+    TokenType.OUTER,
+    TokenType.POSITIONAL,
+    TokenType.RIGHT,
+    TokenType.SEMI,
+}
 _EXPRESSION_CLAUSES = {
     TokenType.WHERE,
     TokenType.GROUP_BY,
@@ -197,7 +210,37 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
             text=text,
             offset=tokens[0].start,
         )
+    for join in tree.find_all(exp.Join):
+        _check_join(join, text)
     return tree
+
+
+def _check_join(join: exp.Join, text: str) -> None:
+    """Refuse a JOIN that does not say what it joins on, and one that says it where none can be.
+
+    Raises:
+        ParseError: With the place of what is joined.
+    """
+    words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
+    if words == {""}:
+        return  # a comma
+    said = [part for part in ("on", "using") if join.args.get(part)]
+    free = words & {"NATURAL", "CROSS", "POSITIONAL"}
+    if free and said:
+        raise ParseError(
+            f"{free.pop()} JOIN has no {said[0].upper()}",
+            hint="leave it out, or write JOIN … ON",
+            text=text,
+            offset=place_of(join.this),
+        )
+    if not free and not said:
+        raise ParseError(
+            "this JOIN says nothing about what it joins on",
+            hint="write JOIN … ON condition or JOIN … USING (columns); or, to pair each row with "
+            "each, CROSS JOIN",
+            text=text,
+            offset=place_of(join.this),
+        )
 
 
 def _token(kind: TokenType, text: str, like: Token) -> Token:
@@ -361,6 +404,9 @@ def _windows(scan: _Scan) -> None:
             level.clause, level.selects = "from", True
         elif kind == TokenType.JOIN or (kind == TokenType.COMMA and level.clause == "on"):
             level.clause = "from"
+            if kind == TokenType.JOIN and tokens[place - 1].token_type not in _JOIN_WORDS:
+                # in the tree a bare JOIN would be the same as a comma
+                scan.kept.append(_token(TokenType.INNER, "INNER", token))
         elif kind in (TokenType.ON, TokenType.USING) and level.clause == "from":
             level.clause = "on"
         elif kind in _EXPRESSION_CLAUSES:

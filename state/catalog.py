@@ -287,7 +287,7 @@ def insert(database: Database, thing: Input | Query) -> None:
 
 
 def move(database: Database, query: Query) -> None:
-    """Write the row of a query that has another position now."""
+    """Write the row of a query anew: it has another position now, or other columns."""
     database.execute(f"DELETE FROM cql_state.{ROWS['queries']} WHERE name = ?", [query.name])
     insert(database, query)
 
