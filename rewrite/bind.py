@@ -23,6 +23,7 @@ from cqlduck.rewrite.aggregates import (
     function_of,
 )
 from cqlduck.rewrite.macros import Macros, expand_macros
+from cqlduck.rewrite.methods import is_reference, reference
 from cqlduck.rewrite.partners import Partners, names_in
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -776,10 +777,10 @@ class Binder:
                     offset=place_of(written),
                 )
             resolved = resolve(bare, scope, aliases)
-            if name is None and isinstance(bare, (exp.Column, exp.Dot)):
+            if name is None and is_reference(bare):
                 name = bare.name or None
             if name is None:
-                unnamed[len(listed)] = bare
+                unnamed[len(listed)] = written
             listed.append((name, resolved))
             if name is not None:
                 aliases.setdefault(name.lower(), resolved)
@@ -790,8 +791,10 @@ class Binder:
         return listed, aliases
 
     def _names(self, tree: exp.Select, expressions: list[exp.Expr], scope: Scope) -> list[str]:
-        """Return what DuckDB calls expressions without an alias."""
-        query = exp.select(*[e.copy() for e in expressions])
+        """Return what DuckDB calls expressions without an alias, by the way they are written."""
+        trees = [without_parens(e) for e in expressions]
+        written = [exp.Var(this=e.meta.get("written", e.sql("duckdb"))) for e in expressions]
+        query = exp.select(exp.Star())
         for place, item in enumerate(scope.items):
             columns = [Column(public, known.type) for public, known in item.names]
             nothing = typed_nothing(columns).subquery(exp.to_identifier(item.alias, quoted=True))
@@ -799,26 +802,21 @@ class Binder:
         group = tree.args.get("group")
         if group is not None and not group.args.get("all"):
             query.set("group", group.copy())
-        found = self.catalog.described(query.sql("duckdb"))
-        if found is None:
-            return [e.sql("duckdb") for e in expressions]
-        return [name for name, _ in found]
+        for listed in (written, trees):
+            query.set("expressions", [e.copy() for e in listed])
+            found = self.catalog.described(query.sql("duckdb"))
+            if found is not None and len(found) == len(expressions):
+                return [name for name, _ in found]
+        return [e.sql("duckdb") for e in trees]
 
     def _star(
         self, written: exp.Expr, scope: Scope, aliases: dict[str, exp.Expr]
     ) -> list[tuple[str | None, exp.Expr]]:
         star = written.this if isinstance(written, exp.Column) else written
-        alias = written.table or None if isinstance(written, exp.Column) else None
-        if alias is not None and scope.item(alias) is None:
-            raise BindError(
-                f"there is no table or alias {alias} here",
-                hint=suggestion(alias, [item.alias for item in scope.items], "there are"),
-                offset=place_of(written),
-            )
+        pairs = self._starred(written, scope)
         except_ = {node.name.lower() for node in star.args.get("except_") or []}
         replaced = {node.alias.lower(): node.this for node in star.args.get("replace") or []}
         renamed = {node.this.name.lower(): node.alias for node in star.args.get("rename") or []}
-        pairs = scope.star(alias)
         known = {public.lower() for public, _ in pairs}
         for name in (*except_, *replaced, *renamed):
             if name not in known:
@@ -832,10 +830,41 @@ class Binder:
                 renamed.get(public.lower(), public),
                 resolve(replaced[public.lower()], scope, aliases)
                 if public.lower() in replaced
-                else column(found.name),
+                else found,
             )
             for public, found in pairs
             if public.lower() not in except_
+        ]
+
+    def _starred(self, written: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
+        """Return names and values of `*`, of `item.*`, or of the fields of a struct column.
+
+        Raises:
+            BindError: What stands before `.*` is neither.
+        """
+        names = [part.name for part in written.parts[:-1]] if is_reference(written) else []
+        if not names or (len(names) == 1 and scope.item(names[0]) is not None):
+            pairs = scope.star(names[0] if names else None)
+            return [(public, column(known.name)) for public, known in pairs]
+        alias = names[0]
+        if scope.item(alias) is None and scope.find(alias) is None:
+            raise BindError(
+                f"there is no table or alias {alias} here",
+                hint=suggestion(alias, [item.alias for item in scope.items], "there are"),
+                offset=place_of(written),
+            )
+        struct = resolve(reference(written.parts[:-1]), scope)
+        source = typed_nothing([c for plan in scope.plans for c in plan.columns]).subquery("input")
+        only = exp.select(exp.alias_(struct, "struct")).from_(source).subquery("only")
+        fields = self.catalog.described(exp.select("struct.*").from_(only).sql("duckdb"))
+        if fields is None:
+            raise BindError(
+                f"{'.'.join(names)} is no struct, which alone has fields for .*",
+                offset=place_of(written),
+            )
+        return [
+            (name, exp.Dot(this=struct.copy(), expression=exp.to_identifier(name, quoted=True)))
+            for name, _ in fields
         ]
 
     def no_aggregate(self, tree: exp.Expr, clause: str) -> None:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import sqlglot
 from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.aggregates import aggregate_calls
-from cqlduck.rewrite.queries import place_of
+from cqlduck.rewrite.queries import parse_expression, parse_sql, place_of
 from cqlduck.rewrite.scope import function_name
 
 DEEPEST = 20
@@ -157,7 +156,8 @@ def _item(call: exp.Func) -> exp.Table | None:
 
 
 def _definition(macro: Macro) -> exp.Expr:
-    tree = sqlglot.parse_one(macro.definition, read="duckdb")
+    read = parse_sql if macro.is_table else parse_expression
+    tree = read(macro.definition)
     for node in tree.walk():
         # a place in the definition is none in the query
         node.meta.clear()

@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import Error, ParseError
+from cqlduck.rewrite import expressions
 from cqlduck.rewrite.syntax import Reader, tokenize
 from cqlduck.rewrite.time import Duration
 
@@ -135,6 +136,24 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
     return QuerySyntax(text, tree, scan.windows, scan.samples, mentions)
 
 
+def parse_sql(text: str) -> exp.Query:
+    """Read a query of DuckDB's own, without windows.
+
+    Raises:
+        ParseError: With line, column and a caret.
+    """
+    return _parse(text, tokenize(text))
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """Read an expression of DuckDB's own.
+
+    Raises:
+        ParseError: With line, column and a caret.
+    """
+    return _parse_expression(text, tokenize(text))
+
+
 def take_operator(select: exp.Select) -> str | None:
     """Remove the marker of a relation-to-stream operator; return 'istream', … or None."""
     if select.expressions:
@@ -177,6 +196,8 @@ def unwrapped(tree: exp.Expr | None) -> exp.Expr | None:
 def _parse(text: str, tokens: list[Token]) -> exp.Query:
     if not tokens:
         raise ParseError("the query is empty", text=text, offset=0)
+    reading = expressions.read(text, tokens, _MARK)
+    tokens = reading.tokens
     try:
         trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except SqlglotParseError as error:
@@ -202,6 +223,8 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         # sqlglot takes `->` without what is right of it for an expression
         raise ParseError("an operator lacks an operand", text=text, offset=0) from error
     tree = trees[0] if len(trees) == 1 else None
+    if tree is not None:
+        expressions.restore(tree, reading)
     tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
         raise ParseError(
@@ -212,6 +235,8 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         )
     for join in tree.find_all(exp.Join):
         _check_join(join, text)
+        if join.args.get("kind") == "INNER":
+            join.set("kind", None)
     return tree
 
 
@@ -599,13 +624,19 @@ def _condition(reader: Reader) -> exp.Expr:
     rest = reader.tokens[reader.position :]
     if not rest:
         reader.fail("the condition after WHERE is missing")
-    select = _token(TokenType.SELECT, "SELECT", rest[0])
-    tree = _parse(reader.text, [select, *rest])
+    condition = _parse_expression(reader.text, rest)
     reader.position = len(reader.tokens)
-    others = [part for part, value in tree.args.items() if value and part != "expressions"]
-    condition = tree.expressions[0] if len(tree.expressions) == 1 else None
-    if others or not isinstance(condition, (exp.Condition, exp.Subquery)):
+    if not isinstance(condition, (exp.Condition, exp.Subquery)):
         raise ParseError("WHERE in a window needs one condition, and ends it").at(
             reader.text, rest[0].start
         )
     return condition
+
+
+def _parse_expression(text: str, tokens: Sequence[Token]) -> exp.Expr:
+    """Read tokens that are one expression, as the list of a SELECT."""
+    tree = _parse(text, [_token(TokenType.SELECT, "SELECT", tokens[0]), *tokens])
+    others = [part for part, value in tree.args.items() if value and part != "expressions"]
+    if others or len(tree.expressions) != 1:
+        raise ParseError("one expression is expected here").at(text, tokens[0].start)
+    return tree.expressions[0].pop()

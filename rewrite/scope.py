@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from cqlduck.errors import BindError, NotSupportedError
+from cqlduck.rewrite.methods import methods_as_calls
 from cqlduck.rewrite.plan import Column, Plan
 from cqlduck.rewrite.queries import place_of
 
@@ -102,6 +103,11 @@ class Scope:
                 return item
         return None
 
+    def knows(self, name: str) -> bool:
+        """Return whether a name is that of an item or a column, of a query around it too."""
+        found = self.item(name) or any(item.find(name) for item in self.items)
+        return bool(found) or (self.around is not None and self.around.knows(name))
+
     def candidates(self) -> list[str]:
         """Return all names that could have been meant."""
         return [
@@ -168,7 +174,8 @@ def resolve(
             return found
         return node
 
-    return _transform(tree.copy(), visit)
+    called = methods_as_calls(tree.copy(), lambda name: scope.knows(name) or name in aliases)
+    return _transform(called, visit)
 
 
 def _transform(tree: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
@@ -302,6 +309,8 @@ def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
             raise NoRule("unnest in the SELECT list", offset=place_of(node))
         if isinstance(node, exp.Columns):
             raise NoRule("COLUMNS(…)", offset=place_of(node))
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "alias":
+            raise NoRule("alias(…)", offset=place_of(node))
 
 
 def refuse_always(tree: exp.Expr, volatile: frozenset[str]) -> None:
