@@ -454,7 +454,8 @@ COLUMNS('i|b')
 def test_names_types_and_values_in_a_query_are_those_of_duckdb(table):
     written = RUN.strip().split("\n")
     columns = TABLE.strip().removeprefix("CREATE TABLE")
-    database = duckdb.connect(config={"TimeZone": "UTC"})
+    database = duckdb.connect()
+    database.execute("SET TimeZone = 'UTC'")
     database.execute(TABLE)
     database.execute(VALUES[0])
     with cqlduck.connect() as con:
