@@ -5,13 +5,14 @@ Each function is one change: it checks first, and what fails leaves everything a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
 import duckdb
 
 from cqlduck.engine import Engine
-from cqlduck.errors import BindError, CatalogError, DataError, first_line
+from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
@@ -171,6 +172,11 @@ def take_heartbeat_back(engine: Engine, name: str, until: int) -> None:
 def _typed(engine: Engine, columns: tuple[tuple[str, str], ...]) -> tuple[Column, ...]:
     typed = []
     for name, kind in columns:
+        if re.search(r"\bCOLLATE\b", kind, re.IGNORECASE):
+            raise NotSupportedError(
+                f"column {name}: COLLATE on a column is not supported",
+                hint="leave it out, and compare with COLLATE: WHERE x COLLATE NOCASE = 'a'",
+            )
         try:
             row = engine.database.rows(f"DESCRIBE SELECT CAST(NULL AS {kind}) AS c")[0]
         except duckdb.Error as error:

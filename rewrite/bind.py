@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.rewrite import current, general, scalars, subqueries
+from cqlduck.rewrite import collations, current, general, scalars, subqueries
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     aggregate_calls,
@@ -139,6 +139,7 @@ class Binder:
             NotSupportedError: A construct that no rule covers.
         """
         known = self.catalog
+        collations.refuse_values(self.syntax.tree)
         expand_macros(self.syntax.tree, known.macros, known.aggregates, known.volatile)
         clock = None if self.catalog.time_is_open else self.catalog.clock
         try:
@@ -287,6 +288,8 @@ class Binder:
             NoRule: One of them has none.
         """
         self._refuse_clauses(tree)
+        if collations.has_no_rule(tree):
+            raise NoRule("COLLATE beside a subquery or a join", offset=place_of(tree))
         scope = Scope(volatile=self.catalog.volatile)
         conditions = self.from_(tree, scope, ctes)
         if not tree.expressions:
@@ -696,7 +699,7 @@ class Binder:
         if slide is not None and slide < 1:
             raise BindError("a window slides by at least one instant")
         if window.rows is not None:
-            keys = tuple(self._partition(name, place, only) for name, place in window.partition_by)
+            keys = tuple(self._partition(names, at, only) for names, at in window.partition_by)
             edge = half_open and width is not None
             return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows, slide)
         if window.now:
@@ -720,13 +723,13 @@ class Binder:
                 node.set("table", None)
         return copy
 
-    def _partition(self, name: str, place: int, scope: Scope) -> str:
-        parts = name.split(".")
-        found = scope.items[0].find(parts[-1])
+    def _partition(self, names: Sequence[str], place: int, scope: Scope) -> str:
+        (item,) = scope.items
+        found = item.find(names[-1])
         if found is None:
             raise BindError(
-                f"PARTITION BY names {name}, which is no column of {scope.items[0].alias}",
-                hint=suggestion(parts[-1], [p for p, _ in scope.items[0].names], "columns"),
+                f"PARTITION BY names {'.'.join(names)}, which is no column of {item.alias}",
+                hint=suggestion(names[-1], [public for public, _ in item.names], "columns"),
                 offset=place,
             )
         return found.name
@@ -842,7 +845,8 @@ class Binder:
         Raises:
             BindError: What stands before `.*` is neither.
         """
-        names = [part.name for part in written.parts[:-1]] if is_reference(written) else []
+        parts = written.parts[:-1] if isinstance(written, exp.Column) else []
+        names = [part.name for part in parts]
         if not names or (len(names) == 1 and scope.item(names[0]) is not None):
             pairs = scope.star(names[0] if names else None)
             return [(public, column(known.name)) for public, known in pairs]
@@ -853,7 +857,7 @@ class Binder:
                 hint=suggestion(alias, [item.alias for item in scope.items], "there are"),
                 offset=place_of(written),
             )
-        struct = resolve(reference(written.parts[:-1]), scope)
+        struct = resolve(reference(parts), scope)
         source = typed_nothing([c for plan in scope.plans for c in plan.columns]).subquery("input")
         only = exp.select(exp.alias_(struct, "struct")).from_(source).subquery("only")
         fields = self.catalog.described(exp.select("struct.*").from_(only).sql("duckdb"))

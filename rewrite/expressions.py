@@ -235,12 +235,22 @@ class _Expressions(Operands):
     def operand(self, least: int, after: Token) -> Part:
         """Write the operand that has to follow an operator."""
         if not self.begins_operand():
-            raise ParseError(
-                f"what {after.text.upper()} applies to is missing",
-                text=self.text,
-                offset=after.start,
-            )
+            raise self.lacking(after)
         return self.expression(least)
+
+    def operand_name(self, after: Token) -> Token:
+        """Step over the name that has to follow a word."""
+        if self.token() is None:
+            raise self.lacking(after)
+        return self.take()
+
+    def lacking(self, after: Token) -> ParseError:
+        """Return the error that something has no operand."""
+        return ParseError(
+            f"what {after.text.upper()} applies to is missing",
+            text=self.text,
+            offset=after.start,
+        )
 
     def following(self, left: Part, least: int) -> Part | None:
         """Write an operator that follows an operand, with its other operand, or return None."""
@@ -294,8 +304,8 @@ class _Expressions(Operands):
             kind = TokenType.LT if sign == "<<" else TokenType.GT
             middle = [made(kind, sign[0], token), made(kind, sign[0], token)]
         if operator.written == "like":
-            kind = {"LIKE": TokenType.LIKE, "ILIKE": TokenType.ILIKE, "GLOB": TokenType.GLOB}
-            middle = [made(kind[operator.name], operator.name, token)]
+            words = {"LIKE": TokenType.LIKE, "ILIKE": TokenType.ILIKE, "GLOB": TokenType.GLOB}
+            middle = [made(words[operator.name], operator.name, token)]
             if operator.negated:
                 middle.insert(0, made(TokenType.NOT, "NOT", token))
         level = operator.level
@@ -320,9 +330,9 @@ class _Expressions(Operands):
                 return Part([*sides[0], *tokens, *sides[1]], DISTINCT_FROM)
         if least > IS:
             return None
-        for words in (("ISNULL",), ("NOTNULL",), ("NOT", "NULL")):
-            if self.words(*words):
-                return Part([*left.under(IS), *self.accept(*words)], IS)
+        for test in (("ISNULL",), ("NOTNULL",), ("NOT", "NULL")):
+            if self.words(*test):
+                return Part([*left.under(IS), *self.accept(*test)], IS)
         if not self.words("IS"):
             return None
         tokens = [*self.accept("IS"), *self.accept("NOT")]
@@ -378,12 +388,13 @@ class _Expressions(Operands):
     def binding(self, left: Part, least: int) -> Part | None:
         """COLLATE and AT TIME ZONE."""
         if least <= COLLATE and self.words("COLLATE"):
-            tokens = [self.take()]
-            while self.place < len(self.given):
-                tokens.append(self.take())
-                if self.kind() != TokenType.DOT:
-                    break
-                tokens.append(self.take())
+            token = self.take()
+            name = [self.operand_name(token)]
+            while self.kind() == TokenType.DOT:
+                name += [self.take(), self.operand_name(token)]
+            # one name for sqlglot, which would look for a column NOACCENT of NOCASE
+            whole = made(TokenType.VAR, "".join(part.text for part in name), name[0])
+            tokens = [token, *(name if len(name) == 1 else [whole])]
             return Part([*left.under(COLLATE), *tokens], COLLATE)
         if least <= ZONE and self.words("AT", "TIME", "ZONE"):
             token = self.accept("AT", "TIME", "ZONE")[0]

@@ -66,7 +66,7 @@ class WindowSyntax:
     hop: bool = False
     slide: Duration | None = None
     slide_rows: int | None = None
-    partition_by: tuple[tuple[str, int], ...] = ()
+    partition_by: tuple[tuple[tuple[str, ...], int], ...] = ()
     where: exp.Expr | None = None
     text: str = field(default="", compare=False, repr=False)
 
@@ -611,11 +611,11 @@ def _three_digits(reader: Reader, word: str) -> str:
     return digits
 
 
-def _partition(reader: Reader) -> tuple[tuple[str, int], ...]:
+def _partition(reader: Reader) -> tuple[tuple[tuple[str, ...], int], ...]:
     names = []
     while True:
         at = reader.offset
-        names.append((reader.dotted_name(), at))
+        names.append((reader.names(), at))
         if not reader.accept(","):
             return tuple(names)
 
@@ -639,4 +639,6 @@ def _parse_expression(text: str, tokens: Sequence[Token]) -> exp.Expr:
     others = [part for part, value in tree.args.items() if value and part != "expressions"]
     if others or len(tree.expressions) != 1:
         raise ParseError("one expression is expected here").at(text, tokens[0].start)
-    return tree.expressions[0].pop()
+    expression: exp.Expr = tree.expressions[0]
+    expression.pop()
+    return expression

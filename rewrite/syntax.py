@@ -617,10 +617,14 @@ class Reader:
 
     def dotted_name(self) -> str:
         """Read `a.b.c`, joined by dots."""
+        return ".".join(self.names())
+
+    def names(self) -> tuple[str, ...]:
+        """Read the names in `a.b.c`, each of which may have dots of its own between quotes."""
         parts = [self.name()]
         while self.accept("."):
             parts.append(self.name())
-        return ".".join(parts)
+        return tuple(parts)
 
     def string(self) -> str:
         """Read a string literal."""
