@@ -5,8 +5,8 @@ that is nearly the same: arguments are lost, types differ, operators group other
 the tokens of a query, before sqlglot parses them, leaves it no choice:
 
 * A call gets a name that sqlglot does not know (`mark`), so it becomes an `exp.Anonymous` with the
-  arguments as they are. `restore` puts the name back. Only `KEPT` are read as sqlglot's nodes: the
-  functions that rules look for.
+  arguments as they are; `reading.restore` puts the name back. Only `KEPT` are read as nodes of
+  sqlglot's: the functions that rules look for.
 * Operators are grouped by DuckDB's grammar (`operators`). Where sqlglot groups otherwise, the
   grouping is written as parentheses; what it would read as another function is written as a call.
 * Special forms become the calls that DuckDB makes of them: `extract(year FROM d)` is
@@ -18,15 +18,12 @@ all pairs of operators. Tokens keep their places, so errors point into the text 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import ParseError
-from cqlduck.rewrite.cursor import CALL, Part, call, made, wrapped
+from cqlduck.rewrite.cursor import Part, call, made, wrapped
 from cqlduck.rewrite.operands import Operands
 from cqlduck.rewrite.operators import (
     AND,
@@ -46,26 +43,13 @@ from cqlduck.rewrite.operators import (
     ZONE,
     Operator,
 )
+from cqlduck.rewrite.reading import LIST, Reading
 
-_LIST = "\x00list:"
-_NULLS = (exp.Lead, exp.Lag, exp.FirstValue, exp.LastValue, exp.NthValue)
-"""Functions that may leave NULLs out."""
-
-_PLAIN = re.compile(r"\w+(\(.*\))?")
 _LIST_ENDS = frozenset(
     {TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY,
      TokenType.LIMIT, TokenType.OFFSET, TokenType.QUALIFY, TokenType.WINDOW, TokenType.UNION,
      TokenType.EXCEPT, TokenType.INTERSECT, TokenType.USING}
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The tokens of a query for sqlglot, and the items of its SELECT lists as they were written."""
-
-    text: str
-    tokens: list[Token]
-    lists: list[list[str]]
 
 
 def read(text: str, tokens: Sequence[Token], marker: str) -> Reading:
@@ -81,51 +65,6 @@ def read(text: str, tokens: Sequence[Token], marker: str) -> Reading:
     """
     reader = _Expressions(text, tokens, marker)
     return Reading(text, reader.sequence(len(tokens)), reader.lists)
-
-
-def restore(tree: exp.Expr, reading: Reading) -> None:
-    """Give functions in a tree their names back, and note how items of SELECT lists were written.
-
-    The text of an item is `meta["written"]`. The tree is changed in place.
-    """
-    for node in list(tree.walk()):
-        name = node.args.get("this")
-        if isinstance(name, str) and name.startswith(CALL):
-            node.set("this", name.removeprefix(CALL))
-        match node:
-            case exp.Select():
-                _note_items(node, reading)
-            case exp.DataType():
-                kind = node.args.get("kind")
-                if isinstance(kind, str) and not _PLAIN.fullmatch(kind):
-                    node.set("kind", exp.to_identifier(kind, quoted=True))
-            case exp.WithinGroup(this=exp.Anonymous() as function):
-                # as which DuckDB knows the functions of the standard
-                known = function.name.removeprefix(CALL).lower()
-                if known in ("percentile_cont", "percentile_disc"):
-                    function.set("this", known.replace("percentile", "quantile"))
-            case exp.IgnoreNulls() | exp.RespectNulls() if not isinstance(node.this, _NULLS):
-                raise ParseError(
-                    f"{'IGNORE' if isinstance(node, exp.IgnoreNulls) else 'RESPECT'} NULLS belongs "
-                    "to lead, lag, first_value, last_value and nth_value",
-                    hint="leave NULLs out of an aggregate with FILTER (WHERE x IS NOT NULL)",
-                    text=reading.text,
-                    offset=min(
-                        (n.meta["start"] for n in node.walk() if "start" in n.meta), default=0
-                    ),
-                )
-
-
-def _note_items(select: exp.Select, reading: Reading) -> None:
-    """Take the marker out of a SELECT list, and hang the texts of its items on these."""
-    if not select.expressions:
-        return
-    first, *items = select.expressions
-    if isinstance(first, exp.Literal) and first.name.startswith(_LIST):
-        written = reading.lists[int(first.name.removeprefix(_LIST))]
-        select.set("expressions", items)
-        for item, said in zip(items[-len(written) :], written, strict=False):
-            item.meta["written"] = said
 
 
 class _Expressions(Operands):
@@ -181,7 +120,7 @@ class _Expressions(Operands):
         if self.place >= end or self.kind() in _LIST_ENDS:
             return written
         items: list[str] = []
-        mark = made(TokenType.STRING, f"{_LIST}{len(self.lists)}", select)
+        mark = made(TokenType.STRING, f"{LIST}{len(self.lists)}", select)
         written += [mark, made(TokenType.COMMA, ",", select)]
         self.lists.append(items)
         first = self.place

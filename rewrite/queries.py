@@ -23,6 +23,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite import expressions
+from cqlduck.rewrite.reading import restore
 from cqlduck.rewrite.syntax import Reader, tokenize
 from cqlduck.rewrite.time import Duration
 
@@ -196,8 +197,8 @@ def unwrapped(tree: exp.Expr | None) -> exp.Expr | None:
 def _parse(text: str, tokens: list[Token]) -> exp.Query:
     if not tokens:
         raise ParseError("the query is empty", text=text, offset=0)
-    reading = expressions.read(text, tokens, _MARK)
-    tokens = reading.tokens
+    written = expressions.read(text, tokens, _MARK)
+    tokens = written.tokens
     try:
         trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except SqlglotParseError as error:
@@ -224,7 +225,7 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         raise ParseError("an operator lacks an operand", text=text, offset=0) from error
     tree = trees[0] if len(trees) == 1 else None
     if tree is not None:
-        expressions.restore(tree, reading)
+        restore(tree, written)
     tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
         raise ParseError(
