@@ -1,4 +1,4 @@
-"""What `expressions` wrote for sqlglot, and what is taken back of it in the tree that came of it."""
+"""What `expressions` wrote for sqlglot, and what is taken back of it in the tree."""
 
 from __future__ import annotations
 
