@@ -29,8 +29,8 @@ from cqlduck.errors import DatabaseError, Error
 
 P = ParamSpec("P")
 
-SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "threads",
-            "window_edge")  # fmt: skip
+SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
+            "threads", "window_edge")  # fmt: skip
 
 app = typer.Typer(
     name="cqlduck",

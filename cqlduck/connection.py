@@ -58,6 +58,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
+from cqlduck.state.records import KEPT
 from cqlduck.state.threads import SOME
 from cqlduck.subscription import Subscription
 
@@ -95,6 +96,7 @@ def connect(
     memory_limit: str | None = None,
     progress: bool | None = None,
     recompute: Literal["allow", "refuse", "always"] | None = None,
+    records: int = KEPT,
     strict: bool = False,
     threads: int | None = None,
     trace: Trace | None = None,
@@ -119,6 +121,8 @@ def connect(
         recompute: What becomes of a query, or a part of it, that has no delta rule: with 'allow',
             the default, it is worked out again when an input changes; with 'refuse' it is an error;
             with 'always' all queries are worked out again.
+        records: How many rows `cql.late`, `cql.corrections` and the quarantined batches of
+            `cql.batches` keep of each input, or query; those before them are summed up.
         strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
         threads: How many threads DuckDB has; by default one for each core.
         trace: Is called with every SQL statement and its parameters before it runs.
@@ -144,6 +148,7 @@ def connect(
             memory_limit=memory_limit,
             progress=progress,
             recompute=recompute,
+            records=records,
             strict=strict,
             threads=threads,
             trace=trace,
@@ -168,6 +173,7 @@ class Connection:
             self._engine = Engine(
                 base,
                 max_tick=int(settings.max_tick),
+                kept_records=int(settings.records),
                 strict=settings.strict,
                 history=None if settings.history is None else str(settings.history),
                 wanted=settings.lasting,

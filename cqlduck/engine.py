@@ -41,6 +41,7 @@ from cqlduck.state import (
     inspection,
     instants,
     queues,
+    records,
     relations,
     synopses,
     tick,
@@ -102,6 +103,7 @@ class Engine:
     max_tick: int = MAX_TICK
     strict: bool = False
     history: str | None = None
+    kept_records: int = records.KEPT
     wanted: dict[str, str] = field(default_factory=dict)
     catalogue: catalog.Catalogue = field(init=False)
     compiled: dict[str, Compiled] = field(default_factory=dict)
@@ -166,6 +168,7 @@ class Engine:
                     yield
                     if outermost:
                         with self.database.part("catalogue"):
+                            records.cut(self.database, self.kept_records)
                             self._save()
                 if outermost:
                     self.ticks += len(self._ticked)
@@ -282,6 +285,7 @@ class Engine:
             self.database.execute("DELETE FROM cql_state.stubs")
             for query in self.catalogue.queries.values():
                 inspection.write_stubs(self.database, query, self.stubs(query))
+            records.cut_all(self.database, self.kept_records)
 
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""

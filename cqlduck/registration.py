@@ -25,7 +25,7 @@ from cqlduck.rewrite.syntax import (
     has_same_words,
 )
 from cqlduck.rewrite.time import Duration, parse_duration
-from cqlduck.state import amend, answers, catalog, inspection, lateness, synopses
+from cqlduck.state import amend, answers, catalog, inspection, lateness, records, synopses
 from cqlduck.state.catalog import Input, Query, typed
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
@@ -441,6 +441,8 @@ def drop(engine: Engine, statement: Drop) -> None:
         engine.catalogue.remove(thing)
         inspection.refresh(engine.database, engine.catalogue, thing)
         catalog.drop_input(engine.database, thing)
+        records.drop(engine.database, records.LATE, thing.name)
+        records.drop(engine.database, records.QUARANTINED, thing.name)
         engine._resolved.pop(thing.name, None)
 
 
@@ -466,10 +468,10 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
     synopses.drop(engine.database, query.name)
     for table, column in (
         (catalog.ROWS["queries"], "name"),
-        ("corrections", "query"),
         ("stubs", "query"),
     ):
         engine.database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [query.name])
+    records.drop(engine.database, records.CORRECTIONS, query.name)
     engine.catalogue.remove(query)
     inspection.refresh(engine.database, engine.catalogue, query)
     engine.compiled.pop(query.name.lower(), None)

@@ -18,6 +18,7 @@ from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import parse_duration
+from cqlduck.state.records import KEPT
 
 Trace = Callable[[str, Any], None]
 """Is called with each SQL statement and its parameters before it runs."""
@@ -44,6 +45,7 @@ class Settings:
     memory_limit: str | None = None
     progress: bool | None = None
     recompute: Literal["allow", "refuse", "always"] | None = None
+    records: int = KEPT
     strict: bool = False
     threads: int | None = None
     trace: Trace | None = None
@@ -64,7 +66,7 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not _micros(value):
                 raise Error(f"{name} is a duration with a unit", hint=f"as in {name}='1 second'")
-        for name in ("max_tick", "threads"):
+        for name in ("max_tick", "records", "threads"):
             value = getattr(self, name)
             if value is not None and not _is_count(value):
                 raise Error(f"{name} is a whole number from 1 on, not {value!r}")

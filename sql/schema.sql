@@ -115,6 +115,15 @@ CREATE TABLE IF NOT EXISTS cql_state.late (
 );
 COMMENT ON TABLE cql_state.late IS 'Elements that were late, or that retracted what was not there.';
 
+CREATE TABLE IF NOT EXISTS cql_state.cut_records (
+    kind VARCHAR NOT NULL,
+    owner VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    records BIGINT NOT NULL,
+    amount BIGINT NOT NULL
+);
+COMMENT ON TABLE cql_state.cut_records IS 'Of late, corrections and quarantined only the newest rows are kept; of the others, of each owner and reason, how many there were, and the sum of what they counted.';
+
 CREATE TABLE IF NOT EXISTS cql_state.corrections (
     query VARCHAR NOT NULL,
     instant BIGINT NOT NULL,

@@ -213,8 +213,12 @@ SELECT
     l.reason,
     l.occurrences,
     l.element
-FROM cql_state.late AS l;
-COMMENT ON VIEW cql.late IS 'Elements that were late, or that retracted what was not there, with the reason and how often.';
+FROM cql_state.late AS l
+UNION ALL
+SELECT owner, NULL, reason, amount, NULL
+FROM cql_state.cut_records
+WHERE kind = 'late';
+COMMENT ON VIEW cql.late IS 'Elements that were late, or that retracted what was not there, with the reason and how often. Of each input the newest (the setting records); those before them are one row for each reason, without instant and element.';
 
 CREATE OR REPLACE VIEW cql.corrections AS
 SELECT
@@ -223,8 +227,12 @@ SELECT
     c.element,
     c.weight,
     c.published
-FROM cql_state.corrections AS c;
-COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published is of a stream, which takes nothing back: with a negative weight it should not have been there, with a positive one it should after all.';
+FROM cql_state.corrections AS c
+UNION ALL
+SELECT owner, NULL, NULL, amount, CAST(reason AS BOOLEAN)
+FROM cql_state.cut_records
+WHERE kind = 'corrections';
+COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published is of a stream, which takes nothing back: with a negative weight it should not have been there, with a positive one it should after all. Of each query the newest (the setting records); those before them are one row with the sum of their weights, without instant and element.';
 
 CREATE OR REPLACE VIEW cql.batches AS
 SELECT
@@ -240,9 +248,13 @@ FROM (
     UNION ALL
     SELECT input, batch, row_count, 'quarantined', reason
     FROM cql_state.quarantined
+    UNION ALL
+    SELECT owner, NULL, amount, 'quarantined', records || ' batches before these'
+    FROM cql_state.cut_records
+    WHERE kind = 'quarantined'
 ) AS b
 ORDER BY b.input, b.batch;
-COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and all that were quarantined, with the reason.';
+COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and those that were quarantined, with the reason: the newest (the setting records), and one row for those before them.';
 
 CREATE OR REPLACE VIEW cql.ticks AS
 SELECT

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cqlduck.rewrite.compile import Compiled
+from cqlduck.state import records
 from cqlduck.state.catalog import Query, typed
 from cqlduck.state.connection import Database, quoted
 
@@ -115,6 +116,7 @@ def _correct(database: Database, query: Query, changes: str, instant: int) -> in
             f"FROM temp._cql_corrections WHERE {weight} <> 0",
             [query.name],
         )
+    records.note(database, records.CORRECTIONS, query.name)
     count = database.value("SELECT count(*) FROM temp._cql_corrections WHERE _weight <> 0")
     database.execute("DROP TABLE temp._cql_corrections")
     return int(count)

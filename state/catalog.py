@@ -504,6 +504,5 @@ def drop_input(database: Database, thing: Input) -> None:
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    of_input = ((name, "input") for name in ("quarantined", "open_batches", "late"))
-    for table, column in ((ROWS["inputs"], "name"), *of_input):
+    for table, column in ((ROWS["inputs"], "name"), ("open_batches", "input")):
         database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

@@ -121,6 +121,8 @@ class Database:
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
         self.depth = 0
+        self.recorded: set[tuple[str, str]] = set()
+        """What the change has written that is cut at its end (`state.records`): table and owner."""
         self.in_memory = in_memory = self.path == ":memory:"
         self.is_new = in_memory or not os.path.exists(self.path)
         if not in_memory:
@@ -326,6 +328,7 @@ class Database:
                 yield
             except BaseException:
                 self.depth = 0
+                self.recorded.clear()
                 with contextlib.suppress(duckdb.Error):
                     self.execute("ROLLBACK")
                 self.incoming.forget()

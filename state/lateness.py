@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from cqlduck.errors import LateError
 from cqlduck.rewrite.time import Clock
+from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import (
@@ -134,6 +135,7 @@ def _record(database: Database, clock: Clock, thing: Input) -> None:
     else:
         shown = f"{instant}, {reason}, 1, {_element(thing)} FROM {source} ORDER BY _cql_row"
     database.execute(f"INSERT INTO cql_state.late SELECT ?, {shown}", [thing.name])
+    records.note(database, records.LATE, thing.name)
 
 
 def _element(thing: Input) -> str:
@@ -218,6 +220,7 @@ def take_back(database: Database, clock: Clock, thing: Input, until: int) -> int
         f"FROM {store} WHERE _ts > {until} ORDER BY _cql_seq",
         [thing.name],
     ).fetchall()[0][0]
+    records.note(database, records.LATE, thing.name)
     database.execute(f"DELETE FROM {store} WHERE _ts > {until}")
     thing.heartbeat = until
     if thing.last_instant is not None and thing.last_instant > until:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cqlduck.errors import DataError
 from cqlduck.rewrite.delta import bags, primary_key, relation
 from cqlduck.rewrite.delta.relation import Relation
+from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 
@@ -150,6 +151,7 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
         f"INSERT INTO cql_state.late SELECT ?, instant, {reason}, abs(wrong), element {bad}",
         [thing.name],
     ).fetchall()
+    records.note(database, records.LATE, thing.name)
     return int(written[0][0])
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from cqlduck.engine import Engine
 from cqlduck.sources.dropzone import Batch
+from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.relations import WrongElement
@@ -83,3 +84,4 @@ def _record(engine: Engine, thing: Input, number: int, rows: int, reason: str) -
     engine.database.execute(
         "INSERT INTO cql_state.quarantined VALUES (?, ?, ?, ?)", [thing.name, number, rows, reason]
     )
+    records.note(engine.database, records.QUARANTINED, thing.name)
