@@ -12,10 +12,12 @@
     └── QueryError           a continuous query that failed while it ran
 
 Every error says what is wrong, where (line, column and a caret under the place, when it is about a
-text), and what to do. It leaves everything as it was.
+text; column and row, when it is about data), and what to do. It leaves everything as it was.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 __all__ = [
     "BindError",
@@ -81,6 +83,10 @@ class Error(Exception):
             self.offset = offset
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the parts: an error that crosses to another process says the same there."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         """Return message, place with a caret, and hint, each on lines of its own."""
         parts = [self.message]
@@ -121,7 +127,25 @@ class CatalogError(Error):
 
 
 class DataError(Error):
-    """Rows that do not fit their stream or relation."""
+    """Rows that do not fit their stream or relation.
+
+    Attributes:
+        row: The position of the row in what was passed, from 0, or None if no row is to blame.
+        field: The name of its column, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        row: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        """Keep the place in the data."""
+        super().__init__(message, hint=hint)
+        self.row = row
+        self.field = field
 
 
 class LateError(DataError):
@@ -133,7 +157,7 @@ class LateError(DataError):
 
     def __init__(self, message: str, *, rows: list[int], hint: str | None = None) -> None:
         """Keep the positions of the late rows."""
-        super().__init__(message, hint=hint)
+        super().__init__(message, hint=hint, row=rows[0] if rows else None)
         self.rows = rows
 
 
@@ -147,6 +171,14 @@ class DatabaseError(Error):
 
 class QueryError(Error):
     """A continuous query that failed while it ran."""
+
+
+def _rebuilt(kind: type[Error], args: tuple[Any, ...], parts: dict[str, Any]) -> Error:
+    """Return an error as it was pickled; its own __init__ may ask for other arguments."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(parts)
+    return error
 
 
 def first_line(error: BaseException) -> str:
