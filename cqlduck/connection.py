@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, ingest, inventory, registration
+from cqlduck import dml, ingest, inventory, moments, registration
 from cqlduck import variables as of_python
+from cqlduck.data import relation
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import (
     BindError,
@@ -395,7 +396,7 @@ class Connection:
                 else:
                     registration.set_active(engine, statement.name, statement.action == "ACTIVATE")
             case AlterStream():
-                to = ingest.heartbeat_instant(engine, statement.heartbeat)
+                to = moments.heartbeat_instant(engine, statement.heartbeat)
                 registration.take_heartbeat_back(engine, statement.name, to)
             case Show():
                 view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
@@ -453,7 +454,8 @@ class Connection:
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> duckdb.DuckDBPyRelation:
         """Run a reading statement in the engine's own transaction; return a copy of its rows."""
-        return _relation(self._engine.database.arrow(query, parameters, is_large=True))
+        found = self._engine.database.relation(query, parameters)
+        return _relation(pa.table({})) if found is None else relation.copied(found)
 
     def _text(self, text: str) -> duckdb.DuckDBPyRelation:
         return _relation(pa.table({"explain": text.splitlines()}))
@@ -498,8 +500,12 @@ class Connection:
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
         with self._meter.during(what), engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
-            with ingest.arriving(engine, thing, data, at, operation) as rows:
-                return engine.accept(thing, rows)
+            return self._accept(thing, ingest.read(thing, data), at, operation)
+
+    def _accept(self, thing: Input, table: pa.Table, at: Any, operation: str) -> Taken:
+        """Take rows that are read, inside a change."""
+        with ingest.arriving(self._engine, thing, table, at, operation) as rows:
+            return self._engine.accept(thing, rows)
 
     def refresh(self, name: str, data: Any = None, at: Any = None) -> int:
         """Make data the content of a relation: what differs becomes insertions and deletions.
@@ -530,13 +536,14 @@ class Connection:
         engine = self._engine
         with engine.changing(), engine.database.part(INGEST):
             thing = self._refreshed(name)
-            with ingest.arriving(engine, thing, data, at, "+") as rows:
+            table = ingest.read(thing, data)
+            with ingest.arriving(engine, thing, table, at, "+") as rows:
                 if at is None and "_ts" in rows.stamp:
                     raise DataError(
                         f"the data for {name} has a column _ts, and a refresh is of one instant",
                         hint="pass the instant as at, and leave the column out",
                     )
-                raw = None if at is None else ingest.raw_time(engine, at)
+                raw = None if at is None else moments.raw_time(engine, at)
                 return dml.refresh(engine, thing, rows, raw)
 
     def _refreshed(self, name: str) -> Input:
@@ -561,7 +568,7 @@ class Connection:
             raise NotSupportedError(
                 f"{name} is refreshed from what only reads", hint="as in FROM (SELECT …)"
             )
-        raw = None if at is None else ingest.raw_time(engine, at)
+        raw = None if at is None else moments.raw_time(engine, at)
         return dml.refresh(engine, thing, ingest.of_query(engine, thing, query), raw)
 
     def heartbeat(self, name: str, to: Any) -> None:
@@ -569,7 +576,7 @@ class Connection:
         engine = self._engine
         with engine.changing():
             thing = engine.input(name)
-            engine.raise_heartbeat(thing, ingest.heartbeat_instant(engine, to))
+            engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
 
     def advance(self, to: Any = None) -> Any:
         """Give every input the heartbeat `to`, then bring all queries up to it.
@@ -615,19 +622,20 @@ class Connection:
                         hint='from the name of each input to its data, as in {"s": rows}',
                     )
                 # once, because a tick in which a query fails takes them in a second time
-                kept = {name: ingest.kept(engine.input(name), rows[name]) for name in rows}
+                kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
                 until = engine.step(lambda: self._take(kept, to))
             engine.run(until)
             return instants.public(engine.clock, engine.frontier())
 
-    def _take(self, rows: Mapping[str, Any], to: Any) -> int | None:
+    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> int | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
         engine = self._engine
-        for name, data in rows.items():
-            self._append(name, data, None, "+")
+        for name, table in rows.items():
+            with engine.database.part(INGEST):
+                self._accept(engine.input(name), table, None, "+")
         if to is None:
             return None
-        until = ingest.heartbeat_instant(engine, to)
+        until = moments.heartbeat_instant(engine, to)
         for thing in engine.catalogue.inputs.values():
             engine.raise_heartbeat(thing, until)
         return until
@@ -660,7 +668,11 @@ class Connection:
     def arrow(self, query: str) -> pa.Table:
         """Return the answer at the frontier as an Arrow table, which `table` takes longer to give.
 
-        Of a query that yields a stream it is its elements, with `_ts`.
+        Of a query that yields a stream it is its elements, with `_ts`. What Arrow has no type for
+        (BIT, UHUGEINT, a time of day with an offset) is text.
+
+        Raises:
+            NotSupportedError: A VARIANT holds an INTERVAL or a BIT, which Arrow's has no type for.
         """
         engine = self._engine
         with engine.lock:
@@ -672,7 +684,13 @@ class Connection:
             is_large = self._rows_of.get(found.name, 0) > SOME
             if is_large:
                 engine.database.threads.all()
-            table = engine.database.arrow(engine.answer_sql(found), is_large=is_large)
+            sql = engine.answer_sql(found)
+            listed = relation.for_arrow(found.columns)
+            if listed is not None:
+                stamp = ", _ts" if found.kind == "stream" else ""
+                sql = f"SELECT {listed}{stamp} FROM ({sql}) AS answer"
+            with relation.leaving():
+                table = engine.database.arrow(sql, is_large=is_large)
             self._rows_of[found.name] = table.num_rows
             return table
 
@@ -685,7 +703,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            instant = ingest.instant(engine, t)
+            instant = moments.instant(engine, t)
             if found.frontier is None or instant > found.frontier:
                 raise DataError(
                     f"{query} has no answer at {t} yet; its frontier is "
@@ -704,7 +722,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            bounds = [None if t is None else ingest.instant(engine, t) for t in (since, until)]
+            bounds = [None if t is None else moments.instant(engine, t) for t in (since, until)]
             self._refuse_before_history(found, bounds[0])
             return self._read(answers.changes_sql(engine.clock, found, bounds[0], bounds[1]))
 
@@ -742,7 +760,7 @@ class Connection:
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
-            position = found.frontier if since is None else ingest.instant(engine, since)
+            position = found.frontier if since is None else moments.instant(engine, since)
             self._refuse_before_history(found, position)
         return Subscription(
             lambda position: self._come(query, position),
@@ -793,11 +811,14 @@ class Connection:
         engine.settle()
         if not engine.reads_last_tick(query, since):
             engine.database.threads.all()
-        if query.kind != "stream":
-            sql = answers.changes_sql(engine.clock, query, since, query.frontier)
-            return engine.database.arrow(sql, is_large=True)
-        sql = answers.new_sql(engine.clock, query, since, query.frontier)
-        return _in_order(engine.database.arrow(sql, is_large=True))
+        logged = answers.new_sql if query.kind == "stream" else answers.changes_sql
+        sql = logged(engine.clock, query, since, query.frontier)
+        listed = relation.for_arrow(query.columns)
+        if listed is not None:
+            sql = f"SELECT {listed}, _ts, _weight FROM ({sql}) AS elements"
+        with relation.leaving():
+            table = engine.database.arrow(sql, is_large=True)
+        return _in_order(table) if query.kind == "stream" else table
 
     def sql(
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -900,10 +921,10 @@ class Connection:
                     # what is made of the relation DuckDB runs for the caller itself
                     reader.execute("SET python_enable_replacements = true")
                 return reader.table("temp._cql_result")
-            relation = reader.sql(query, params=parameters)
-            rows = pa.table({}) if relation is None else relation.to_arrow_table()
+            found: duckdb.DuckDBPyRelation | None = reader.sql(query, params=parameters)
+            rows = _relation(pa.table({})) if found is None else relation.copied(found)
             reader.execute("COMMIT")
-            return _relation(rows)
+            return rows
 
     # -- the scheduler ----------------------------------------------------------------------------
 

@@ -15,8 +15,10 @@ from typing import Any
 
 import duckdb
 
+from cqlduck import offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.syntax import Dml, tokenize
 from cqlduck.state import instants, queues, relations
 from cqlduck.state.catalog import Input, typed
@@ -56,13 +58,21 @@ def run(
         )
     database = engine.database
     copy = quoted(thing.name)
-    listed = ", ".join(quoted(c.name) for c in thing.columns)
-    database.execute(f"CREATE TEMP TABLE {copy} ({typed(thing.columns)})")
+    columns, text = thing.columns, statement.text
+    if not whole:
+        columns = offsets.taking(thing.columns, text, database.described)
+    elif statement.kind == "UPDATE":
+        text = offsets.assigned(thing.columns, text)
+    listed = ", ".join(
+        f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
+        for theirs, own in zip(columns, thing.columns, strict=True)
+    )
+    database.execute(f"CREATE TEMP TABLE {copy} ({typed(columns)})")
     try:
         if whole:
             _content(engine, thing, engine.next_instant(thing))
             database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
-        database.execute(statement.text, parameters)
+        database.execute(text, parameters)
         database.execute(
             f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM temp.{copy}"
         )
@@ -80,7 +90,8 @@ def _taken(engine: Engine, thing: Input, whole: bool) -> int:
     else:
         stamp = f"{engine.next_instant(thing)}::BIGINT"
     if not whole:
-        rows = queues.arrival(thing, "temp._cql_content_after", thing.columns, stamp)
+        given = tuple(Column(c.name, "") for c in thing.columns)
+        rows = queues.arrival(thing, "temp._cql_content_after", given, stamp)
         return engine.accept(thing, rows).taken
     return _difference(engine, thing, stamp)
 
@@ -104,7 +115,8 @@ def _difference(engine: Engine, thing: Input, stamp: str) -> int:
         f"INSERT INTO temp._cql_difference SELECT {listed}, '+' FROM "
         f"(SELECT {listed} FROM {after} EXCEPT ALL SELECT {listed} FROM {before}) AS come"
     )
-    rows = queues.arrival(thing, "temp._cql_difference", thing.columns, stamp, "_cql_sign")
+    given = tuple(Column(c.name, "") for c in thing.columns)
+    rows = queues.arrival(thing, "temp._cql_difference", given, stamp, "_cql_sign")
     return engine.accept(thing, rows).taken
 
 

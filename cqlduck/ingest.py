@@ -1,122 +1,95 @@
 """What people pass to `append` and `retract`, made readable as SQL.
 
-Data may be a pandas or polars frame, anything of Arrow, a DuckDB relation, or rows (tuples, lists
-or mappings). Columns are matched by name where the data has names, else by position. `at` gives the
-instants of data that carries none: one for all, or one for each row.
+Whatever the data is, it comes as an Arrow table (`cqlduck.data`). Columns are matched by name where
+the data has names, else by position. `at` gives the instants of data that carries none: one for
+all, or one for each row.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from cqlduck.data import place, sound, tables
 from cqlduck.engine import Engine
-from cqlduck.errors import DataError
+from cqlduck.errors import DatabaseError, DataError, first_line
+from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.state import instants, queues
+from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.threads import SOME
-
-CHUNK = 400
-"""How many rows one INSERT of Python values has."""
-
-
-MOST = 2**62
-"""The greatest instant of integer time, so that windows beyond it can be counted."""
-
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-
-FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""The moments that Python and people can write, in microseconds: the years 1 to 9999."""
-
-
-def raw_time(engine: Engine, moment: Any) -> int:
-    """Return a moment as a raw time, and settle the kind of time if it is open.
-
-    Args:
-        engine: The engine, inside a change.
-        moment: An int (integer time), or a datetime, date, or text such as '2013-01-01 12:00'.
-            Naive moments are UTC.
-
-    Raises:
-        DataError: It is no moment, or one of the other kind of time.
-    """
-    if isinstance(moment, bool) or moment is None:
-        raise DataError(f"{moment!r} is no instant", hint="pass an int, a datetime or a text")
-    if type(moment).__name__ == "datetime64":
-        moment = moment.astype("datetime64[us]").item()
-    if hasattr(moment, "item") and not isinstance(moment, (int, str)):
-        moment = moment.item() if not hasattr(moment, "to_pydatetime") else moment.to_pydatetime()
-    if isinstance(moment, int):
-        if abs(moment) > MOST:
-            raise DataError(f"{moment} is out of range", hint=f"instants are at most {MOST}")
-        engine.set_time("integer", f"the instant {moment}")
-        return moment
-    if type(moment) is datetime.datetime:
-        engine.set_time("wall", f"the instant {moment}")
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-        return (aware - EPOCH) // datetime.timedelta(microseconds=1)
-    if isinstance(moment, (datetime.datetime, datetime.date, str)):
-        shown = str(moment)
-        try:
-            raw = engine.database.value("SELECT epoch_us(CAST(? AS TIMESTAMPTZ))", [shown])
-        except duckdb.Error as error:
-            raise DataError(
-                f"{shown!r} is no instant", hint="write it as '2013-01-01 12:00', in UTC"
-            ) from error
-        if raw is None:
-            raise DataError(f"{shown!r} is no instant", hint="write it as '2013-01-01 12:00'")
-        if not FIRST <= raw <= LAST:
-            raise DataError(f"{shown!r} is out of range", hint="the years are 1 to 9999")
-        engine.set_time("wall", f"the instant {shown}")
-        return int(raw)
-    raise DataError(
-        f"{moment!r} is no instant", hint="pass an int, a datetime, or a text in ISO 8601"
-    )
-
-
-def heartbeat_instant(engine: Engine, moment: Any) -> int:
-    """Return the last instant that a heartbeat of a moment closes."""
-    raw = raw_time(engine, moment)
-    return instants.closes(engine.clock, raw)
-
-
-def instant(engine: Engine, moment: Any) -> int:
-    """Return the instant that a moment falls into."""
-    raw = raw_time(engine, moment)
-    return instants.instant_of(engine.clock, raw)
+from cqlduck.state.types import has_text
 
 
 @contextlib.contextmanager
 def arriving(
-    engine: Engine, thing: Input, data: Any, at: Any, operation: str
+    engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str
 ) -> Iterator[queues.Arrival]:
-    """Make readable what a user passed, as long as the block runs.
+    """Make what a user passed, and `read` has read, readable by SQL as long as the block runs.
 
     Raises:
         DataError: The data does not fit the input.
+        DatabaseError: DuckDB could not go on, for want of memory or of room.
     """
-    table = _as_arrow(thing, data)
-    if table is None:
-        names, count = _rows(engine, thing, data)
-        yield _arrival(engine, thing, "temp._cql_incoming_rows", names, count, None, at, operation)
-        return
-    source, names = f"_cql_incoming_{thing.position}", list(table.column_names)
-    times = _times(engine, thing, table, at) if thing.kind == "stream" else None
-    ready = queues.prepared(engine.clock, table, times)
-    with engine.database.incoming.readable(source, ready.table):
-        rows = _arrival(engine, thing, source, names, table.num_rows, ready.seen, at, operation)
-        # of instants that are given beside it, the source is more than the table
-        yield ready.filled(rows) if rows.source == source else replace(rows, place=ready.place)
+    source = f"_cql_incoming_{thing.position}"
+    try:
+        given = _matched(thing, table.schema)
+        times = _times(engine, thing, table, at) if thing.kind == "stream" else None
+        ready = queues.prepared(engine.clock, table, times)
+        with engine.database.incoming.readable(source, ready.table):
+            rows, seen = _arrival(engine, thing, source, given, table, at, operation)
+            rows = replace(rows, known=seen or ready.seen)
+            # of instants that are given beside it, the source is more than the table
+            yield ready.filled(rows) if rows.source == source else replace(rows, place=ready.place)
+    except DataError as error:
+        raise _placed(engine, error, thing, table) from error
+    except duckdb.Error as error:
+        raise DatabaseError(
+            f"nothing was taken of the data for {thing.name}: {first_line(error)}",
+            hint="append less at a time, or give the database more memory with memory_limit"
+            if isinstance(error, duckdb.OutOfMemoryException)
+            else None,
+        ) from error
+
+
+def read(thing: Input, data: Any) -> pa.Table:
+    """Return data as an Arrow table that DuckDB takes as what it is.
+
+    Raises:
+        DataError: It cannot be read, or holds what DuckDB cannot.
+    """
+    table = tables.read(thing, data)
+    sound.check(thing, table)
+    return table
+
+
+def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> DataError:
+    """Return an error with the row and the column that are to blame, if there is one."""
+    if error.row is not None or not isinstance(error.__cause__, duckdb.Error):
+        return error
+    given = _matched(thing, table.schema)
+    pairs = zip(given, thing.columns, strict=True)
+    casts = [(own.name, queues.cast(mine, own.type)) for mine, own in pairs]
+    for name in table.column_names:
+        if name.lower() == "_ts":
+            time = "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMPTZ"
+            casts.append((name, f"CAST({quoted(name)} AS {time})"))
+    found = place.of_misfit(table, casts)
+    if found is None:
+        return error
+    return DataError(
+        f"row {found.row} does not fit {thing.kind} {thing.name}: {found.field}: {found.why}",
+        hint=error.hint,
+        row=found.row,
+        field=found.field,
+    )
 
 
 def _times(engine: Engine, thing: Input, table: pa.Table, at: Any) -> Column | None:
@@ -132,17 +105,19 @@ def _times(engine: Engine, thing: Input, table: pa.Table, at: Any) -> Column | N
 
 
 def _arrival(
-    engine: Engine, thing: Input, source: str, names: list[str] | None, count: int,
-    seen: queues.Survey | None, at: Any, operation: str,
-) -> queues.Arrival:  # fmt: skip
+    engine: Engine, thing: Input, source: str, given: tuple[Column, ...], table: pa.Table, at: Any,
+    operation: str,
+) -> tuple[queues.Arrival, queues.Survey | None]:  # fmt: skip
+    """Return how to read the rows, and what is known of them if they are all of one instant."""
+    count = table.num_rows
     if count > SOME:
         engine.database.threads.all()
-    given = _matched(thing, names)
-    rows, stamp = _stamp(engine, thing, source, names, at)
+    rows, stamp = _stamp(engine, thing, source, given, table, at)
+    seen = None
     if isinstance(stamp, int):
         seen = queues.Survey(count, count, stamp, stamp, True, True)
         stamp = f"{stamp}::BIGINT"
-    return queues.arrival(thing, rows, given, stamp, f"'{operation}'", seen)
+    return queues.arrival(thing, rows, given, stamp, f"'{operation}'"), seen
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
@@ -152,116 +127,38 @@ def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
         DataError: A column is missing or unknown.
     """
     engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS {query}")
-    names = [row[0] for row in engine.database.rows("DESCRIBE temp._cql_incoming_rows")]
+    kinds = {n: kind for n, kind, *_ in engine.database.rows("DESCRIBE temp._cql_incoming_rows")}
     known = {c.name.lower() for c in thing.columns}
-    if not known & {name.lower() for name in names} and len(names) == len(thing.columns):
-        given = tuple(Column(n, c.type) for n, c in zip(names, thing.columns, strict=True))
+    if not known & {name.lower() for name in kinds} and len(kinds) == len(thing.columns):
+        given = tuple(Column(name, kind) for name, kind in kinds.items())
     else:
-        given = _matched(thing, names, timed=False)
+        found = matched(thing, list(kinds), timed=False)
+        given = tuple(Column(c.name, kinds[c.name]) for c in found)
     return queues.arrival(thing, "temp._cql_incoming_rows", given, "NULL")
 
 
-def kept(thing: Input, data: Any) -> Any:
-    """Return data such that it can be read more than once.
-
-    Raises:
-        DataError: It is nothing that can be appended.
-    """
-    table = _as_arrow(thing, data)
-    return list(data) if table is None else table
-
-
-def _as_arrow(thing: Input, data: Any) -> pa.Table | None:
-    """Return data as an Arrow table, or None if it is rows of Python values."""
-    if isinstance(data, duckdb.DuckDBPyRelation):
-        data = data.to_arrow_table()
-    if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    if isinstance(data, pa.RecordBatchReader):
-        data = data.read_all()
-    if not isinstance(data, pa.Table) and hasattr(data, "__arrow_c_stream__"):
-        try:
-            if type(data).__module__.startswith("pandas"):
-                data = pa.Table.from_pandas(data, preserve_index=False)
-            else:
-                data = pa.table(data)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise DataError(f"the data for {thing.name} cannot be read: {error}") from error
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
-        raise DataError(
-            f"cannot append a {type(data).__name__} to {thing.name}",
-            hint="pass rows (tuples or dicts), a frame, Arrow, or a DuckDB relation",
-        )
-    return None
-
-
-def _rows(engine: Engine, thing: Input, data: Iterable[Any]) -> tuple[list[str] | None, int]:
-    """Put rows of Python values into `incoming_rows`; return their names, if any, and how many."""
-    listed = list(data)
-    names: list[str] | None = None
-    if listed and isinstance(listed[0], Mapping):
-        names = list(dict.fromkeys(key for row in listed for key in row))
-        listed = [tuple(row.get(name) for name in names) for row in listed]
-    width = len(thing.columns) if names is None else len(names)
-    known = {c.name.lower(): c.type for c in thing.columns}
-    for place, row in enumerate(listed):
-        if not isinstance(row, (tuple, list)):
-            raise DataError(
-                f"row {place} for {thing.name} is a {type(row).__name__}",
-                hint="rows are tuples, lists or dicts",
-            )
-        if len(row) != width:
-            raise DataError(
-                f"row {place} for {thing.name} has {len(row)} values, not {width}",
-                hint=f"its columns are {', '.join(c.name for c in thing.columns)}",
-            )
-    if names is None:
-        kinds = [c.type for c in thing.columns]
-        shown = [c.name for c in thing.columns]
-    else:
-        shown = names
-        stamp = "BIGINT" if engine.catalogue.settings.get("time") == "integer" else "VARCHAR"
-        kinds = [known.get(name.lower(), stamp if name == "_ts" else "VARCHAR") for name in names]
-    database = engine.database
-    columns = ", ".join(f"{quoted(n)} {k}" for n, k in zip(shown, kinds, strict=True))
-    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows ({columns})")
-    marks = "(" + ", ".join("?" for _ in shown) + ")"
-    for start in range(0, len(listed), CHUNK):
-        part = listed[start : start + CHUNK]
-        values = [_value(v) for row in part for v in row]
-        try:
-            database.execute(
-                f"INSERT INTO temp._cql_incoming_rows VALUES {', '.join([marks] * len(part))}",
-                values,
-            )
-        except duckdb.Error as error:
-            raise DataError(
-                f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
-                hint=f"its columns are {columns}",
-            ) from error
-    return names, len(listed)
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, (int, float, str, bytes, bool, Decimal)) or value is None:
-        return value
-    if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    if hasattr(value, "item") and not isinstance(value, (list, dict)):
-        return value.item()
-    return value
-
-
-def _matched(thing: Input, names: list[str] | None, *, timed: bool = True) -> tuple[Column, ...]:
+def _matched(thing: Input, schema: pa.Schema, *, timed: bool = True) -> tuple[Column, ...]:
     """Return the data's columns in the order of the input's own; a `timed` one may have `_ts` too.
 
     Raises:
         DataError: A column is missing or unknown.
     """
-    if names is None:
-        return thing.columns
+    found = matched(thing, schema.names, timed=timed)
+    texts = {field.name for field in schema if has_text(field.type)}
+    return tuple(Column(c.name, "VARCHAR" if c.name in texts else "") for c in found)
+
+
+def matched(thing: Input, names: Sequence[str], *, timed: bool = True) -> tuple[Column, ...]:
+    """Return names in the order of the input's columns, with the types of these.
+
+    Args:
+        thing: The input.
+        names: The names that the data has.
+        timed: Whether it may have `_ts` too.
+
+    Raises:
+        DataError: A column is missing or unknown.
+    """
     by_lower = {name.lower(): name for name in names}
     missing = [c.name for c in thing.columns if c.name.lower() not in by_lower]
     known = {c.name.lower() for c in thing.columns} | ({"_ts"} if timed else set())
@@ -277,12 +174,13 @@ def _matched(thing: Input, names: list[str] | None, *, timed: bool = True) -> tu
             hint=suggestion(unknown[0], missing, "its columns are")
             if unknown and missing
             else f"its columns are {', '.join(c.name for c in thing.columns)}",
+            field=(missing or unknown)[0],
         )
     return tuple(Column(by_lower[c.name.lower()], c.type) for c in thing.columns)
 
 
 def _stamp(
-    engine: Engine, thing: Input, rows: str, names: list[str] | None, at: Any
+    engine: Engine, thing: Input, rows: str, given: tuple[Column, ...], table: pa.Table, at: Any
 ) -> tuple[str, str | int]:
     """Return what to read the rows from, and the raw time of each as SQL over it, or of all."""
     if thing.timestamp_by is not None:
@@ -291,48 +189,85 @@ def _stamp(
                 f"{thing.name} takes its timestamps from {thing.timestamp_by}",
                 hint="leave at out",
             )
-        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        written = thing.timestamp_by
-        if names is not None:
-            written = next(n for n in names if n.lower() == thing.timestamp_by.lower())
-        value = f"CAST({quoted(written)} AS {own.type})"
-        return rows, queues.raw_sql(engine.clock, value, own.type)
+        pairs = zip(given, thing.columns, strict=True)
+        mine, own = next((m, o) for m, o in pairs if o.name == thing.timestamp_by)
+        return rows, queues.raw_sql(engine.clock, queues.cast(mine, own.type), own.type)
     if at is None:
-        if names is not None and any(n.lower() == "_ts" for n in names):
-            return rows, _stamp_column(engine, rows)
+        own_times = next((name for name in table.column_names if name.lower() == "_ts"), None)
+        if own_times is not None:
+            return rows, _stamp_column(engine, thing, table, own_times)
         return rows, engine.next_instant(thing)
-    if isinstance(at, str) or not hasattr(at, "__len__"):
+    moments = _moments(at)
+    if moments is None:
         return rows, raw_time(engine, at)
-    moments = at.to_pylist() if hasattr(at, "to_pylist") else at
-    raws = [raw_time(engine, moment) for moment in moments]
-    count = engine.database.value(f"SELECT count(*) FROM {rows}")
-    if count != len(raws):
-        raise DataError(
-            f"{len(raws)} instants for {count} rows of {thing.name}",
-            hint="at is one instant, or one for each row",
-        )
-    connection = engine.database.connection
-    connection.register("_cql_incoming_at", pa.table({"_cql_raw": pa.array(raws, pa.int64())}))
-    try:
+    raws = _raw_times(engine, thing, moments, table.num_rows)
+    given_at = pa.table({"_cql_raw": pa.array(raws, pa.int64())})
+    with engine.database.incoming.readable("_cql_incoming_at", given_at):
         engine.database.execute(
             "CREATE OR REPLACE TEMP TABLE _cql_incoming_at_rows AS SELECT * FROM _cql_incoming_at"
         )
-    finally:
-        connection.unregister("_cql_incoming_at")
     at_rows = "(SELECT * FROM temp._cql_incoming_at_rows) AS instants"
     return f"(SELECT * FROM {rows}) AS given POSITIONAL JOIN {at_rows}", "_cql_raw"
 
 
-def _stamp_column(engine: Engine, rows: str) -> str:
+def _moments(at: Any) -> list[Any] | None:
+    """Return the instants that are given for each row, or None if it is one for all."""
+    if isinstance(at, str) or not hasattr(at, "__len__"):
+        return None
+    try:
+        return at.to_pylist() if hasattr(at, "to_pylist") else list(at)
+    except TypeError:
+        # a single value of numpy's
+        return None
+
+
+def _raw_times(engine: Engine, thing: Input, moments: list[Any], count: int) -> list[int]:
+    if len(moments) != count:
+        raise DataError(
+            f"{len(moments)} instants for {count} rows of {thing.name}",
+            hint="at is one instant, or one for each row",
+        )
+    raws = []
+    for row, moment in enumerate(moments):
+        try:
+            raws.append(raw_time(engine, moment))
+        except DataError as error:
+            raise DataError(
+                f"at for row {row} of {thing.name}: {error.message}",
+                hint=error.hint,
+                row=row,
+                field="at",
+            ) from error
+    return raws
+
+
+def _stamp_column(engine: Engine, thing: Input, table: pa.Table, name: str) -> str:
     """Return the raw time of the data's own `_ts`; its type tells the kind of time."""
-    database = engine.database
-    kind = database.rows(f"DESCRIBE SELECT _ts FROM {rows}")[0][1]
-    if kind == "VARCHAR":
-        sample = database.value(f"SELECT _ts FROM {rows} WHERE _ts IS NOT NULL LIMIT 1")
-        if sample is not None and sample.lstrip("-").isdigit():
+    kind = table.schema.field(name).type
+    own = quoted(name)
+    if pa.types.is_null(kind) or not table.num_rows:
+        return f"CAST(CAST({own} AS VARCHAR) AS BIGINT)"
+    if pa.types.is_integer(kind):
+        engine.set_time("integer", f"the column _ts {kind}")
+        return f"CAST({own} AS BIGINT)"
+    if has_text(kind):
+        filled = table.column(name).drop_null()
+        sample = str(filled[0]) if len(filled) else ""
+        if sample.lstrip("-").isdigit():
             engine.set_time("integer", "the column _ts")
-            return "CAST(_ts AS BIGINT)"
+            return f"CAST({own} AS BIGINT)"
         engine.set_time("wall", "the column _ts")
-        return "epoch_us(CAST(_ts AS TIMESTAMPTZ))"
-    engine.set_time("integer" if "INT" in kind else "wall", f"the column _ts {kind}")
-    return queues.raw_sql(engine.clock, "_ts", kind)
+        return f"epoch_us(CAST({own} AS TIMESTAMPTZ))"
+    if not pa.types.is_temporal(kind):
+        raise DataError(
+            f"the column _ts of the data for {thing.name} is {kind}, which is no time",
+            hint="make it integers, timestamps, or texts in ISO 8601",
+            field="_ts",
+        )
+    engine.set_time("wall", f"the column _ts {kind}")
+    is_fine = pa.types.is_timestamp(kind) and kind.unit == "ns"
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    return queues.raw_sql(
+        engine.clock, own, "TIMESTAMP_NS" if is_fine and not zoned
+        else "TIMESTAMP WITH TIME ZONE" if zoned and not is_fine else "TIMESTAMP",
+    )  # fmt: skip

@@ -302,6 +302,14 @@ class Database:
         relation = self.connection.sql(statement, params=parameters)
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
+    def relation(
+        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+    ) -> duckdb.DuckDBPyRelation | None:
+        """Return a query as a relation, which runs when it is read; None if it gives no rows."""
+        if self.trace is not None:
+            self.trace(sql, parameters)
+        return self.connection.sql(self._parsed.statement(sql), params=parameters)
+
     def described(self, sql: str) -> list[tuple[str, str]] | None:
         """Return the columns of a SELECT over what is committed, or None if it does not bind.
 

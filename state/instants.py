@@ -10,6 +10,14 @@ import datetime
 
 from cqlduck.rewrite.time import Clock
 
+MOST = 2**62
+"""How far a raw time is from 0 at most, so that windows beyond it can be counted."""
+
+RANGE = "times are from 144169 BC to the year 148107, so that windows beyond can be counted"
+
+_CYCLE = 400 * 365 + 97
+"""The days of 400 years, after which the calendar begins anew."""
+
 
 def closes(clock: Clock, raw: int) -> int:
     """Return the last instant that a heartbeat of a raw time closes."""
@@ -38,13 +46,24 @@ def shown_raw(clock: Clock, raw: int | None) -> str:
     """Return a raw time as people write it."""
     if raw is None:
         return "none"
-    if clock.kind == "integer":
-        return str(raw)
-    try:
-        epoch = datetime.datetime(1970, 1, 1)
-        return str(epoch + datetime.timedelta(microseconds=raw))
-    except OverflowError:
-        return f"{raw} µs"
+    return str(raw) if clock.kind == "integer" else str(moment(raw))
+
+
+def moment(raw: int) -> datetime.datetime | str:
+    """Return microseconds since 1970 as a naive datetime, or as DuckDB shows it if it is none.
+
+    >>> moment(0), moment(253_402_300_800_000_000), moment(-62_135_596_800_000_001)
+    (datetime.datetime(1970, 1, 1, 0, 0), '10000-01-01 00:00:00', '0001-12-31 (BC) 23:59:59.999999')
+    """
+    days, micros = divmod(raw, 86_400_000_000)
+    cycles = (days + 719_162) // _CYCLE
+    inside = datetime.datetime(1970, 1, 1) + datetime.timedelta(days - cycles * _CYCLE)
+    inside += datetime.timedelta(microseconds=micros)
+    year = inside.year + 400 * cycles
+    if 1 <= year <= 9999:
+        return inside.replace(year=year)
+    era = " (BC)" if year < 1 else ""
+    return f"{1 - year if year < 1 else year:04d}-{inside:%m-%d}{era} {inside.time()}"
 
 
 def shown_instant(clock: Clock, instant: int | None) -> str:
@@ -52,9 +71,11 @@ def shown_instant(clock: Clock, instant: int | None) -> str:
     return shown_raw(clock, None if instant is None else instant * clock.granularity)
 
 
-def public(clock: Clock, instant: int | None) -> int | datetime.datetime | None:
-    """Return an instant as Python sees it: an int, or a naive datetime in UTC."""
+def public(clock: Clock, instant: int | None) -> int | datetime.datetime | str | None:
+    """Return an instant as Python sees it: an int, or a naive datetime in UTC.
+
+    One of a year that Python has not is a text, as DuckDB gives it.
+    """
     if instant is None or clock.kind == "integer":
         return instant
-    epoch = datetime.datetime(1970, 1, 1)
-    return epoch + datetime.timedelta(microseconds=instant * clock.granularity)
+    return moment(instant * clock.granularity)

@@ -29,7 +29,8 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import lateness
 from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.instants import heartbeat_after, instant_of, instant_sql
+from cqlduck.state.instants import MOST, RANGE, heartbeat_after, instant_of, instant_sql, shown_raw
+from cqlduck.state.types import fitted
 
 SOME = 200_000
 """The numbers of so many rows are worked out once."""
@@ -48,9 +49,6 @@ _STORED = {
     pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
 }
 """As what DuckDB reads plain columns of Arrow."""
-
-FINITE = 2**62
-"""Raw times beyond are infinite, or no times."""
 
 
 @dataclass(frozen=True)
@@ -269,11 +267,19 @@ def arrival(
     known: Survey | None = None,
 ) -> Arrival:
     """Return the rows of a FROM item whose columns are `given`, in the order of the input's own."""
-    listed = tuple(
-        f"CAST({quoted(mine.name)} AS {own.type})"
-        for mine, own in zip(given, thing.columns, strict=True)
-    )
+    listed = tuple(cast(mine, own.type) for mine, own in zip(given, thing.columns, strict=True))
     return Arrival(source, listed, stamp, operation or "'+'", known)
+
+
+def cast(given: Column, kind: str) -> str:
+    """Return a column of a FROM item as one of a type, as SQL.
+
+    Args:
+        given: Its name, and its own type, if it may hold texts.
+        kind: The type.
+    """
+    is_text = any(word in given.type for word in ("VARCHAR", "JSON"))
+    return fitted(quoted(given.name), kind, is_text=is_text)
 
 
 def survey(
@@ -325,7 +331,7 @@ def survey_of(clock: Clock, type_name: str, times: pa.ChunkedArray) -> Survey | 
     raw = times.cast(pa.int64())
     ends = pc.min_max(raw)
     lowest, highest = ends["min"].as_py(), ends["max"].as_py()
-    if max(-lowest, highest) > FINITE:
+    if max(-lowest, highest) > MOST:
         return None
     in_order = pc.all(pc.greater_equal(raw[1:], raw[:-1]), min_count=0).as_py()
     return Survey(len(raw), len(raw), lowest, highest, in_order, True)
@@ -382,7 +388,7 @@ def is_clean(clock: Clock, thing: Input, seen: Survey, last: int | None) -> bool
     """
     if seen.stamped < seen.count or not seen.legal or not seen.in_order:
         return False
-    if seen.lowest is None or seen.highest is None:
+    if seen.lowest is None or seen.highest is None or max(-seen.lowest, seen.highest) > MOST:
         return False
     if last is not None and instant_of(clock, seen.highest) > last:
         return False
@@ -443,7 +449,7 @@ def _accept_staged(database: Database, clock: Clock, thing: Input, rows: Arrival
         f"CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT {', '.join(listed)} "
         f"FROM {rows.source}",
     )
-    _refuse_unstamped(database, thing)
+    _refuse_unstamped(database, clock, thing)
     judged = lateness.judge(database, clock, thing)
     if thing.kind == "relation":
         _refuse_operations(database, thing)
@@ -464,18 +470,31 @@ def _accept_staged(database: Database, clock: Clock, thing: Input, rows: Arrival
     return Taken(count, judged.left_out, judged.amends)
 
 
-def _refuse_unstamped(database: Database, thing: Input) -> None:
-    rows = [
-        r
-        for (r,) in database.rows(
-            "SELECT _cql_row FROM temp._cql_incoming WHERE _ts IS NULL ORDER BY 1 LIMIT 1"
-        )
-    ]
-    if rows:
-        raise DataError(
-            f"{thing.name}: row {rows[0]} has no timestamp",
-            hint=f"give {thing.timestamp_by or '_ts'} a value in every row",
-        )
+def _refuse_unstamped(database: Database, clock: Clock, thing: Input) -> None:
+    """Refuse rows without a time, and with one that cannot be counted.
+
+    Raises:
+        DataError: There is one.
+    """
+    found = database.rows(
+        f"SELECT _cql_row, _ts FROM temp._cql_incoming WHERE _ts IS NULL OR _ts > {MOST} "
+        f"OR _ts < -{MOST} ORDER BY 1 LIMIT 1"
+    )
+    if not found:
+        return
+    row, raw = found[0]
+    name = thing.timestamp_by or "_ts"
+    if raw is not None:
+        problem, hint = f"is at {shown_raw(clock, raw)}, which is out of range", RANGE
+        hint = RANGE if clock.kind == "wall" else f"instants are from -{MOST} to {MOST}"
+    else:
+        problem, hint = "has no timestamp", f"give {name} a value in every row"
+        if thing.timestamp_by is not None and database.value(
+            f"SELECT {quoted(thing.timestamp_by)} IS NOT NULL FROM temp._cql_incoming "
+            f"WHERE _cql_row = {row}"
+        ):
+            problem, hint = "is at infinity, which is no instant", RANGE
+    raise DataError(f"{thing.name}: row {row} {problem}", hint=hint, row=row, field=name)
 
 
 def _refuse_operations(database: Database, thing: Input) -> None:
@@ -488,7 +507,12 @@ def _refuse_operations(database: Database, thing: Input) -> None:
         hint = "use + or -" if not thing.primary_key else "use +, - or u"
         if row[0][1] == "u":
             hint = "an upsert needs a PRIMARY KEY; use - and + instead"
-        raise DataError(f"{thing.name}: row {row[0][0]} has the _op {row[0][1]!r}", hint=hint)
+        raise DataError(
+            f"{thing.name}: row {row[0][0]} has the _op {row[0][1]!r}",
+            hint=hint,
+            row=row[0][0],
+            field="_op",
+        )
 
 
 def _least(left: int | None, right: int) -> int:

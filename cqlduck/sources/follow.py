@@ -441,11 +441,12 @@ def _stamp(
     times = _times(thing, columns)
     assert times is not None
     if thing.timestamp_by is not None:
-        value = f"CAST({quoted(times.name)} AS {times.type})"
+        value = queues.cast(columns[times.name.lower()], times.type)
     else:
         kind = "integer" if "INT" in times.type else "wall"
         engine.set_time(kind, f"its _ts {times.type}")
-        value = quoted(times.name)
+        is_text = times.type == "VARCHAR"
+        value = queues.cast(times, "TIMESTAMP") if is_text else quoted(times.name)
     stamp = queues.raw_sql(engine.clock, value, times.type)
     operation = quoted(columns["_op"].name) if "_op" in columns else None
     return times, stamp, operation

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.state.types import has_text
 
 _TIMES = {
     pa.int64(): "BIGINT",
@@ -29,13 +30,18 @@ _TIMES = {
 def columns_of(schema: pa.Schema) -> dict[str, Column] | None:
     """Return the columns of a file by lower-case name, or None if DuckDB should tell.
 
-    Types are those that DuckDB reads; of columns that cannot be times they are empty.
+    Types are those that DuckDB reads; of columns that cannot be times they are empty, and VARCHAR
+    if they are or have texts.
     """
-    found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, "")) for f in schema}
+    found = {f.name.lower(): Column(f.name, _TIMES.get(f.type, _text(f.type))) for f in schema}
     stamp = found.get("_ts")
-    if len(found) < len(schema) or (stamp is not None and not stamp.type):
+    if len(found) < len(schema) or (stamp is not None and stamp.type not in _TIMES.values()):
         return None
     return found
+
+
+def _text(kind: pa.DataType) -> str:
+    return "VARCHAR" if has_text(kind) else ""
 
 
 class Footers:

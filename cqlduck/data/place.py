@@ -1,0 +1,101 @@
+"""Which row and column does not fit: looked for in a DuckDB of its own, after something failed.
+
+DuckDB says what value it could not cast, and not where it was; and an error ends the transaction in
+which it happened. So the place is looked for apart, by halves: the first row at which the same cast
+fails.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck.errors import first_line
+
+_own = threading.local()
+
+
+def scratch() -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB of this thread that holds nobody's data."""
+    found: duckdb.DuckDBPyConnection | None = getattr(_own, "connection", None)
+    try:
+        if found is not None:
+            found.execute("SELECT 1").fetchall()
+            return found
+    except duckdb.Error:
+        # a value that DuckDB choked on: it has to be made anew
+        found = None
+    found = duckdb.connect(":memory:", config={"threads": 1})
+    found.execute("SET TimeZone = 'UTC'")
+    _own.connection = found
+    return found
+
+
+def first_that_fails(count: int, fails: Callable[[int, int], str | None]) -> tuple[int, str] | None:
+    """Return the first of some rows that fails and why, or None if none does.
+
+    Args:
+        count: How many rows there are.
+        fails: Says why the rows from one number up to before another fail, or None.
+    """
+    low, high = 0, count
+    why = fails(low, high)
+    if why is None:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = fails(low, middle)
+        if found is None:
+            low = middle
+        else:
+            high, why = middle, found
+    return low, why
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value that does not fit.
+
+    Attributes:
+        row: Its row, from 0.
+        field: Its column.
+        why: What DuckDB says.
+    """
+
+    row: int
+    field: str
+    why: str
+
+
+def of_misfit(table: pa.Table, casts: Sequence[tuple[str, str]]) -> Place | None:
+    """Return the first row of a table in which a value cannot be cast, or None.
+
+    Args:
+        table: The rows.
+        casts: Columns, and the cast of each as SQL over the table.
+    """
+    found = []
+    for field, cast in casts:
+        failure = first_that_fails(table.num_rows, _failing(table, cast))
+        if failure is not None:
+            found.append(Place(failure[0], field, failure[1]))
+    return min(found, key=lambda place: place.row, default=None)
+
+
+def _failing(table: pa.Table, cast: str) -> Callable[[int, int], str | None]:
+    def fails(low: int, high: int) -> str | None:
+        own = scratch()
+        own.register("misfit", table.slice(low, high - low))
+        try:
+            own.execute(f"CREATE OR REPLACE TEMP TABLE fits AS SELECT {cast} AS x FROM misfit")
+        except duckdb.Error as error:
+            return first_line(error)
+        finally:
+            own.unregister("misfit")
+        return None
+
+    return fails

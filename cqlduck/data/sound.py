@@ -1,0 +1,189 @@
+"""What Arrow can hold and DuckDB cannot, or would take for something else.
+
+DuckDB reads Arrow's buffers as they are. A moment that it has no date for, or a text that is no
+UTF-8, it stores, and ends the whole database when somebody shows it. So an Arrow table is looked at
+before it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal, localcontext
+
+import duckdb
+import pyarrow as pa
+from duckdb.sqltypes import DuckDBPyType
+
+from cqlduck.data.place import first_that_fails
+from cqlduck.errors import DataError, first_line
+from cqlduck.state.catalog import Input
+from cqlduck.state.types import inside
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+_FIRST, _LAST = -9_223_372_022_400, 9_223_372_036_854
+"""DuckDB's moments, in seconds since 1970."""
+
+_INFINITE = (2**63 - 1, -(2**63 - 1))
+_DAY = 86_400
+_HUGE = pa.decimal128(38, 0)
+
+
+def check(thing: Input, table: pa.Table) -> None:
+    """Refuse a table that DuckDB would not take as what it is.
+
+    Args:
+        thing: The input that it is for.
+        table: The rows.
+
+    Raises:
+        DataError: What is wrong, with the column and, if it is a value, the row.
+    """
+    kinds = {c.name.lower(): c.type for c in thing.columns}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        kind = kinds.get(field.name.lower())
+        if kind is not None:
+            _check_kind(thing, field, kind)
+        _check_values(thing, field, column, kind)
+
+
+def _check_kind(thing: Input, field: pa.Field, kind: str) -> None:
+    """Refuse a type that would lose something on its way into its column's."""
+    if not pa.types.is_nested(field.type) and "BIT" not in kind:
+        return
+    why = _loss(field.type, duckdb.type(kind))
+    if why is not None:
+        raise DataError(
+            f"{field.name} of the data for {thing.name} {why}",
+            hint=f"{field.name} is {kind}",
+            field=field.name,
+        )
+
+
+def _loss(given: pa.DataType, kind: DuckDBPyType) -> str | None:
+    if isinstance(given, pa.BaseExtensionType):
+        return None
+    if str(kind) == "BIT" and (pa.types.is_binary(given) or pa.types.is_large_binary(given)):
+        return "is bytes, which do not say how many bits they are; pass texts such as '101'"
+    if pa.types.is_struct(given) and kind.id == "struct":
+        own = {name.lower(): of for name, of in inside(kind).items()}
+        for part in given:
+            if part.name.lower() not in own:
+                return f"has the field {part.name}, for which there is no place"
+            why = _loss(part.type, own[part.name.lower()])
+            if why is not None:
+                return why
+    pairs: list[tuple[pa.DataType, DuckDBPyType]] = []
+    if pa.types.is_map(given) and kind.id == "map":
+        of = inside(kind)
+        pairs = [(given.key_type, of["key"]), (given.item_type, of["value"])]
+    elif kind.id in ("list", "array") and hasattr(given, "value_type"):
+        pairs = [(given.value_type, inside(kind)["child"])]
+    return next((why for pair in pairs if (why := _loss(*pair)) is not None), None)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _check_values(thing: Input, field: pa.Field, column: pa.ChunkedArray, kind: str | None) -> None:
+    wrong = _wrong(kind)
+    why = wrong(column)
+    if why is None:
+        return
+    found = first_that_fails(len(column), lambda low, high: wrong(column.slice(low, high - low)))
+    row, why = found or (0, why)
+    raise DataError(
+        f"row {row} for {thing.name}: {field.name} is nothing that DuckDB can hold: {why}",
+        hint="leave it out, or make it NULL",
+        row=row,
+        field=field.name,
+    )
+
+
+def _wrong(kind: str | None) -> Callable[[pa.ChunkedArray], str | None]:
+    """Return what says what is wrong with a column, or None."""
+
+    def wrong(column: pa.ChunkedArray) -> str | None:
+        for leaf in _leaves(column):
+            why = _out_of_range(leaf, kind)
+            if why is not None:
+                return why
+        try:
+            if not _is_numbers(column.type):
+                column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            return first_line(error)
+        return None
+
+    return wrong
+
+
+def _is_numbers(kind: pa.DataType) -> bool:
+    """Return whether Arrow has nothing to say of a type's values, or something else than DuckDB."""
+    types = pa.types
+    return bool(types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind))
+
+
+def _leaves(column: pa.ChunkedArray) -> Iterator[pa.Array | pa.ChunkedArray]:
+    """Yield the moments, times of day and decimals in a column, however deep."""
+    kind = column.type
+    if not pa.types.is_nested(kind):
+        if pa.types.is_temporal(kind) or pa.types.is_decimal128(kind):
+            yield column
+        return
+    for chunk in getattr(column, "chunks", [column]):
+        for part in _parts(chunk):
+            yield from _leaves(part)
+
+
+def _parts(chunk: pa.Array) -> list[pa.Array]:
+    kind = chunk.type
+    if pa.types.is_struct(kind):
+        return list(chunk.flatten())
+    if pa.types.is_map(kind):
+        return [chunk.keys, chunk.items]
+    return [chunk.flatten()] if hasattr(chunk, "flatten") else []
+
+
+def _out_of_range(leaf: pa.Array | pa.ChunkedArray, kind: str | None) -> str | None:
+    import pyarrow.compute as pc
+
+    low, high, infinite, width = _range(leaf.type, kind)
+    if width is None or not len(leaf):
+        return None
+    if width == "decimal":
+        ends = pc.min_max(leaf)
+        low_end, high_end = ends["min"].as_py(), ends["max"].as_py()
+        if low_end is not None:
+            per = Decimal(10) ** leaf.type.scale
+            with localcontext(prec=80):
+                low_end, high_end = int(low_end * per), int(high_end * per)
+    else:
+        plain = pa.int32() if width == 32 else pa.int64()
+        raw = leaf.cast(plain) if isinstance(leaf, pa.ChunkedArray) else leaf.view(plain)
+        ends = pc.min_max(raw)
+        low_end, high_end = ends["min"].as_py(), ends["max"].as_py()
+        if infinite and low_end is not None and (low_end < low or high_end > high):
+            finite = raw.filter(pc.invert(pc.is_in(raw, pa.array(_INFINITE, pa.int64()))))
+            ends = pc.min_max(finite)
+            low_end, high_end = ends["min"].as_py(), ends["max"].as_py()
+    if low_end is None or (low <= low_end and high_end <= high):
+        return None
+    return f"{low_end if low_end < low else high_end} is out of the range of {leaf.type}"
+
+
+def _range(kind: pa.DataType, own: str | None) -> tuple[int, int, bool, int | str | None]:
+    """Return the least and the greatest value, whether there are infinite ones, and its width."""
+    types = pa.types
+    if types.is_timestamp(kind) and kind.unit in _PER_SECOND:
+        per = _PER_SECOND[kind.unit]
+        last = _LAST * per + (775_806 if kind.unit == "us" else 0)
+        return _FIRST * per, last, True, 64
+    if types.is_time32(kind):
+        return 0, _DAY * _PER_SECOND[kind.unit], False, 32
+    if types.is_time64(kind):
+        return 0, _DAY * (10**6 if kind.unit == "us" else 10**9), False, 64
+    # as DuckDB's own HUGEINT comes: it may have a digit more
+    if types.is_decimal128(kind) and not (kind == _HUGE and own == "HUGEINT"):
+        most = 10**kind.precision - 1
+        return -most, most, False, "decimal"
+    return 0, 0, False, None
