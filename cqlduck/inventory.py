@@ -19,7 +19,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.state import catalog, instants
 
-Instant = int | datetime.datetime
+Instant = int | datetime.datetime | str
 """An instant as people see it: an int on integer time, else a datetime in UTC."""
 
 LONGEST = 60

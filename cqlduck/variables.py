@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from cqlduck.data.relation import exported
 from cqlduck.errors import DataError
 
 Variables = Mapping[str, Any]
@@ -85,7 +86,7 @@ def as_table(name: str, data: Any) -> pa.Table:
         return data
     try:
         if isinstance(data, duckdb.DuckDBPyRelation):
-            return data.to_arrow_table()
+            return exported(data)
         if type(data).__name__ == "LazyFrame":
             data = data.collect()
         if type(data).__module__.startswith("pandas"):

@@ -42,6 +42,7 @@ _SMALL = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32()}
 _TEXTS = (Decimal, uuid.UUID)
 _TYPED = (datetime.timedelta, list, tuple, dict)
 _KNOWN = {NoneType, *_ARROW, *_TEXTS, *_TYPED}
+_DOWN = (int, float, str, bytes)
 _FAILURES = (duckdb.Error, TypeError, ValueError, OverflowError, RuntimeError)
 _FOREIGN = ("numpy", "pandas")
 _BARE = ("VARIANT", "UNION")
@@ -188,35 +189,33 @@ def plain(value: Any) -> Any:
         return _of_numpy(value) if kind.__module__.startswith("numpy") else _of_pandas(value)
     if isinstance(value, (bytearray, memoryview)):
         return bytes(value)
-    for known in (bool, int, float, str, bytes, datetime.datetime, datetime.date, *_TEXTS, *_TYPED):
-        # an IntEnum, a named tuple, some library's datetime
-        if isinstance(value, known):
-            return list(value) if known is tuple else value if known in _TYPED else _down(value)
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, (*_DOWN, *_TEXTS, datetime.date, datetime.timedelta)):
+        return _down(value)
     raise ValueError(f"a {kind.__name__} is no value of DuckDB's")
 
 
 def _down(value: Any) -> Any:
-    """Return a value of a subclass as one of the class that Arrow knows."""
+    """Return a value of a subclass as one of the class that Arrow knows: an IntEnum as an int."""
     if isinstance(value, datetime.datetime):
-        return datetime.datetime(
-            value.year, value.month, value.day, value.hour, value.minute, value.second,
-            value.microsecond, value.tzinfo, fold=value.fold,
-        )  # fmt: skip
+        return datetime.datetime.combine(value.date(), value.timetz())
     if isinstance(value, datetime.date):
         return datetime.date(value.year, value.month, value.day)
     if isinstance(value, str):
         return str.__str__(value)
-    for known in (int, float, bytes):
-        if isinstance(value, known):
-            return known(value)
-    return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    return bytes(value) if isinstance(value, bytes) else value
 
 
 def _of_numpy(value: Any) -> Any:
     kind = type(value).__name__
     if kind == "MaskedConstant":
         return None
-    if hasattr(value, "dtype") and getattr(value, "ndim", 0):
+    if hasattr(value, "dtype") and getattr(value, "ndim", None):
         # `tolist` makes plain numbers of times
         whole = list(value) if value.dtype.kind in "mMO" else value.tolist()
         return [plain(v) for v in whole]
