@@ -202,10 +202,11 @@ NOT_POLARS = {"interval", "union", "geometry", "variant", "timetz", "timetzs"}
 NOT_ARROW = {"bits", "bitss", "uint128", "timetz", "timetzs"}
 NOT_PARQUET = {"int128", "uint128", "timetz", "timetzs", "interval", "bignum"}
 WITHOUT: dict[Way, set[str]] = {
-    # DuckDB's client takes no time of day with an offset that is negative
-    parameters: {"timetz"},
+    # DuckDB's client takes no negative offset of a time of day, and makes one type of the keys of
+    # all dicts in a list
+    parameters: {"timetz", "maps"},
     # pandas has no such numbers, and a time has no offset there
-    pandas: NOT_PANDAS | {"bits", "bitss", "variant"},
+    pandas: NOT_PANDAS | {"bits", "bitss", "variant", "interval"},
     polars: NOT_POLARS | NOT_ARROW | {"bignum", "tstz_ns", "time", "ts_s", "ts_ms"},
     lazy: NOT_POLARS | NOT_ARROW | {"bignum", "tstz_ns", "time", "ts_s", "ts_ms"},
     # DuckDB's own export has damaged them before they come

@@ -45,6 +45,7 @@ _KNOWN = {NoneType, *_ARROW, *_TEXTS, *_TYPED}
 _DOWN = (int, float, str, bytes)
 _FAILURES = (duckdb.Error, TypeError, ValueError, OverflowError, RuntimeError)
 _FOREIGN = ("numpy", "pandas")
+_ZONED = {zoned for _, zoned in ZONED}
 _BARE = ("VARIANT", "UNION")
 """Types of which a value keeps its own type: no text can stand for it."""
 
@@ -292,6 +293,10 @@ def _ready(value: Any, kind: DuckDBPyType) -> Any:
         return found
     if isinstance(value, (Decimal, uuid.UUID)) and str(kind) == "VARCHAR":
         return str(value)
+    if isinstance(value, datetime.date) and str(kind) in _ZONED:
+        # bound as such, one without a zone would be none
+        zone = "" if getattr(value, "tzinfo", None) else "+00"
+        return f"{value}{zone if isinstance(value, datetime.datetime) else ''}"
     if isinstance(value, datetime.time) and value.tzinfo is not None and str(kind) != "VARIANT":
         # DuckDB (release 2.0) takes no offset that is negative
         return value.isoformat()
