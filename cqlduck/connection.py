@@ -467,7 +467,8 @@ class Connection:
 
         Args:
             name: The stream or relation.
-            data: Rows (tuples or dicts), a pandas or polars frame, Arrow, or a DuckDB relation.
+            data: Rows (tuples or dicts), a pandas or polars frame, a structured array, anything of
+                Arrow, a DuckDB relation, or the path of a Parquet, CSV or JSON file.
             at: The instant of all rows, or one for each, where the data has no timestamps: ints on
                 integer time; datetimes, dates or texts, in UTC, on wall-clock time.
 
@@ -477,7 +478,9 @@ class Connection:
         Raises:
             CatalogError: There is no such stream or relation.
             LateError: Rows at or before the heartbeat; nothing was taken.
-            DataError: Rows that do not fit; nothing was taken.
+            DataError: Rows that do not fit, with the first such row and its column; nothing was
+                taken.
+            DatabaseError: DuckDB could not go on, for want of memory or room; nothing was taken.
         """
         return self._append(name, data, at, "+").taken
 

@@ -44,7 +44,8 @@ def read(thing: Input, path: str | os.PathLike[str]) -> pa.Table:
     kind = _KINDS.get(os.path.splitext(bare)[1].lower())
     if kind is None:
         raise DataError(
-            f"cannot append {name!r} to {thing.name}: it is no path to a file of rows",
+            f"cannot append a {type(path).__name__} to {thing.name}: {name!r} is no path to a file "
+            "of rows",
             hint=f"files end in {', '.join(_KINDS)}, also with {' or '.join(_PACKED)} after it",
         )
     if kind == "json":
