@@ -70,7 +70,8 @@ class Step:
     into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
     `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
-    be made again in a tick, by whatever query.
+    be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
+    to. If it `needs` some, it does nothing when all of them are empty.
     """
 
     operator: int
@@ -84,6 +85,8 @@ class Step:
     is_stage: bool = False
     is_sure: bool = False
     shared: Shared | None = None
+    makes: str | None = None
+    needs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -306,12 +309,20 @@ def _step(
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
         shared=statement.shared,
+        makes=_made(tree),
+        needs=statement.needs,
     )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step
     answer = tree.expression
     text = answer.sql("duckdb", pretty=True, copy=False)
     return replace(step, answer=text, straight=straight(answer))
+
+
+def _made(tree: exp.Expr) -> str | None:
+    """Return the temporary table that a statement makes or adds to, or None."""
+    table = tree.this if isinstance(tree, (exp.Create, exp.Insert)) else None
+    return table.name if isinstance(table, exp.Table) and table.db == "temp" else None
 
 
 def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:

@@ -44,7 +44,8 @@ _ODD = ("UNION", "VARIANT")
 def never_null(plan: Plan) -> frozenset[str]:
     """Return the names of columns that have a value in each tuple, as far as the form tells."""
     types = {column.name: column.type for column in plan.columns}
-    return frozenset(n for n in _with_values(plan) if not types[n].startswith(_ODD))
+    known = _with_values(plan) & types.keys()
+    return frozenset(n for n in known if not types[n].startswith(_ODD))
 
 
 def _with_values(plan: Plan) -> frozenset[str]:

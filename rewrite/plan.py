@@ -281,21 +281,26 @@ class Project:
 
 @dataclass(frozen=True)
 class Join:
-    """The combinations of one tuple of each input for which all `predicates` are true (mjoin)."""
+    """The combinations of one tuple of each input for which all `predicates` are true (mjoin).
+
+    With `shown`, only the columns of these names: others are there for the predicates alone.
+    """
 
     inputs: tuple[Plan, ...]
     predicates: tuple[exp.Expr, ...] = ()
+    shown: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse fewer than two inputs and columns that clash."""
         if len(self.inputs) < 2:
             raise ValueError("a join has at least two inputs")
-        _unique(self.columns)
+        _unique(tuple(column for plan in self.inputs for column in plan.columns))
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of all inputs, in order."""
-        return tuple(column for plan in self.inputs for column in plan.columns)
+        """The columns of the inputs that are shown, in order."""
+        known = (column for plan in self.inputs for column in plan.columns)
+        return tuple(c for c in known if self.shown is None or c.name in self.shown)
 
 
 @dataclass(frozen=True)

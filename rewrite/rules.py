@@ -76,7 +76,9 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             return replace(plan, input=_pruned(plan.input, below))
         case Join():
             wanted = needed | _used(plan.predicates)
-            return replace(plan, inputs=tuple(_pruned(i, wanted) for i in plan.inputs))
+            inputs = tuple(_pruned(i, wanted) for i in plan.inputs)
+            shown = tuple(c.name for i in inputs for c in i.columns if c.name in needed)
+            return replace(plan, inputs=inputs, shown=shown or (inputs[0].columns[0].name,))
         case Aggregate():
             below = set(plan.keys) | _used(call.call for call in plan.calls)
             below |= {call.argument for call in plan.calls if call.argument is not None}

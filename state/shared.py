@@ -31,6 +31,7 @@ class Tables:
         """Begin without any."""
         self._database = database
         self._made: dict[str, tuple[int, ...]] = {}
+        self._rows: dict[str, int] = {}
         self._left: set[str] = set()
         self._large: set[str] = set()
 
@@ -42,9 +43,14 @@ class Tables:
         """Return whether a table is there, made with the same parameters."""
         return self._made.get(shared.table) == _given(shared, values)
 
+    def rows(self, shared: Shared) -> int:
+        """Return how many rows a table has that is there."""
+        return self._rows[shared.table]
+
     def take(self, shared: Shared, values: Mapping[str, int], rows: int) -> None:
         """Take note of a table that was made."""
         self._made[shared.table] = _given(shared, values)
+        self._rows[shared.table] = rows
         self._left.add(shared.table)
         if rows > LARGE:
             self._large.add(shared.table)
@@ -61,6 +67,7 @@ class Tables:
         for table in sorted(tables):
             self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
             self._made.pop(table, None)
+            self._rows.pop(table, None)
         tables.clear()
 
 

@@ -88,15 +88,22 @@ def run(
     steps = compiled.steps.of(form)
     workshop.note(steps)
     known = {select: table for queue in queued.values() for select, table in queue.made.items()}
+    sizes: dict[str, int] = {}
     for step in steps:
         if step.shared is not None and tables.has(step.shared, values):
+            sizes[step.shared.table] = tables.rows(step.shared)
+            continue
+        if step.needs and not any(sizes.get(table, 1) for table in step.needs):
             continue
         started = wall.perf_counter()
         with database.part(query.name, step):
             if step.each is not None:
                 for at, following in _instants(database, step.each):
                     here = {**values, "at": at, "next": following}
-                    rows += database.run(step, here)
+                    written = database.run(step, here)
+                    rows += written
+                    if step.makes is not None:
+                        sizes[step.makes] = sizes.get(step.makes, 0) + written
                 continue
             made = None if step.apart is None else workshop.take(known, step.apart)
             if step.answer is not None and fresh is not None:
@@ -106,6 +113,8 @@ def run(
                 tables.take(step.shared, values, written)
             if step.is_stage and not step.is_sure:
                 stages += wall.perf_counter() - started
+            if step.makes is not None:
+                sizes[step.makes] = sizes.get(step.makes, 0) + written
             rows += written
             if step.answer is not None:
                 elements += written

@@ -368,6 +368,7 @@ class _Contents:
             qualified(name, known.name)
             for name, plan in zip(names, node.inputs, strict=True)
             for known in plan.columns
+            if known in node.columns
         ]
         query = exp.select(*listed, qualified(names[0], BOUNDARY))
         for name, plan in zip(names, node.inputs, strict=True):

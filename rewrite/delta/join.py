@@ -5,35 +5,22 @@
 Left of i stands what neither begins nor ends in the tick, at i what does, right of it both; so each
 combination with at least one change is in exactly one term. A combination lives while all its
 tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the product of the
-weights. Pairs that never overlap are cut by a condition, rather than sent on as
-elements that cancel. What `bounds` says of time may leave terms out: where one input is always the
-latest, its term is all, with everything that touches the tick.
+weights. Each term is written as a pipeline (`pipelines`); in a tick of few elements each is a step
+of its own, which is not run if its input did not change. What `bounds` says of time may leave terms
+out: where one input is always the latest, its term is all, with everything that touches the tick.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import bounds
-from cqlduck.rewrite.delta.counting import only_comes
-from cqlduck.rewrite.plan import (
-    Difference,
-    Distinct,
-    During,
-    Filter,
-    Join,
-    Plan,
-    Project,
-    Recompute,
-    RelationScan,
-    TimeWindow,
-    Trace,
-    UnionAll,
-    is_instantaneous,
-)
+from cqlduck.rewrite.delta import pipelines
+from cqlduck.rewrite.delta.endless import is_endless
+from cqlduck.rewrite.delta.pipelines import Pipeline
+from cqlduck.rewrite.plan import Join, Plan
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -42,7 +29,6 @@ from cqlduck.rewrite.weighted import (
     WEIGHT,
     lifetimes_to_elements,
     named,
-    qualified,
     references,
     temp_table,
     union_all,
@@ -52,9 +38,21 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
 
+def is_stepwise(rules: Rules, node: Join) -> bool:
+    """Return whether each pipeline is a step of its own, which is not run if nothing changed.
+
+    In a large tick it is not: there all inputs change, and the combinations are many.
+    """
+    return rules.form.staged and len(list(pipelines.of(rules.clock, node))) > 1
+
+
 def keep(rules: Rules, node: Join) -> None:
     """Keep the combinations that begin or end in the tick, which several operators read."""
-    rules.delta(node, _lives(rules, node), "the combinations that begin or end")
+    if is_stepwise(rules, node):
+        parts = [_pipeline(rules, node, pipe) for pipe in pipelines.of(rules.clock, node)]
+        rules.gather(node, parts, "combinations that begin or end")
+    else:
+        rules.delta(node, _lives(rules, node), "the combinations that begin or end")
 
 
 def elements(rules: Rules, node: Join) -> exp.Query:
@@ -76,65 +74,31 @@ def lives(rules: Rules, node: Join) -> exp.Query:
 
 
 def _lives(rules: Rules, node: Join) -> exp.Query:
-    latest = bounds.latest(rules.clock, node)
-    if latest is not None:
-        later = bounds.of_time(rules.clock, node, latest)
-        return _term(rules, node, latest, later, before=())
-    terms = []
-    for place in range(len(node.inputs)):
-        later = bounds.of_time(rules.clock, node, place)
-        # a term in which something that stands would have to be of the tick is empty
-        if not any(fresh < place for fresh in bounds.of_tick(node, later)):
-            terms.append(_term(rules, node, place, later, before=range(place)))
-    return union_all(terms)
+    pipes = pipelines.of(rules.clock, node)
+    return union_all([_pipeline(rules, node, pipe)[0] for pipe in pipes])
 
 
-def _term(
-    rules: Rules,
-    node: Join,
-    changed: int,
-    later: Mapping[str, exp.Expr],
-    before: Container[int],
-) -> exp.Select:
-    """Return the combinations with a change at one place, and at none `before`.
+def _pipeline(rules: Rules, node: Join, pipe: Pipeline) -> tuple[exp.Query, frozenset[str]]:
+    """Return the combinations in which the input changes that a pipeline begins with.
 
-    Args:
-        rules: The rules.
-        node: The join.
-        changed: The place.
-        later: What follows for the other inputs (`bounds.of_time`).
-        before: The places at which nothing begins or ends.
+    Returns:
+        The combinations, and the temporary tables without which there are none.
     """
-    fresh = bounds.of_tick(node, later)
-    names = [f"i{place}" for place in range(len(node.inputs))]
-    parts: list[exp.Query] = []
-    for place, plan in enumerate(node.inputs):
-        if place == changed:
-            parts.append(rules.staged_lives(plan, _harmless(plan, node.predicates)))
-        elif place in before:
-            parts.append(rules.standing(plan))
-        elif place in fresh:
-            parts.append(rules.lives(plan))
+    parts: dict[int, exp.Query] = {}
+    for place in pipe.order:
+        plan = node.inputs[place]
+        if place == pipe.changed:
+            parts[place] = rules.staged_lives(plan, _harmless(plan, node.predicates))
+        elif place in pipe.standing:
+            parts[place] = rules.standing(plan)
+        elif place in pipe.fresh:
+            parts[place] = rules.lives(plan)
         else:
-            parts.append(rules.alive(plan))
-    enter = _most("greatest", [qualified(name, ENTER) for name in names])
-    leave = _most("least", [qualified(name, LEAVE) for name in names])
-    weight: exp.Expr = qualified(names[0], WEIGHT)
-    for name in names[1:]:
-        weight = exp.Mul(this=weight, expression=qualified(name, WEIGHT))
-    listed = [
-        qualified(name, known.name)
-        for name, plan in zip(names, node.inputs, strict=True)
-        for known in plan.columns
-    ]
-    query = exp.select(*listed, named(enter, ENTER), named(leave, LEAVE), named(weight, WEIGHT))
-    query = query.from_(parts[0].subquery(names[0], copy=False), copy=False)
-    for part, name in zip(parts[1:], names[1:], strict=True):
-        query = query.join(part.subquery(name, copy=False), join_type="cross", copy=False)
-    conditions = [predicate.copy() for predicate in node.predicates]
-    conditions += later.values()
-    conditions += _overlaps(node, names)
-    return query.where(*conditions, copy=False) if conditions else query
+            parts[place] = rules.alive(plan)
+    read = list(parts[pipe.changed].find_all(exp.Table))
+    is_kept = all(table.db == "temp" for table in read)
+    needs = frozenset(table.name for table in read) if is_kept else frozenset()
+    return pipelines.nested(node, pipe, parts), needs
 
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -178,48 +142,3 @@ def _are_alike(tree: exp.Expr, constant: exp.Expr, types: Mapping[str, str]) -> 
         return False
     kind = types.get(tree.name)
     return kind == "VARCHAR" if constant.is_string else kind in _INTEGERS and constant.is_int
-
-
-def _overlaps(node: Join, names: list[str]) -> list[exp.Expr]:
-    """Return that the lifetimes have an instant in common, as one condition for each pair.
-
-    Intervals that meet two by two meet all together; written so, each condition can be tested as
-    soon as its two inputs are joined.
-    """
-    ends = [not is_endless(plan) for plan in node.inputs]
-    return [
-        exp.LT(this=qualified(mine, ENTER), expression=qualified(theirs, LEAVE))
-        for mine in names
-        for theirs, has_end in zip(names, ends, strict=True)
-        if mine != theirs and has_end
-    ]
-
-
-def _most(function: str, parts: list[exp.Column]) -> exp.Expr:
-    # by name: sqlglot guards its own nodes of these against NULL, which lifetimes never are
-    return exp.Anonymous(this=function, expressions=list(parts))
-
-
-def is_endless(node: Plan) -> bool:
-    """Return whether no lifetime of a node has an end."""
-    match node:
-        case RelationScan():
-            return node.source.is_query
-        case Recompute():
-            return True
-        case Trace():
-            return not is_instantaneous(node)
-        case Distinct():
-            return only_comes(node)
-        case TimeWindow():
-            return node.width is None
-        case Filter() | Project():
-            return is_endless(node.input)
-        case During():
-            return not node.ends and is_endless(node.input)
-        case Join() | UnionAll():
-            return all(is_endless(inner) for inner in node.inputs)
-        case Difference():
-            return is_endless(node.left) and is_endless(node.right)
-        case _:
-            return False

@@ -46,7 +46,7 @@ from cqlduck.rewrite.plan import (
     is_instantaneous,
     unique,
 )
-from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.scope import cast, column, typed_nothing
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -104,6 +104,7 @@ class Statement:
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
     this one is known to be no slower. `shared` is what it makes if other queries may need the same.
+    If it `needs` temporary tables, it does nothing when all of them are empty, and is not run.
     """
 
     operator: int
@@ -113,6 +114,7 @@ class Statement:
     is_stage: bool = False
     is_sure: bool = False
     shared: Shared | None = None
+    needs: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -175,7 +177,7 @@ class Rules:
                 newest.keep(self, node)
             case RowWindow():
                 windows.keep_rows(self, node)
-            case Join() if self.readers.get(id(node), 0) > 1:
+            case Join() if self.readers.get(id(node), 0) > 1 or join.is_stepwise(self, node):
                 join.keep(self, node)
             case Recompute():
                 recompute.keep(self, node)
@@ -212,6 +214,27 @@ class Rules:
         """Keep the result of a query in a temporary table; return its name."""
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
+
+    def gather(
+        self, node: Plan, parts: Sequence[tuple[exp.Query, frozenset[str]]], purpose: str
+    ) -> None:
+        """Keep the union of several results for the tick, each added by a step of its own.
+
+        Args:
+            node: The node, whose lifetimes they are.
+            parts: Each result, and the temporary tables without which it is empty.
+            purpose: What each is.
+        """
+        name = f"_cql_delta_{self.query}_{self.number(node)}"
+        self.deltas[id(node)] = name
+        columns = [*node.columns, *(Column(c, "BIGINT") for c in (ENTER, LEAVE, WEIGHT))]
+        create = _create(name, typed_nothing(columns))
+        self.statements.append(
+            Statement(self.number(node), "an empty table", create, is_stage=True)
+        )
+        for query, needs in parts:
+            tree = exp.insert(query, temp_table(name))
+            self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
 
     def share(
         self,

@@ -245,7 +245,7 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.E
     listed = [*references(node.columns), column(TS), column(SEQ)]
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
     kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"), copy=False)
-    if keys and node.width is None and node.slide is None:
+    if node.width is None and node.slide is None:
         kept = kept.where(_touched(node), copy=False)
     fresh_rows = exp.select(*[x.copy() for x in listed]).from_(arrivals.copy(), copy=False)
     if node.slide is not None:

@@ -139,7 +139,6 @@ FROM (
       SELECT
         i0."x.k",
         i0."x.v",
-        i1."match0",
         GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
         LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
         i0."_weight" * i1."_weight" AS "_weight"
@@ -237,14 +236,12 @@ FROM (
       SELECT
         i0."k" AS "x.k",
         i0."v" AS "x.v",
-        i1."match0",
-        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-        LEAST((
+        GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+        LEAST(i1."_cql_leave", (
           i0."_ts" + 11
-        ), i1."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
-      CROSS JOIN (
+        )) AS "_cql_leave",
+        i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+      FROM (
         WITH changed AS (
           SELECT
             *,
@@ -272,14 +269,15 @@ FROM (
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
+      CROSS JOIN cql_state."stream_s" AS i0
       WHERE
         i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
-        AND i0."_ts" < i1."_cql_leave"
         AND i1."_cql_enter" < (
           i0."_ts" + 11
         )
+        AND i0."_ts" < i1."_cql_leave"
     )
     SELECT
       "x.k",
@@ -458,6 +456,102 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 5: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_5" AS
+SELECT
+  CAST(NULL AS INT) AS "x.k",
+  CAST(NULL AS BIGINT) AS "x.v",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 5: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_5"
+SELECT
+  i0."x.k",
+  i0."x.v",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+CROSS JOIN (
+  SELECT
+    "match0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_6_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_6" AS delta
+      WHERE
+        "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_6"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."x.k" = i1."match0"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 5: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_5"
+SELECT
+  i0."k" AS "x.k",
+  i0."v" AS "x.v",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_6" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" = i1."match0"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -492,87 +586,12 @@ FROM (
   FROM (
     WITH lives AS (
       SELECT
-        i0."x.k",
-        i0."x.v",
-        i1."match0",
-        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_ba2f2d286ff5" AS i0
-      CROSS JOIN (
-        SELECT
-          "match0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match0",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_6_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_6" AS delta
-            WHERE
-              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM (
-          WITH changed AS (
-            SELECT
-              *
-            FROM temp."_cql_delta_q_6"
-            WHERE
-              "_cql_changed"
-          )
-          SELECT
-            "match0",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "match0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was"
-        ) AS lives
-      ) AS i1
-      WHERE
-        i0."x.k" = i1."match0"
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-      UNION ALL
-      SELECT
-        i0."k" AS "x.k",
-        i0."v" AS "x.v",
-        i1."match0",
-        GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-        LEAST((
-          i0."_ts" + 11
-        ), i1."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_q_6" AS i1
-      WHERE
-        i0."_ts" <= $t0
-        AND i0."_ts" > $t1 - 11
-        AND i0."k" = i1."match0"
-        AND i0."_ts" < i1."_cql_leave"
-        AND i1."_cql_enter" < (
-          i0."_ts" + 11
-        )
+        "x.k",
+        "x.v",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM temp."_cql_delta_q_5"
     )
     SELECT
       "x.k",
@@ -973,66 +992,173 @@ FROM (
   FROM (
     WITH lives AS (
       SELECT
-        i0."s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
+        step1."s.k",
+        GREATEST(step1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(step1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        step1."_weight" * i2."_weight" AS "_weight"
       FROM (
         SELECT
-          "k" AS "s.k",
-          "_ts" AS "_cql_enter",
-          "_ts" + 11 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "_ts" AS "_cql_enter",
-          "_ts" + 11 AS "_cql_leave",
-          "_weight"
+          i0."s.k",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
         FROM (
+          SELECT
+            "k" AS "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 AND "_ts" > $t0
+          UNION ALL
+          SELECT
+            "s.k",
+            "_ts" AS "_cql_enter",
+            "_ts" + 11 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              *
+            FROM (
+              SELECT
+                "k" AS "s.k",
+                "_ts",
+                CAST(1 AS BIGINT) AS "_weight"
+              FROM cql_state."stream_s"
+              WHERE
+                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+            ) AS leaving
+            WHERE
+              "_ts" <= $t0
+          ) AS stream
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "match0",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
+            SELECT
+              "match0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_7_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_7" AS delta
+              WHERE
+                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+            )
+          UNION ALL
           SELECT
             *
           FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_7"
+              WHERE
+                "_cql_changed"
+            )
             SELECT
-              "k" AS "s.k",
-              "_ts",
+              "match0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
+            FROM changed
             WHERE
-              "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-          ) AS leaving
-          WHERE
-            "_ts" <= $t0
-        ) AS stream
-      ) AS i0
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "match0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_was" AND "_cql_begin" IS NULL
+          ) AS lives
+        ) AS i1
+        WHERE
+          i0."s.k" = i1."match0"
+          AND NOT i0."s.k" IS NULL
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
+      ) AS step1
       CROSS JOIN (
         SELECT
-          "match0",
+          "match1",
           CAST($t0 AS BIGINT) AS "_cql_enter",
           9223372036854775807 AS "_cql_leave",
           "_weight"
         FROM (
           SELECT
-            "match0",
+            "match1",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_7_groups"
+          FROM cql_state."q_10_groups"
         ) AS groups
         WHERE
           NOT EXISTS(
             SELECT
               1
-            FROM temp."_cql_delta_q_7" AS delta
+            FROM temp."_cql_delta_q_10" AS delta
             WHERE
-              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
           )
         UNION ALL
         SELECT
           *
+        FROM (
+          WITH changed AS (
+            SELECT
+              *,
+              LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
+              LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
+            FROM temp."_cql_delta_q_10"
+            WHERE
+              "_cql_changed"
+          )
+          SELECT
+            "match1",
+            "_ts" AS "_cql_enter",
+            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_is"
+          UNION ALL
+          SELECT
+            "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            "_ts" AS "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM changed
+          WHERE
+            "_cql_was" AND "_cql_begin" IS NULL
+        ) AS lives
+      ) AS i2
+      WHERE
+        step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave"
+      UNION ALL
+      SELECT
+        step1."s.k",
+        GREATEST(step1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+        LEAST(step1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+        step1."_weight" * i2."_weight" AS "_weight"
+      FROM (
+        SELECT
+          i0."k" AS "s.k",
+          GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+          LEAST(i1."_cql_leave", (
+            i0."_ts" + 11
+          )) AS "_cql_leave",
+          i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -1060,8 +1186,18 @@ FROM (
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
-      ) AS i1
+        ) AS i1
+        CROSS JOIN cql_state."stream_s" AS i0
+        WHERE
+          i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND i0."k" = i1."match0"
+          AND NOT i0."k" IS NULL
+          AND i1."_cql_enter" < (
+            i0."_ts" + 11
+          )
+          AND i0."_ts" < i1."_cql_leave"
+      ) AS step1
       CROSS JOIN (
         SELECT
           "match1",
@@ -1115,76 +1251,21 @@ FROM (
         ) AS lives
       ) AS i2
       WHERE
-        i0."s.k" = i1."match0"
-        AND NOT i0."s.k" IS NULL
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i0."_cql_enter" < i2."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < i0."_cql_leave"
-        AND i2."_cql_enter" < i1."_cql_leave"
+        step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave"
       UNION ALL
       SELECT
-        i0."k" AS "s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST((
-          i0."_ts" + 11
-        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
-      CROSS JOIN (
-        WITH changed AS (
-          SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "match0" ORDER BY "_ts") AS "_cql_begin"
-          FROM temp."_cql_delta_q_7"
-          WHERE
-            "_cql_changed"
-        )
+        step1."s.k",
+        GREATEST(step1."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(step1."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        step1."_weight" * i1."_weight" AS "_weight"
+      FROM (
         SELECT
-          "match0",
-          "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "match0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was" AND "_cql_begin" IS NULL
-      ) AS i1
-      CROSS JOIN (
-        SELECT
-          "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match1",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_10_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_10" AS delta
-            WHERE
-              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-          )
-        UNION ALL
-        SELECT
-          *
+          i0."k" AS "s.k",
+          GREATEST(i2."_cql_enter", i0."_ts") AS "_cql_enter",
+          LEAST(i2."_cql_leave", (
+            i0."_ts" + 11
+          )) AS "_cql_leave",
+          i2."_weight" * CAST(1 AS BIGINT) AS "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -1212,34 +1293,17 @@ FROM (
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
-      ) AS i2
-      WHERE
-        i0."_ts" <= $t0
-        AND i0."_ts" > $t1 - 11
-        AND i0."k" = i1."match0"
-        AND NOT i0."k" IS NULL
-        AND i0."_ts" < i1."_cql_leave"
-        AND i0."_ts" < i2."_cql_leave"
-        AND i1."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i2."_cql_enter" < i1."_cql_leave"
-      UNION ALL
-      SELECT
-        i0."k" AS "s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST((
-          i0."_ts" + 11
-        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
+        ) AS i2
+        CROSS JOIN cql_state."stream_s" AS i0
+        WHERE
+          i0."_ts" <= $t0
+          AND i0."_ts" > $t1 - 11
+          AND NOT i0."k" IS NULL
+          AND i2."_cql_enter" < (
+            i0."_ts" + 11
+          )
+          AND i0."_ts" < i2."_cql_leave"
+      ) AS step1
       CROSS JOIN (
         SELECT
           "match0",
@@ -1261,54 +1325,13 @@ FROM (
               "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
           )
       ) AS i1
-      CROSS JOIN (
-        WITH changed AS (
-          SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "match1" ORDER BY "_ts") AS "_cql_begin"
-          FROM temp."_cql_delta_q_10"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "match1",
-          "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was" AND "_cql_begin" IS NULL
-      ) AS i2
       WHERE
-        i0."_ts" <= $t0
-        AND i0."_ts" > $t1 - 11
-        AND i0."k" = i1."match0"
-        AND NOT i0."k" IS NULL
-        AND i0."_ts" < i1."_cql_leave"
-        AND i0."_ts" < i2."_cql_leave"
-        AND i1."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i2."_cql_enter" < i1."_cql_leave"
+        step1."s.k" = i1."match0"
+        AND step1."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < step1."_cql_leave"
     )
     SELECT
       "s.k",
-      "match0",
-      "match1",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -1317,8 +1340,6 @@ FROM (
     UNION ALL
     SELECT
       "s.k",
-      "match0",
-      "match1",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
@@ -1339,7 +1360,6 @@ FROM (
       WITH lives AS (
         SELECT
           i0."s.k",
-          i1."match0",
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
@@ -1433,14 +1453,12 @@ FROM (
         UNION ALL
         SELECT
           i0."k" AS "s.k",
-          i1."match0",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
+          GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+          LEAST(i1."_cql_leave", (
             i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN (
+          )) AS "_cql_leave",
+          i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+        FROM (
           WITH changed AS (
             SELECT
               *,
@@ -1468,18 +1486,18 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
+        CROSS JOIN cql_state."stream_s" AS i0
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
-          AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (
             i0."_ts" + 11
           )
+          AND i0."_ts" < i1."_cql_leave"
       )
       SELECT
         "s.k",
-        "match0",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -1488,7 +1506,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match0",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
@@ -1504,7 +1521,6 @@ FROM (
       WITH lives AS (
         SELECT
           i0."s.k",
-          i1."match1",
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
@@ -1598,14 +1614,12 @@ FROM (
         UNION ALL
         SELECT
           i0."k" AS "s.k",
-          i1."match1",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
+          GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+          LEAST(i1."_cql_leave", (
             i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN (
+          )) AS "_cql_leave",
+          i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+        FROM (
           WITH changed AS (
             SELECT
               *,
@@ -1633,18 +1647,18 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
+        CROSS JOIN cql_state."stream_s" AS i0
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND NOT i0."k" IS NULL
-          AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (
             i0."_ts" + 11
           )
+          AND i0."_ts" < i1."_cql_leave"
       )
       SELECT
         "s.k",
-        "match1",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -1653,7 +1667,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match1",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
@@ -1669,7 +1682,6 @@ FROM (
       WITH lives AS (
         SELECT
           i0."s.k",
-          i1."match2",
           GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
           LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
           i0."_weight" * i1."_weight" AS "_weight"
@@ -1763,14 +1775,12 @@ FROM (
         UNION ALL
         SELECT
           i0."k" AS "s.k",
-          i1."match2",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
+          GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+          LEAST(i1."_cql_leave", (
             i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN (
+          )) AS "_cql_leave",
+          i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+        FROM (
           WITH changed AS (
             SELECT
               *,
@@ -1798,18 +1808,18 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
+        CROSS JOIN cql_state."stream_s" AS i0
         WHERE
           i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" IS NULL
-          AND i0."_ts" < i1."_cql_leave"
           AND i1."_cql_enter" < (
             i0."_ts" + 11
           )
+          AND i0."_ts" < i1."_cql_leave"
       )
       SELECT
         "s.k",
-        "match2",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -1818,7 +1828,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match2",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
@@ -2039,81 +2048,6 @@ FROM (
   ) AS r
 ) AS results;
 
--- operator 20: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ab8f6847e347" AS
-SELECT
-  "match2",
-  CAST($t1 AS BIGINT) AS "_ts",
-  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-FROM (
-  SELECT
-    1 AS "match2",
-    "_ts",
-    "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "r.k",
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "r.k",
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
-) AS elements
-GROUP BY
-  "match2";
-
--- operator 20: the groups and instants that changed, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  SELECT
-    r."match2" AS "match2",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM (
-    SELECT
-      changes."match2" AS "match2",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_ab8f6847e347" AS changes
-    LEFT JOIN cql_state."q_20_groups" AS kept
-      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
-  ) AS r
-) AS results;
-
 -- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_8c7b5d0c20a5" AS
 SELECT
@@ -2200,6 +2134,532 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 6: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 6: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_6"
+SELECT
+  step1."s.k",
+  GREATEST(step1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+  LEAST(step1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+  step1."_weight" * i2."_weight" AS "_weight"
+FROM (
+  SELECT
+    i0."s.k",
+    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+    i0."_weight" * i1."_weight" AS "_weight"
+  FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+  CROSS JOIN (
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      "_weight"
+    FROM (
+      SELECT
+        "match0",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."q_7_groups"
+    ) AS groups
+    WHERE
+      NOT EXISTS(
+        SELECT
+          1
+        FROM temp."_cql_delta_q_7" AS delta
+        WHERE
+          "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+      )
+    UNION ALL
+    SELECT
+      *
+    FROM (
+      WITH changed AS (
+        SELECT
+          *
+        FROM temp."_cql_delta_q_7"
+        WHERE
+          "_cql_changed"
+      )
+      SELECT
+        "match0",
+        "_ts" AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_is"
+      UNION ALL
+      SELECT
+        "match0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_was"
+    ) AS lives
+  ) AS i1
+  WHERE
+    i0."s.k" = i1."match0"
+    AND NOT i0."s.k" IS NULL
+    AND i0."_cql_enter" < i1."_cql_leave"
+    AND i1."_cql_enter" < i0."_cql_leave"
+) AS step1
+CROSS JOIN (
+  SELECT
+    "match1",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match1",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_10_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_10" AS delta
+      WHERE
+        "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_10"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match1",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match1",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i2
+WHERE
+  step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave";
+
+-- operator 6: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_6"
+SELECT
+  step1."s.k",
+  GREATEST(step1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
+  LEAST(step1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
+  step1."_weight" * i2."_weight" AS "_weight"
+FROM (
+  SELECT
+    i0."k" AS "s.k",
+    GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+    LEAST(i1."_cql_leave", (
+      i0."_ts" + 11
+    )) AS "_cql_leave",
+    i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_lives_q_7" AS i1
+  CROSS JOIN cql_state."stream_s" AS i0
+  WHERE
+    i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 11
+    AND i0."k" = i1."match0"
+    AND NOT i0."k" IS NULL
+    AND i1."_cql_enter" < (
+      i0."_ts" + 11
+    )
+    AND i0."_ts" < i1."_cql_leave"
+) AS step1
+CROSS JOIN (
+  SELECT
+    "match1",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match1",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_10_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_10" AS delta
+      WHERE
+        "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_10"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match1",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match1",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i2
+WHERE
+  step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave";
+
+-- operator 6: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_6"
+SELECT
+  step1."s.k",
+  GREATEST(step1."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(step1."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  step1."_weight" * i1."_weight" AS "_weight"
+FROM (
+  SELECT
+    i0."k" AS "s.k",
+    GREATEST(i2."_cql_enter", i0."_ts") AS "_cql_enter",
+    LEAST(i2."_cql_leave", (
+      i0."_ts" + 11
+    )) AS "_cql_leave",
+    i2."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_lives_q_10" AS i2
+  CROSS JOIN cql_state."stream_s" AS i0
+  WHERE
+    i0."_ts" <= $t0
+    AND i0."_ts" > $t1 - 11
+    AND NOT i0."k" IS NULL
+    AND i2."_cql_enter" < (
+      i0."_ts" + 11
+    )
+    AND i0."_ts" < i2."_cql_leave"
+) AS step1
+CROSS JOIN (
+  SELECT
+    "match0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_7_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_7" AS delta
+      WHERE
+        "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+    )
+) AS i1
+WHERE
+  step1."s.k" = i1."match0"
+  AND step1."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < step1."_cql_leave";
+
+-- operator 15: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_15" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 15: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_15"
+SELECT
+  i0."s.k",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+CROSS JOIN (
+  SELECT
+    "match0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_7_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_7" AS delta
+      WHERE
+        "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_7"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."s.k" = i1."match0"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 15: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_15"
+SELECT
+  i0."k" AS "s.k",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_7" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" = i1."match0"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
+-- operator 17: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_17" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 17: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_17"
+SELECT
+  i0."s.k",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+CROSS JOIN (
+  SELECT
+    "match1",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match1",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_10_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_10" AS delta
+      WHERE
+        "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_10"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match1",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match1",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  NOT i0."s.k" IS NULL
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 17: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_17"
+SELECT
+  i0."k" AS "s.k",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_10" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND NOT i0."k" IS NULL
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
+-- operator 20: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ab8f6847e347" AS
+SELECT
+  "match2",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    1 AS "match2",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
+      SELECT
+        "k" AS "r.k",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    )
+    SELECT
+      "r.k",
+      "_cql_enter" AS "_ts",
+      "_weight"
+    FROM lives
+    WHERE
+      "_cql_enter" > $t0
+    UNION ALL
+    SELECT
+      "r.k",
+      "_cql_leave" AS "_ts",
+      -"_weight" AS "_weight"
+    FROM lives
+    WHERE
+      "_cql_leave" <= $t1
+  ) AS input
+) AS elements
+GROUP BY
+  "match2";
+
+-- operator 20: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."match2" AS "match2",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM (
+    SELECT
+      changes."match2" AS "match2",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_ab8f6847e347" AS changes
+    LEFT JOIN cql_state."q_20_groups" AS kept
+      ON changes."match2" IS NOT DISTINCT FROM kept."match2"
+  ) AS r
+) AS results;
+
 -- operator 20: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_20" AS
 WITH changed AS (
@@ -2226,6 +2686,99 @@ SELECT
 FROM changed
 WHERE
   "_cql_was";
+
+-- operator 19: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_19" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 19: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_19"
+SELECT
+  i0."s.k",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+CROSS JOIN (
+  SELECT
+    "match2",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match2",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_20_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_20" AS delta
+      WHERE
+        "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_20"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match2",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match2",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."s.k" IS NULL
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 19: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_19"
+SELECT
+  i0."k" AS "s.k",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_20" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" IS NULL
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -2257,252 +2810,14 @@ FROM (
   FROM (
     WITH lives AS (
       SELECT
-        i0."s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_cql_enter", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" * i2."_weight" AS "_weight"
-      FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
-      CROSS JOIN (
-        SELECT
-          "match0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match0",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_7_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_7" AS delta
-            WHERE
-              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM (
-          WITH changed AS (
-            SELECT
-              *
-            FROM temp."_cql_delta_q_7"
-            WHERE
-              "_cql_changed"
-          )
-          SELECT
-            "match0",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "match0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was"
-        ) AS lives
-      ) AS i1
-      CROSS JOIN (
-        SELECT
-          "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match1",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_10_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_10" AS delta
-            WHERE
-              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM (
-          WITH changed AS (
-            SELECT
-              *
-            FROM temp."_cql_delta_q_10"
-            WHERE
-              "_cql_changed"
-          )
-          SELECT
-            "match1",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "match1",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was"
-        ) AS lives
-      ) AS i2
-      WHERE
-        i0."s.k" = i1."match0"
-        AND NOT i0."s.k" IS NULL
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i0."_cql_enter" < i2."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < i0."_cql_leave"
-        AND i2."_cql_enter" < i1."_cql_leave"
-      UNION ALL
-      SELECT
-        i0."k" AS "s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST((
-          i0."_ts" + 11
-        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
-      CROSS JOIN temp."_cql_lives_q_7" AS i1
-      CROSS JOIN (
-        SELECT
-          "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match1",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_10_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_10" AS delta
-            WHERE
-              "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-          )
-        UNION ALL
-        SELECT
-          *
-        FROM (
-          WITH changed AS (
-            SELECT
-              *
-            FROM temp."_cql_delta_q_10"
-            WHERE
-              "_cql_changed"
-          )
-          SELECT
-            "match1",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "match1",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was"
-        ) AS lives
-      ) AS i2
-      WHERE
-        i0."_ts" <= $t0
-        AND i0."_ts" > $t1 - 11
-        AND i0."k" = i1."match0"
-        AND NOT i0."k" IS NULL
-        AND i0."_ts" < i1."_cql_leave"
-        AND i0."_ts" < i2."_cql_leave"
-        AND i1."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i2."_cql_enter" < i1."_cql_leave"
-      UNION ALL
-      SELECT
-        i0."k" AS "s.k",
-        i1."match0",
-        i2."match1",
-        GREATEST(i0."_ts", i1."_cql_enter", i2."_cql_enter") AS "_cql_enter",
-        LEAST((
-          i0."_ts" + 11
-        ), i1."_cql_leave", i2."_cql_leave") AS "_cql_leave",
-        CAST(1 AS BIGINT) * i1."_weight" * i2."_weight" AS "_weight"
-      FROM cql_state."stream_s" AS i0
-      CROSS JOIN (
-        SELECT
-          "match0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            "match0",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_7_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
-            SELECT
-              1
-            FROM temp."_cql_delta_q_7" AS delta
-            WHERE
-              "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-          )
-      ) AS i1
-      CROSS JOIN temp."_cql_lives_q_10" AS i2
-      WHERE
-        i0."_ts" <= $t0
-        AND i0."_ts" > $t1 - 11
-        AND i0."k" = i1."match0"
-        AND NOT i0."k" IS NULL
-        AND i0."_ts" < i1."_cql_leave"
-        AND i0."_ts" < i2."_cql_leave"
-        AND i1."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i1."_cql_enter" < i2."_cql_leave"
-        AND i2."_cql_enter" < (
-          i0."_ts" + 11
-        )
-        AND i2."_cql_enter" < i1."_cql_leave"
+        "s.k",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM temp."_cql_delta_q_6"
     )
     SELECT
       "s.k",
-      "match0",
-      "match1",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -2511,8 +2826,6 @@ FROM (
     UNION ALL
     SELECT
       "s.k",
-      "match0",
-      "match1",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
@@ -2532,89 +2845,14 @@ FROM (
     FROM (
       WITH lives AS (
         SELECT
-          i0."s.k",
-          i1."match0",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
-        CROSS JOIN (
-          SELECT
-            "match0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "match0",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."q_7_groups"
-          ) AS groups
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM temp."_cql_delta_q_7" AS delta
-              WHERE
-                "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-            )
-          UNION ALL
-          SELECT
-            *
-          FROM (
-            WITH changed AS (
-              SELECT
-                *
-              FROM temp."_cql_delta_q_7"
-              WHERE
-                "_cql_changed"
-            )
-            SELECT
-              "match0",
-              "_ts" AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "match0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_was"
-          ) AS lives
-        ) AS i1
-        WHERE
-          i0."s.k" = i1."match0"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."k" AS "s.k",
-          i1."match0",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
-            i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_7" AS i1
-        WHERE
-          i0."_ts" <= $t0
-          AND i0."_ts" > $t1 - 11
-          AND i0."k" = i1."match0"
-          AND i0."_ts" < i1."_cql_leave"
-          AND i1."_cql_enter" < (
-            i0."_ts" + 11
-          )
+          "s.k",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
+        FROM temp."_cql_delta_q_15"
       )
       SELECT
         "s.k",
-        "match0",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -2623,7 +2861,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match0",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
@@ -2638,89 +2875,14 @@ FROM (
     FROM (
       WITH lives AS (
         SELECT
-          i0."s.k",
-          i1."match1",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
-        CROSS JOIN (
-          SELECT
-            "match1",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "match1",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."q_10_groups"
-          ) AS groups
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM temp."_cql_delta_q_10" AS delta
-              WHERE
-                "_cql_changed" AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-            )
-          UNION ALL
-          SELECT
-            *
-          FROM (
-            WITH changed AS (
-              SELECT
-                *
-              FROM temp."_cql_delta_q_10"
-              WHERE
-                "_cql_changed"
-            )
-            SELECT
-              "match1",
-              "_ts" AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "match1",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_was"
-          ) AS lives
-        ) AS i1
-        WHERE
-          NOT i0."s.k" IS NULL
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."k" AS "s.k",
-          i1."match1",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
-            i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_10" AS i1
-        WHERE
-          i0."_ts" <= $t0
-          AND i0."_ts" > $t1 - 11
-          AND NOT i0."k" IS NULL
-          AND i0."_ts" < i1."_cql_leave"
-          AND i1."_cql_enter" < (
-            i0."_ts" + 11
-          )
+          "s.k",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
+        FROM temp."_cql_delta_q_17"
       )
       SELECT
         "s.k",
-        "match1",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -2729,7 +2891,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match1",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
@@ -2744,89 +2905,14 @@ FROM (
     FROM (
       WITH lives AS (
         SELECT
-          i0."s.k",
-          i1."match2",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
-        CROSS JOIN (
-          SELECT
-            "match2",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "match2",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."q_20_groups"
-          ) AS groups
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM temp."_cql_delta_q_20" AS delta
-              WHERE
-                "_cql_changed" AND delta."match2" IS NOT DISTINCT FROM groups."match2"
-            )
-          UNION ALL
-          SELECT
-            *
-          FROM (
-            WITH changed AS (
-              SELECT
-                *
-              FROM temp."_cql_delta_q_20"
-              WHERE
-                "_cql_changed"
-            )
-            SELECT
-              "match2",
-              "_ts" AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "match2",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_was"
-          ) AS lives
-        ) AS i1
-        WHERE
-          i0."s.k" IS NULL
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."k" AS "s.k",
-          i1."match2",
-          GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-          LEAST((
-            i0."_ts" + 11
-          ), i1."_cql_leave") AS "_cql_leave",
-          CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-        FROM cql_state."stream_s" AS i0
-        CROSS JOIN temp."_cql_lives_q_20" AS i1
-        WHERE
-          i0."_ts" <= $t0
-          AND i0."_ts" > $t1 - 11
-          AND i0."k" IS NULL
-          AND i0."_ts" < i1."_cql_leave"
-          AND i1."_cql_enter" < (
-            i0."_ts" + 11
-          )
+          "s.k",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
+        FROM temp."_cql_delta_q_19"
       )
       SELECT
         "s.k",
-        "match2",
         "_cql_enter" AS "_ts",
         "_weight"
       FROM lives
@@ -2835,7 +2921,6 @@ FROM (
       UNION ALL
       SELECT
         "s.k",
-        "match2",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives

@@ -78,7 +78,6 @@ FROM (
   SELECT
     i0."s.k" AS "c.k",
     i0."count0" AS "c.n",
-    i1."max0" AS "m.most",
     i0."_cql_boundary"
   FROM _cql_shared4 AS i0
   CROSS JOIN (

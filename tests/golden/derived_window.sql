@@ -355,6 +355,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "x.k",
@@ -494,6 +502,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "x.k",

@@ -27,6 +27,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_2_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -147,6 +155,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_2_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",

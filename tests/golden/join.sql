@@ -5,9 +5,7 @@ SELECT s.v, t.w FROM s [RANGE 10] JOIN t [RANGE 5] ON s.k = t.k
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
     i0."s.v",
-    i1."k" AS "t.k",
     i1."w" AS "t.w",
     GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
     LEAST(i0."_cql_leave", (
@@ -59,17 +57,14 @@ WITH lives AS (
     AND i1."_ts" < i0."_cql_leave"
   UNION ALL
   SELECT
-    i0."k" AS "s.k",
     i0."v" AS "s.v",
-    i1."t.k",
     i1."t.w",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
+    GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+    LEAST(i1."_cql_leave", (
       i0."_ts" + 11
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN (
+    )) AS "_cql_leave",
+    i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM (
     SELECT
       "k" AS "t.k",
       "w" AS "t.w",
@@ -103,14 +98,15 @@ WITH lives AS (
         "_ts" <= $t0
     ) AS stream
   ) AS i1
+  CROSS JOIN cql_state."stream_s" AS i0
   WHERE
     i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
-    AND i0."_ts" < i1."_cql_leave"
     AND i1."_cql_enter" < (
       i0."_ts" + 11
     )
+    AND i0."_ts" < i1."_cql_leave"
 )
 SELECT
   "s.v" AS "v",
@@ -200,50 +196,69 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS BIGINT) AS "t.w",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.v",
+  i1."w" AS "t.w",
+  GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+  LEAST(i0."_cql_leave", (
+    i1."_ts" + 6
+  )) AS "_cql_leave",
+  i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_80c453388b50" AS i0
+CROSS JOIN cql_state."stream_t" AS i1
+WHERE
+  i1."_ts" <= $t1
+  AND i1."_ts" > $t0 - 6
+  AND i0."s.k" = i1."k"
+  AND i0."_cql_enter" < (
+    i1."_ts" + 6
+  )
+  AND i1."_ts" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."v" AS "s.v",
+  i1."t.w",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_ab4c4d43b0f2" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" = i1."t.k"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
-    i0."s.v",
-    i1."k" AS "t.k",
-    i1."w" AS "t.w",
-    GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-    LEAST(i0."_cql_leave", (
-      i1."_ts" + 6
-    )) AS "_cql_leave",
-    i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_80c453388b50" AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
-  WHERE
-    i1."_ts" <= $t1
-    AND i1."_ts" > $t0 - 6
-    AND i0."s.k" = i1."k"
-    AND i0."_cql_enter" < (
-      i1."_ts" + 6
-    )
-    AND i1."_ts" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."k" AS "s.k",
-    i0."v" AS "s.v",
-    i1."t.k",
-    i1."t.w",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
-      i0."_ts" + 11
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_ab4c4d43b0f2" AS i1
-  WHERE
-    i0."_ts" <= $t0
-    AND i0."_ts" > $t1 - 11
-    AND i0."k" = i1."t.k"
-    AND i0."_ts" < i1."_cql_leave"
-    AND i1."_cql_enter" < (
-      i0."_ts" + 11
-    )
+    "s.v",
+    "t.w",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM temp."_cql_delta_q_1"
 )
 SELECT
   "s.v" AS "v",
@@ -292,6 +307,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_2_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -307,7 +330,6 @@ WITH lives AS (
   SELECT
     i0."s.k",
     i0."s.v",
-    i1."k" AS "t.k",
     i1."w" AS "t.w",
     GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
     LEAST(i0."_cql_leave", (
@@ -332,29 +354,11 @@ WITH lives AS (
   SELECT
     i0."s.k",
     i0."s.v",
-    i1."t.k",
     i1."t.w",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
+    GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+    LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+    i1."_weight" * i0."_weight" AS "_weight"
   FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts" AS "_cql_enter",
-      9223372036854775807 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."q_2_rows"
-    WHERE
-      NOT "_cql_seq" IN (
-        SELECT
-          "_cql_seq"
-        FROM temp."_cql_delta_q_2"
-        WHERE
-          "_cql_leave" <= $t1
-      )
-  ) AS i0
-  CROSS JOIN (
     SELECT
       "k" AS "t.k",
       "w" AS "t.w",
@@ -388,10 +392,27 @@ WITH lives AS (
         "_ts" <= $t0
     ) AS stream
   ) AS i1
+  CROSS JOIN (
+    SELECT
+      "s.k",
+      "s.v",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_2_rows"
+    WHERE
+      NOT "_cql_seq" IN (
+        SELECT
+          "_cql_seq"
+        FROM temp."_cql_delta_q_2"
+        WHERE
+          "_cql_leave" <= $t1
+      )
+  ) AS i0
   WHERE
     i0."s.k" = i1."t.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
     AND i1."_cql_enter" < i0."_cql_leave"
+    AND i0."_cql_enter" < i1."_cql_leave"
 )
 SELECT
   "s.k" AS "k",
@@ -469,6 +490,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_2_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -513,64 +542,87 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS BIGINT) AS "t.w",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.k",
+  i0."s.v",
+  i1."w" AS "t.w",
+  GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+  LEAST(i0."_cql_leave", (
+    i1."_ts" + 6
+  )) AS "_cql_leave",
+  CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_delta_q_2" AS i0
+CROSS JOIN cql_state."stream_t" AS i1
+WHERE
+  i1."_ts" <= $t1
+  AND i1."_ts" > $t0 - 6
+  AND i0."_cql_enter" < i0."_cql_leave"
+  AND (
+    i0."_cql_enter" > $t0 OR i0."_cql_leave" <= $t1
+  )
+  AND i0."s.k" = i1."k"
+  AND i0."_cql_enter" < (
+    i1."_ts" + 6
+  )
+  AND i1."_ts" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.k",
+  i0."s.v",
+  i1."t.w",
+  GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+  LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+  i1."_weight" * i0."_weight" AS "_weight"
+FROM temp."_cql_lives_ab4c4d43b0f2" AS i1
+CROSS JOIN (
+  SELECT
+    "s.k",
+    "s.v",
+    "_ts" AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."q_2_rows"
+  WHERE
+    NOT "_cql_seq" IN (
+      SELECT
+        "_cql_seq"
+      FROM temp."_cql_delta_q_2"
+      WHERE
+        "_cql_leave" <= $t1
+    )
+) AS i0
+WHERE
+  i0."s.k" = i1."t.k"
+  AND i1."_cql_enter" < i0."_cql_leave"
+  AND i0."_cql_enter" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
-    i0."s.v",
-    i1."k" AS "t.k",
-    i1."w" AS "t.w",
-    GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-    LEAST(i0."_cql_leave", (
-      i1."_ts" + 6
-    )) AS "_cql_leave",
-    CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_2" AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
-  WHERE
-    i1."_ts" <= $t1
-    AND i1."_ts" > $t0 - 6
-    AND i0."_cql_enter" < i0."_cql_leave"
-    AND (
-      i0."_cql_enter" > $t0 OR i0."_cql_leave" <= $t1
-    )
-    AND i0."s.k" = i1."k"
-    AND i0."_cql_enter" < (
-      i1."_ts" + 6
-    )
-    AND i1."_ts" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."s.k",
-    i0."s.v",
-    i1."t.k",
-    i1."t.w",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "s.v",
-      "_ts" AS "_cql_enter",
-      9223372036854775807 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."q_2_rows"
-    WHERE
-      NOT "_cql_seq" IN (
-        SELECT
-          "_cql_seq"
-        FROM temp."_cql_delta_q_2"
-        WHERE
-          "_cql_leave" <= $t1
-      )
-  ) AS i0
-  CROSS JOIN temp."_cql_lives_ab4c4d43b0f2" AS i1
-  WHERE
-    i0."s.k" = i1."t.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
-    AND i1."_cql_enter" < i0."_cql_leave"
+    "s.k",
+    "s.v",
+    "t.w",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM temp."_cql_delta_q_1"
 )
 SELECT
   "s.k" AS "k",
@@ -610,12 +662,12 @@ UNION ALL
 SELECT
   i0."v",
   i1."w",
-  GREATEST(i0."_ts", i1."_ts") AS "_ts",
+  GREATEST(i1."_ts", i0."_ts") AS "_ts",
   CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+FROM cql_state."stream_t" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
 WHERE
-  i1."_ts" <= $t1 AND i1."_ts" > $t0 AND i0."_ts" <= $t0 AND i0."k" = i1."k";
+  i0."_ts" <= $t0 AND i1."_ts" <= $t1 AND i1."_ts" > $t0 AND i0."k" = i1."k";
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_dfe5eccd3837" AS
@@ -641,27 +693,51 @@ FROM cql_state."stream_t"
 WHERE
   "_ts" <= $t1 AND "_ts" > $t0;
 
--- operator 0: write the elements of the answer, in a tick of one instant, in stages
-INSERT INTO cql_state."changes_q"
+-- operator 2: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
-  i0."s.v" AS "v",
-  i1."w",
-  GREATEST(i0."_cql_enter", i1."_ts") AS "_ts",
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS BIGINT) AS "t.w",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 2: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_2"
+SELECT
+  i0."s.v",
+  i1."w" AS "t.w",
+  GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+  9223372036854775807 AS "_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_dfe5eccd3837" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
-  i1."_ts" <= $t1 AND i0."s.k" = i1."k"
-UNION ALL
+  i1."_ts" <= $t1 AND i0."s.k" = i1."k";
+
+-- operator 2: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_2"
 SELECT
-  i0."v",
-  i1."t.w" AS "w",
-  GREATEST(i0."_ts", i1."_cql_enter") AS "_ts",
-  CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-FROM cql_state."stream_s" AS i0
-CROSS JOIN temp."_cql_lives_c787d8c4c047" AS i1
+  i0."v" AS "s.v",
+  i1."t.w",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  9223372036854775807 AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_c787d8c4c047" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0 AND i0."k" = i1."t.k";
+
+-- operator 0: write the elements of the answer, in a tick of one instant, in stages
+INSERT INTO cql_state."changes_q"
+SELECT
+  "s.v" AS "v",
+  "t.w" AS "w",
+  "_cql_enter" AS "_ts",
+  "_weight"
+FROM temp."_cql_delta_q_2";
 
 -- title: a comma and WHERE are a join, a condition on one side included
 SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0
@@ -670,10 +746,7 @@ SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
     i0."s.v",
-    i1."k" AS "t.k",
-    i1."w" AS "t.w",
     GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
     LEAST(i0."_cql_leave", (
       i1."_ts" + 6
@@ -723,61 +796,6 @@ WITH lives AS (
       i1."_ts" + 6
     )
     AND i1."_ts" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."k" AS "s.k",
-    i0."v" AS "s.v",
-    i1."t.k",
-    i1."t.w",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
-      i0."_ts" + 1
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN (
-    SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts" AS "_cql_enter",
-      "_ts" + 6 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
-    UNION ALL
-    SELECT
-      "t.k",
-      "t.w",
-      "_ts" AS "_cql_enter",
-      "_ts" + 6 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
-  ) AS i1
-  WHERE
-    i0."_ts" <= $t0
-    AND i0."_ts" > $t1 - 1
-    AND i0."k" = i1."t.k"
-    AND i1."t.w" > 0
-    AND i0."_ts" < i1."_cql_leave"
-    AND i1."_cql_enter" < (
-      i0."_ts" + 1
-    )
 )
 SELECT
   "s.v" AS "v",
@@ -830,59 +848,11 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_eb27f74a7ea0" AS
-SELECT
-  "t.k",
-  "t.w",
-  "_cql_enter",
-  "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    "k" AS "t.k",
-    "w" AS "t.w",
-    "_ts" AS "_cql_enter",
-    "_ts" + 6 AS "_cql_leave",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_t"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
-  UNION ALL
-  SELECT
-    "t.k",
-    "t.w",
-    "_ts" AS "_cql_enter",
-    "_ts" + 6 AS "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      *
-    FROM (
-      SELECT
-        "k" AS "t.k",
-        "w" AS "t.w",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-    ) AS leaving
-    WHERE
-      "_ts" <= $t0
-  ) AS stream
-) AS input
-WHERE
-  "t.w" > 0;
-
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
     i0."s.v",
-    i1."k" AS "t.k",
-    i1."w" AS "t.w",
     GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
     LEAST(i0."_cql_leave", (
       i1."_ts" + 6
@@ -899,28 +869,6 @@ WITH lives AS (
       i1."_ts" + 6
     )
     AND i1."_ts" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."k" AS "s.k",
-    i0."v" AS "s.v",
-    i1."t.k",
-    i1."t.w",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
-      i0."_ts" + 1
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_eb27f74a7ea0" AS i1
-  WHERE
-    i0."_ts" <= $t0
-    AND i0."_ts" > $t1 - 1
-    AND i0."k" = i1."t.k"
-    AND i1."t.w" > 0
-    AND i0."_ts" < i1."_cql_leave"
-    AND i1."_cql_enter" < (
-      i0."_ts" + 1
-    )
 )
 SELECT
   "s.v" AS "v",

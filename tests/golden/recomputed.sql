@@ -1116,6 +1116,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -1338,6 +1346,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",

@@ -5,9 +5,7 @@ SELECT s.v, r.name FROM s [RANGE 10] JOIN r ON s.k = r.k
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
     i0."s.v",
-    i1."r.k",
     i1."r.name",
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
@@ -65,17 +63,14 @@ WITH lives AS (
     AND i1."_cql_enter" < i0."_cql_leave"
   UNION ALL
   SELECT
-    i0."k" AS "s.k",
     i0."v" AS "s.v",
-    i1."r.k",
     i1."r.name",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
+    GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+    LEAST(i1."_cql_leave", (
       i0."_ts" + 11
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN (
+    )) AS "_cql_leave",
+    i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+  FROM (
     SELECT
       "k" AS "r.k",
       "name" AS "r.name",
@@ -93,14 +88,15 @@ WITH lives AS (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
   ) AS i1
+  CROSS JOIN cql_state."stream_s" AS i0
   WHERE
     i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."r.k"
-    AND i0."_ts" < i1."_cql_leave"
     AND i1."_cql_enter" < (
       i0."_ts" + 11
     )
+    AND i0."_ts" < i1."_cql_leave"
 )
 SELECT
   "s.v" AS "v",
@@ -174,56 +170,75 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS TEXT) AS "r.name",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.v",
+  i1."r.name",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_80c453388b50" AS i0
+CROSS JOIN (
+  SELECT
+    "k" AS "r.k",
+    "name" AS "r.name",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+) AS i1
+WHERE
+  i0."s.k" = i1."r.k"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."v" AS "s.v",
+  i1."r.name",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_36b8ba74433f" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" = i1."r.k"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."s.k",
-    i0."s.v",
-    i1."r.k",
-    i1."r.name",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_80c453388b50" AS i0
-  CROSS JOIN (
-    SELECT
-      "k" AS "r.k",
-      "name" AS "r.name",
-      GREATEST("_cql_enter", $begin) AS "_cql_enter",
-      "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."relation_r"
-    WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
-  ) AS i1
-  WHERE
-    i0."s.k" = i1."r.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
-    AND i1."_cql_enter" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."k" AS "s.k",
-    i0."v" AS "s.v",
-    i1."r.k",
-    i1."r.name",
-    GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-    LEAST((
-      i0."_ts" + 11
-    ), i1."_cql_leave") AS "_cql_leave",
-    CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-  FROM cql_state."stream_s" AS i0
-  CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
-  WHERE
-    i0."_ts" <= $t0
-    AND i0."_ts" > $t1 - 11
-    AND i0."k" = i1."r.k"
-    AND i0."_ts" < i1."_cql_leave"
-    AND i1."_cql_enter" < (
-      i0."_ts" + 11
-    )
+    "s.v",
+    "r.name",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM temp."_cql_delta_q_1"
 )
 SELECT
   "s.v" AS "v",
@@ -276,98 +291,70 @@ FROM (
     "_weight"
   FROM (
     SELECT
-      i0."s.v" AS "v",
-      i1."r.name" AS "name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
+      "s.v" AS "v",
+      "r.name" AS "name",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
     FROM (
       SELECT
-        "k" AS "s.k",
-        "v" AS "s.v",
-        "_ts" AS "_cql_enter",
-        "_ts" + 1 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "s.k",
-        "s.v",
-        "_ts" AS "_cql_enter",
-        "_ts" + 1 AS "_cql_leave",
-        "_weight"
+        i0."s.v",
+        i1."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
-          *
+          "k" AS "s.k",
+          "v" AS "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "s.k",
+          "s.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 1 AS "_cql_leave",
+          "_weight"
         FROM (
           SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+            *
+          FROM (
+            SELECT
+              "k" AS "s.k",
+              "v" AS "s.v",
+              "_ts",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."stream_s"
+            WHERE
+              "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
+          ) AS leaving
           WHERE
-            "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-        ) AS leaving
+            "_ts" <= $t0
+        ) AS stream
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
         WHERE
-          "_ts" <= $t0
-      ) AS stream
-    ) AS i0
-    CROSS JOIN (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-    ) AS i1
-    WHERE
-      i0."s.k" = i1."r.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."v",
-      i1."r.name" AS "name",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 1
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        (
           (
             "_cql_enter" <= $t1 AND "_cql_leave" > $t0
           ) AND "_cql_leave" > $begin
-        )
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    ) AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 1
-      AND i0."k" = i1."r.k"
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 1
-      )
+      ) AS i1
+      WHERE
+        i0."s.k" = i1."r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    ) AS input
   ) AS lives
 ) AS elements
 GROUP BY
@@ -412,25 +399,6 @@ FROM (
     "_ts" <= $t0
 ) AS stream;
 
--- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
-SELECT
-  "k" AS "r.k",
-  "name" AS "r.name",
-  GREATEST("_cql_enter", $begin) AS "_cql_enter",
-  "_cql_leave",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."relation_r"
-WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
-  AND (
-    "_cql_enter" > $low OR "_cql_leave" <= $t1
-  );
-
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -461,48 +429,37 @@ FROM (
     "_weight"
   FROM (
     SELECT
-      i0."s.v" AS "v",
-      i1."r.name" AS "name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_14dd143192c0" AS i0
-    CROSS JOIN (
+      "s.v" AS "v",
+      "r.name" AS "name",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
       SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
+        i0."s.v",
+        i1."r.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM temp."_cql_lives_14dd143192c0" AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          "name" AS "r.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+      ) AS i1
       WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-    ) AS i1
-    WHERE
-      i0."s.k" = i1."r.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."v",
-      i1."r.name" AS "name",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 1
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 1
-      AND i0."k" = i1."r.k"
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 1
-      )
+        i0."s.k" = i1."r.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+    ) AS input
   ) AS lives
 ) AS elements
 GROUP BY
@@ -519,9 +476,7 @@ SELECT a.name, b.name AS other FROM r a JOIN r b ON a.k = b.k
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."a.k",
     i0."a.name",
-    i1."b.k",
     i1."b.name",
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
@@ -563,14 +518,30 @@ WITH lives AS (
     AND i1."_cql_enter" < i0."_cql_leave"
   UNION ALL
   SELECT
-    i0."a.k",
     i0."a.name",
-    i1."b.k",
     i1."b.name",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
+    GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+    LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+    i1."_weight" * i0."_weight" AS "_weight"
   FROM (
+    SELECT
+      "k" AS "b.k",
+      "name" AS "b.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  ) AS i1
+  CROSS JOIN (
     SELECT
       "k" AS "a.k",
       "name" AS "a.name",
@@ -589,28 +560,10 @@ WITH lives AS (
       )
       AND "_cql_leave" > $t1
   ) AS i0
-  CROSS JOIN (
-    SELECT
-      "k" AS "b.k",
-      "name" AS "b.name",
-      GREATEST("_cql_enter", $begin) AS "_cql_enter",
-      "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."relation_r"
-    WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
-      AND (
-        "_cql_enter" > $low OR "_cql_leave" <= $t1
-      )
-  ) AS i1
   WHERE
     i0."a.k" = i1."b.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
     AND i1."_cql_enter" < i0."_cql_leave"
+    AND i0."_cql_enter" < i1."_cql_leave"
 )
 SELECT
   "a.name" AS "name",
@@ -668,68 +621,87 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS TEXT) AS "a.name",
+  CAST(NULL AS TEXT) AS "b.name",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."a.name",
+  i1."b.name",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_789eb42aaa60" AS i0
+CROSS JOIN (
+  SELECT
+    "k" AS "b.k",
+    "name" AS "b.name",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+) AS i1
+WHERE
+  i0."a.k" = i1."b.k"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."a.name",
+  i1."b.name",
+  GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+  LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+  i1."_weight" * i0."_weight" AS "_weight"
+FROM temp."_cql_lives_f73dc7bd78df" AS i1
+CROSS JOIN (
+  SELECT
+    "k" AS "a.k",
+    "name" AS "a.name",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND "_cql_enter" <= $low
+    )
+    AND "_cql_leave" > $t1
+) AS i0
+WHERE
+  i0."a.k" = i1."b.k"
+  AND i1."_cql_enter" < i0."_cql_leave"
+  AND i0."_cql_enter" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 WITH lives AS (
   SELECT
-    i0."a.k",
-    i0."a.name",
-    i1."b.k",
-    i1."b.name",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_789eb42aaa60" AS i0
-  CROSS JOIN (
-    SELECT
-      "k" AS "b.k",
-      "name" AS "b.name",
-      GREATEST("_cql_enter", $begin) AS "_cql_enter",
-      "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."relation_r"
-    WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
-  ) AS i1
-  WHERE
-    i0."a.k" = i1."b.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
-    AND i1."_cql_enter" < i0."_cql_leave"
-  UNION ALL
-  SELECT
-    i0."a.k",
-    i0."a.name",
-    i1."b.k",
-    i1."b.name",
-    GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-    LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-    i0."_weight" * i1."_weight" AS "_weight"
-  FROM (
-    SELECT
-      "k" AS "a.k",
-      "name" AS "a.name",
-      GREATEST("_cql_enter", $begin) AS "_cql_enter",
-      "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."relation_r"
-    WHERE
-      (
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
-        AND "_cql_enter" <= $low
-      )
-      AND "_cql_leave" > $t1
-  ) AS i0
-  CROSS JOIN temp."_cql_lives_f73dc7bd78df" AS i1
-  WHERE
-    i0."a.k" = i1."b.k"
-    AND i0."_cql_enter" < i1."_cql_leave"
-    AND i1."_cql_enter" < i0."_cql_leave"
+    "a.name",
+    "b.name",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
+  FROM temp."_cql_delta_q_1"
 )
 SELECT
   "a.name" AS "name",

@@ -27,6 +27,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -125,6 +133,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -177,6 +193,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "late.k",
@@ -294,6 +318,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "late.k",
@@ -331,6 +363,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",
@@ -427,6 +467,14 @@ FROM (
     "_ts",
     "_cql_seq"
   FROM cql_state."q_1_rows" AS kept
+  WHERE
+    EXISTS(
+      SELECT
+        1
+      FROM arrivals
+      WHERE
+        TRUE
+    )
   UNION ALL
   SELECT
     "s.k",

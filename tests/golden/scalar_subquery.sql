@@ -136,7 +136,6 @@ FROM (
     SELECT
       i0."s.k",
       i0."s.v",
-      i1."avg0" AS "match0",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
@@ -239,14 +238,12 @@ FROM (
     SELECT
       i0."k" AS "s.k",
       i0."v" AS "s.v",
-      i1."match0",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
+      GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+      LEAST(i1."_cql_leave", (
         i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN (
+      )) AS "_cql_leave",
+      i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM (
       WITH changed AS (
         SELECT
           *,
@@ -274,16 +271,17 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
+    CROSS JOIN cql_state."stream_s" AS i0
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."v" > (
         i1."match0"
       )
-      AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
         i0."_ts" + 11
       )
+      AND i0."_ts" < i1."_cql_leave"
   )
   SELECT
     "s.k" AS "k",
@@ -437,6 +435,109 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.k",
+  i0."s.v",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_80c453388b50" AS i0
+CROSS JOIN (
+  SELECT
+    "avg0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      CASE
+        WHEN "_cql_count0" > 0
+        THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
+      END AS "avg0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_6_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_6" AS delta
+      WHERE
+        "_cql_changed" AND TRUE
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_6"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "avg0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "_cql_old_avg0" AS "avg0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."s.v" > (
+    i1."avg0"
+  )
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."k" AS "s.k",
+  i0."v" AS "s.v",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_6" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."v" > (
+    i1."avg0"
+  )
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -447,94 +548,12 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."s.k",
-      i0."s.v",
-      i1."avg0" AS "match0",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_80c453388b50" AS i0
-    CROSS JOIN (
-      SELECT
-        "avg0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          CASE
-            WHEN "_cql_count0" > 0
-            THEN CAST(CAST("_cql_sum0" AS DOUBLE) / "_cql_count0" AS DOUBLE)
-          END AS "avg0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_6_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_6" AS delta
-          WHERE
-            "_cql_changed" AND TRUE
-        )
-      UNION ALL
-      SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_6"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "avg0",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "_cql_old_avg0" AS "avg0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was"
-      ) AS lives
-    ) AS i1
-    WHERE
-      i0."s.v" > (
-        i1."avg0"
-      )
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "s.k",
-      i0."v" AS "s.v",
-      i1."avg0" AS "match0",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_6" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 11
-      AND i0."v" > (
-        i1."avg0"
-      )
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 11
-      )
+      "s.k",
+      "s.v",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_1"
   )
   SELECT
     "s.k" AS "k",
@@ -583,7 +602,7 @@ FROM temp."_cql_delta_q_6";
 -- title: one that is correlated is an outer join with the groups
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
--- operator 6: the elements, summed up
+-- operator 5: the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d73f4b5f785f" AS
 SELECT
   "y.k",
@@ -610,8 +629,8 @@ GROUP BY
   "y.k",
   "_ts";
 
--- operator 6: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+-- operator 5: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_5" AS
 SELECT
   *,
   (
@@ -624,7 +643,7 @@ FROM (
       "y.k",
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n"
-    FROM cql_state."q_6_groups" AS kept
+    FROM cql_state."q_5_groups" AS kept
     WHERE
       EXISTS(
         SELECT
@@ -673,8 +692,8 @@ FROM (
     r."_ts" > $t0
 ) AS results;
 
--- operator 14: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
+-- operator 13: the elements, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_13" AS
 SELECT
   "match3",
   "_ts",
@@ -684,7 +703,7 @@ FROM (
     "y.k" AS "match3",
     "_ts",
     CAST(-1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_6"
+  FROM temp."_cql_delta_q_5"
   WHERE
     "_cql_was" AND "_cql_changed"
   UNION ALL
@@ -692,7 +711,7 @@ FROM (
     "y.k" AS "match3",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_6"
+  FROM temp."_cql_delta_q_5"
   WHERE
     "_cql_is" AND "_cql_changed"
 ) AS elements
@@ -700,8 +719,8 @@ GROUP BY
   "match3",
   "_ts";
 
--- operator 14: the groups and instants that changed
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
+-- operator 13: the groups and instants that changed
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_13" AS
 SELECT
   *,
   (
@@ -713,12 +732,12 @@ FROM (
       "match3",
       CAST($t0 AS BIGINT) AS "_ts",
       "_cql_n"
-    FROM cql_state."q_14_groups" AS kept
+    FROM cql_state."q_13_groups" AS kept
     WHERE
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_q_14" AS changes
+        FROM temp."_cql_sums_q_13" AS changes
         WHERE
           changes."match3" IS NOT DISTINCT FROM kept."match3"
       )
@@ -743,7 +762,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_q_14" AS changes
+      FROM temp."_cql_sums_q_13" AS changes
     ) AS history
   )
   SELECT
@@ -774,136 +793,68 @@ FROM (
     "_ts",
     "_weight"
   FROM (
-    SELECT
-      "r.k",
-      "match1",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
+    WITH lives AS (
+      SELECT
+        i0."r.k",
+        i1."count0" AS "match1",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
+      FROM (
         SELECT
-          i0."r.k",
-          i1."y.k" AS "match0",
-          i1."count0" AS "match1",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
             (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
-            AND (
-              "_cql_enter" > $low OR "_cql_leave" <= $t1
-            )
-        ) AS i0
-        CROSS JOIN (
+              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+            ) AND "_cql_leave" > $begin
+          )
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "y.k",
+          "count0",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          9223372036854775807 AS "_cql_leave",
+          "_weight"
+        FROM (
           SELECT
             "y.k",
-            "count0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "y.k",
-              "_cql_n" AS "count0",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."q_6_groups"
-          ) AS groups
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM temp."_cql_delta_q_6" AS delta
-              WHERE
-                "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
-            )
-          UNION ALL
-          SELECT
-            *
-          FROM (
-            WITH changed AS (
-              SELECT
-                *,
-                LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-                LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
-              FROM temp."_cql_delta_q_6"
-              WHERE
-                "_cql_changed"
-            )
-            SELECT
-              "y.k",
-              "count0",
-              "_ts" AS "_cql_enter",
-              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "y.k",
-              "_cql_old_count0" AS "count0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
-        ) AS i1
+            "_cql_n" AS "count0",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."q_5_groups"
+        ) AS groups
         WHERE
-          i0."r.k" = i1."y.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
+          NOT EXISTS(
+            SELECT
+              1
+            FROM temp."_cql_delta_q_5" AS delta
+            WHERE
+              "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+          )
         UNION ALL
         SELECT
-          i0."r.k",
-          i1."match0",
-          i1."match1",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
+          *
         FROM (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                (
-                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                ) AND "_cql_leave" > $begin
-              )
-              AND "_cql_enter" <= $low
-            )
-            AND "_cql_leave" > $t1
-        ) AS i0
-        CROSS JOIN (
           WITH changed AS (
             SELECT
               *,
               LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
               LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
-            FROM temp."_cql_delta_q_6"
+            FROM temp."_cql_delta_q_5"
             WHERE
               "_cql_changed"
           )
           SELECT
-            "y.k" AS "match0",
-            "count0" AS "match1",
+            "y.k",
+            "count0",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -912,23 +863,85 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "y.k" AS "match0",
-            "_cql_old_count0" AS "match1",
+            "y.k",
+            "_cql_old_count0" AS "count0",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS i1
+        ) AS lives
+      ) AS i1
+      WHERE
+        i0."r.k" = i1."y.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
+      SELECT
+        i0."r.k",
+        i1."match1",
+        GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+        LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+        i1."_weight" * i0."_weight" AS "_weight"
+      FROM (
+        WITH changed AS (
+          SELECT
+            *,
+            LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+            LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+          FROM temp."_cql_delta_q_5"
+          WHERE
+            "_cql_changed"
+        )
+        SELECT
+          "y.k" AS "match0",
+          "count0" AS "match1",
+          "_ts" AS "_cql_enter",
+          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
         WHERE
-          i0."r.k" = i1."match0"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+          "_cql_is"
+        UNION ALL
+        SELECT
+          "y.k" AS "match0",
+          "_cql_old_count0" AS "match1",
+          CAST($t0 AS BIGINT) AS "_cql_enter",
+          "_ts" AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM changed
+        WHERE
+          "_cql_was" AND "_cql_begin" IS NULL
+      ) AS i1
+      CROSS JOIN (
+        SELECT
+          "k" AS "r.k",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          (
+            (
+              (
+                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+              ) AND "_cql_leave" > $begin
+            )
+            AND "_cql_enter" <= $low
+          )
+          AND "_cql_leave" > $t1
+      ) AS i0
+      WHERE
+        i0."r.k" = i1."match0"
+        AND i1."_cql_enter" < i0."_cql_leave"
+        AND i0."_cql_enter" < i1."_cql_leave"
+    )
+    SELECT
+      *
+    FROM (
       SELECT
         "r.k",
-        "match0",
         "match1",
         "_cql_enter" AS "_ts",
         "_weight"
@@ -938,14 +951,13 @@ FROM (
       UNION ALL
       SELECT
         "r.k",
-        "match0",
         "match1",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS elements
     UNION ALL
     SELECT
       "r.k",
@@ -998,7 +1010,6 @@ FROM (
         WITH lives AS (
           SELECT
             i0."r.k",
-            i1."match3",
             GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
             LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
             i0."_weight" * i1."_weight" AS "_weight"
@@ -1029,13 +1040,13 @@ FROM (
               SELECT
                 "match3",
                 CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_14_groups"
+              FROM cql_state."q_13_groups"
             ) AS groups
             WHERE
               NOT EXISTS(
                 SELECT
                   1
-                FROM temp."_cql_delta_q_14" AS delta
+                FROM temp."_cql_delta_q_13" AS delta
                 WHERE
                   "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
               )
@@ -1048,7 +1059,7 @@ FROM (
                   *,
                   LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
                   LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
-                FROM temp."_cql_delta_q_14"
+                FROM temp."_cql_delta_q_13"
                 WHERE
                   "_cql_changed"
               )
@@ -1078,35 +1089,16 @@ FROM (
           UNION ALL
           SELECT
             i0."r.k",
-            i1."match3",
-            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" AS "_weight"
+            GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+            LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+            i1."_weight" * i0."_weight" AS "_weight"
           FROM (
-            SELECT
-              "k" AS "r.k",
-              GREATEST("_cql_enter", $begin) AS "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              (
-                (
-                  (
-                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                  ) AND "_cql_leave" > $begin
-                )
-                AND "_cql_enter" <= $low
-              )
-              AND "_cql_leave" > $t1
-          ) AS i0
-          CROSS JOIN (
             WITH changed AS (
               SELECT
                 *,
                 LEAD("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_end",
                 LAG("_ts") OVER (PARTITION BY "match3" ORDER BY "_ts") AS "_cql_begin"
-              FROM temp."_cql_delta_q_14"
+              FROM temp."_cql_delta_q_13"
               WHERE
                 "_cql_changed"
             )
@@ -1128,10 +1120,28 @@ FROM (
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
           ) AS i1
+          CROSS JOIN (
+            SELECT
+              "k" AS "r.k",
+              GREATEST("_cql_enter", $begin) AS "_cql_enter",
+              "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."relation_r"
+            WHERE
+              (
+                (
+                  (
+                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+                  ) AND "_cql_leave" > $begin
+                )
+                AND "_cql_enter" <= $low
+              )
+              AND "_cql_leave" > $t1
+          ) AS i0
           WHERE
             i0."r.k" = i1."match3"
-            AND i0."_cql_enter" < i1."_cql_leave"
             AND i1."_cql_enter" < i0."_cql_leave"
+            AND i0."_cql_enter" < i1."_cql_leave"
         )
         SELECT
           "r.k",
@@ -1159,47 +1169,47 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
--- operator 6: forget the old state of the groups that changed
-DELETE FROM cql_state."q_6_groups" AS kept
+-- operator 5: forget the old state of the groups that changed
+DELETE FROM cql_state."q_5_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_6" AS delta
+    FROM temp."_cql_delta_q_5" AS delta
     WHERE
       "_cql_last" AND delta."y.k" IS NOT DISTINCT FROM kept."y.k"
   );
 
--- operator 6: keep their new state
-INSERT INTO cql_state."q_6_groups"
+-- operator 5: keep their new state
+INSERT INTO cql_state."q_5_groups"
 SELECT
   "y.k",
   "_cql_n"
-FROM temp."_cql_delta_q_6"
+FROM temp."_cql_delta_q_5"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 14: forget the old state of the groups that changed
-DELETE FROM cql_state."q_14_groups" AS kept
+-- operator 13: forget the old state of the groups that changed
+DELETE FROM cql_state."q_13_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_14" AS delta
+    FROM temp."_cql_delta_q_13" AS delta
     WHERE
       "_cql_last" AND delta."match3" IS NOT DISTINCT FROM kept."match3"
   );
 
--- operator 14: keep their new state
-INSERT INTO cql_state."q_14_groups"
+-- operator 13: keep their new state
+INSERT INTO cql_state."q_13_groups"
 SELECT
   "match3",
   "_cql_n"
-FROM temp."_cql_delta_q_14"
+FROM temp."_cql_delta_q_13"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 6: the elements, summed up, in a tick of one instant, in stages
+-- operator 5: the elements, summed up, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4ac5dcbe011e" AS
 SELECT
   "y.k",
@@ -1225,8 +1235,8 @@ FROM (
 GROUP BY
   "y.k";
 
--- operator 6: the groups and instants that changed, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+-- operator 5: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_5" AS
 SELECT
   *,
   (
@@ -1251,64 +1261,12 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
     FROM temp."_cql_sums_4ac5dcbe011e" AS changes
-    LEFT JOIN cql_state."q_6_groups" AS kept
+    LEFT JOIN cql_state."q_5_groups" AS kept
       ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
   ) AS r
 ) AS results;
 
--- operator 14: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_14" AS
-SELECT
-  "match3",
-  CAST($t1 AS BIGINT) AS "_ts",
-  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
-FROM (
-  SELECT
-    "y.k" AS "match3",
-    "_ts",
-    CAST(-1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_6"
-  WHERE
-    "_cql_was" AND "_cql_changed"
-  UNION ALL
-  SELECT
-    "y.k" AS "match3",
-    "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_delta_q_6"
-  WHERE
-    "_cql_is" AND "_cql_changed"
-) AS elements
-GROUP BY
-  "match3";
-
--- operator 14: the groups and instants that changed, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_14" AS
-SELECT
-  *,
-  (
-    "_cql_is" IS DISTINCT FROM "_cql_was"
-  ) AS "_cql_changed"
-FROM (
-  SELECT
-    r."match3" AS "match3",
-    r."_ts" AS "_ts",
-    r."_cql_n" AS "_cql_n",
-    r."_cql_n" > 0 AS "_cql_is",
-    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
-  FROM (
-    SELECT
-      changes."match3" AS "match3",
-      changes."_ts" AS "_ts",
-      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
-      changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_q_14" AS changes
-    LEFT JOIN cql_state."q_14_groups" AS kept
-      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
-  ) AS r
-) AS results;
-
--- operator 4: what begins or ends, in a tick of one instant, in stages
+-- operator 3: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_1fc9829b2411" AS
 SELECT
   "k" AS "r.k",
@@ -1326,12 +1284,12 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
--- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
+-- operator 5: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_5" AS
 WITH changed AS (
   SELECT
     *
-  FROM temp."_cql_delta_q_6"
+  FROM temp."_cql_delta_q_5"
   WHERE
     "_cql_changed"
 )
@@ -1355,12 +1313,175 @@ FROM changed
 WHERE
   "_cql_was";
 
--- operator 14: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_14" AS
+-- operator 2: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
+SELECT
+  CAST(NULL AS INT) AS "r.k",
+  CAST(NULL AS BIGINT) AS "match1",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 2: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_2"
+SELECT
+  i0."r.k",
+  i1."count0" AS "match1",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_1fc9829b2411" AS i0
+CROSS JOIN (
+  SELECT
+    "y.k",
+    "count0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "y.k",
+      "_cql_n" AS "count0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_5_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_5" AS delta
+      WHERE
+        "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_5"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "y.k",
+      "count0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "y.k",
+      "_cql_old_count0" AS "count0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."r.k" = i1."y.k"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 2: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_2"
+SELECT
+  i0."r.k",
+  i1."count0" AS "match1",
+  GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+  LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+  i1."_weight" * i0."_weight" AS "_weight"
+FROM temp."_cql_lives_q_5" AS i1
+CROSS JOIN (
+  SELECT
+    "k" AS "r.k",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND "_cql_enter" <= $low
+    )
+    AND "_cql_leave" > $t1
+) AS i0
+WHERE
+  i0."r.k" = i1."y.k"
+  AND i1."_cql_enter" < i0."_cql_leave"
+  AND i0."_cql_enter" < i1."_cql_leave";
+
+-- operator 13: the elements, summed up, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_13" AS
+SELECT
+  "match3",
+  CAST($t1 AS BIGINT) AS "_ts",
+  CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
+FROM (
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_5"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "y.k" AS "match3",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_5"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS elements
+GROUP BY
+  "match3";
+
+-- operator 13: the groups and instants that changed, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_13" AS
+SELECT
+  *,
+  (
+    "_cql_is" IS DISTINCT FROM "_cql_was"
+  ) AS "_cql_changed"
+FROM (
+  SELECT
+    r."match3" AS "match3",
+    r."_ts" AS "_ts",
+    r."_cql_n" AS "_cql_n",
+    r."_cql_n" > 0 AS "_cql_is",
+    r."_cql_n" - r."_cql_d_n" > 0 AS "_cql_was"
+  FROM (
+    SELECT
+      changes."match3" AS "match3",
+      changes."_ts" AS "_ts",
+      CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
+      changes."_cql_n" AS "_cql_d_n"
+    FROM temp."_cql_sums_q_13" AS changes
+    LEFT JOIN cql_state."q_13_groups" AS kept
+      ON changes."match3" IS NOT DISTINCT FROM kept."match3"
+  ) AS r
+) AS results;
+
+-- operator 13: what begins or ends, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_13" AS
 WITH changed AS (
   SELECT
     *
-  FROM temp."_cql_delta_q_14"
+  FROM temp."_cql_delta_q_13"
   WHERE
     "_cql_changed"
 )
@@ -1382,6 +1503,110 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 12: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_12" AS
+SELECT
+  CAST(NULL AS INT) AS "r.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 12: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_12"
+SELECT
+  i0."r.k",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_1fc9829b2411" AS i0
+CROSS JOIN (
+  SELECT
+    "match3",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match3",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_13_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_13" AS delta
+      WHERE
+        "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_13"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match3",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match3",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."r.k" = i1."match3"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 12: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_12"
+SELECT
+  i0."r.k",
+  GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+  LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+  i1."_weight" * i0."_weight" AS "_weight"
+FROM temp."_cql_lives_q_13" AS i1
+CROSS JOIN (
+  SELECT
+    "k" AS "r.k",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      (
+        (
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+        ) AND "_cql_leave" > $begin
+      )
+      AND "_cql_enter" <= $low
+    )
+    AND "_cql_leave" > $t1
+) AS i0
+WHERE
+  i0."r.k" = i1."match3"
+  AND i1."_cql_enter" < i0."_cql_leave"
+  AND i0."_cql_enter" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -1398,114 +1623,20 @@ FROM (
     "_ts",
     "_weight"
   FROM (
-    SELECT
-      "r.k",
-      "match1",
-      "_ts",
-      "_weight"
-    FROM (
-      WITH lives AS (
-        SELECT
-          i0."r.k",
-          i1."y.k" AS "match0",
-          i1."count0" AS "match1",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM temp."_cql_lives_1fc9829b2411" AS i0
-        CROSS JOIN (
-          SELECT
-            "y.k",
-            "count0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              "y.k",
-              "_cql_n" AS "count0",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."q_6_groups"
-          ) AS groups
-          WHERE
-            NOT EXISTS(
-              SELECT
-                1
-              FROM temp."_cql_delta_q_6" AS delta
-              WHERE
-                "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
-            )
-          UNION ALL
-          SELECT
-            *
-          FROM (
-            WITH changed AS (
-              SELECT
-                *
-              FROM temp."_cql_delta_q_6"
-              WHERE
-                "_cql_changed"
-            )
-            SELECT
-              "y.k",
-              "count0",
-              "_ts" AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_is"
-            UNION ALL
-            SELECT
-              "y.k",
-              "_cql_old_count0" AS "count0",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              "_ts" AS "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM changed
-            WHERE
-              "_cql_was"
-          ) AS lives
-        ) AS i1
-        WHERE
-          i0."r.k" = i1."y.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-        UNION ALL
-        SELECT
-          i0."r.k",
-          i1."y.k" AS "match0",
-          i1."count0" AS "match1",
-          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-          i0."_weight" * i1."_weight" AS "_weight"
-        FROM (
-          SELECT
-            "k" AS "r.k",
-            GREATEST("_cql_enter", $begin) AS "_cql_enter",
-            "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."relation_r"
-          WHERE
-            (
-              (
-                (
-                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                ) AND "_cql_leave" > $begin
-              )
-              AND "_cql_enter" <= $low
-            )
-            AND "_cql_leave" > $t1
-        ) AS i0
-        CROSS JOIN temp."_cql_lives_q_6" AS i1
-        WHERE
-          i0."r.k" = i1."y.k"
-          AND i0."_cql_enter" < i1."_cql_leave"
-          AND i1."_cql_enter" < i0."_cql_leave"
-      )
+    WITH lives AS (
       SELECT
         "r.k",
-        "match0",
+        "match1",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM temp."_cql_delta_q_2"
+    )
+    SELECT
+      *
+    FROM (
+      SELECT
+        "r.k",
         "match1",
         "_cql_enter" AS "_ts",
         "_weight"
@@ -1515,14 +1646,13 @@ FROM (
       UNION ALL
       SELECT
         "r.k",
-        "match0",
         "match1",
         "_cql_leave" AS "_ts",
         -"_weight" AS "_weight"
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS elements
     UNION ALL
     SELECT
       "r.k",
@@ -1574,96 +1704,11 @@ FROM (
       FROM (
         WITH lives AS (
           SELECT
-            i0."r.k",
-            i1."match3",
-            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" AS "_weight"
-          FROM temp."_cql_lives_1fc9829b2411" AS i0
-          CROSS JOIN (
-            SELECT
-              "match3",
-              CAST($t0 AS BIGINT) AS "_cql_enter",
-              9223372036854775807 AS "_cql_leave",
-              "_weight"
-            FROM (
-              SELECT
-                "match3",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."q_14_groups"
-            ) AS groups
-            WHERE
-              NOT EXISTS(
-                SELECT
-                  1
-                FROM temp."_cql_delta_q_14" AS delta
-                WHERE
-                  "_cql_changed" AND delta."match3" IS NOT DISTINCT FROM groups."match3"
-              )
-            UNION ALL
-            SELECT
-              *
-            FROM (
-              WITH changed AS (
-                SELECT
-                  *
-                FROM temp."_cql_delta_q_14"
-                WHERE
-                  "_cql_changed"
-              )
-              SELECT
-                "match3",
-                "_ts" AS "_cql_enter",
-                9223372036854775807 AS "_cql_leave",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM changed
-              WHERE
-                "_cql_is"
-              UNION ALL
-              SELECT
-                "match3",
-                CAST($t0 AS BIGINT) AS "_cql_enter",
-                "_ts" AS "_cql_leave",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM changed
-              WHERE
-                "_cql_was"
-            ) AS lives
-          ) AS i1
-          WHERE
-            i0."r.k" = i1."match3"
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
-          UNION ALL
-          SELECT
-            i0."r.k",
-            i1."match3",
-            GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-            LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-            i0."_weight" * i1."_weight" AS "_weight"
-          FROM (
-            SELECT
-              "k" AS "r.k",
-              GREATEST("_cql_enter", $begin) AS "_cql_enter",
-              "_cql_leave",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."relation_r"
-            WHERE
-              (
-                (
-                  (
-                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                  ) AND "_cql_leave" > $begin
-                )
-                AND "_cql_enter" <= $low
-              )
-              AND "_cql_leave" > $t1
-          ) AS i0
-          CROSS JOIN temp."_cql_lives_q_14" AS i1
-          WHERE
-            i0."r.k" = i1."match3"
-            AND i0."_cql_enter" < i1."_cql_leave"
-            AND i1."_cql_enter" < i0."_cql_leave"
+            "r.k",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM temp."_cql_delta_q_12"
         )
         SELECT
           "r.k",
@@ -1691,42 +1736,42 @@ GROUP BY
 HAVING
   SUM("_weight") <> 0;
 
--- operator 6: forget the old state of the groups that changed, in a tick of one instant, in stages
-DELETE FROM cql_state."q_6_groups" AS kept
+-- operator 5: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_5_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_6" AS delta
+    FROM temp."_cql_delta_q_5" AS delta
     WHERE
       delta."y.k" IS NOT DISTINCT FROM kept."y.k"
   );
 
--- operator 6: keep their new state, in a tick of one instant, in stages
-INSERT INTO cql_state."q_6_groups"
+-- operator 5: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_5_groups"
 SELECT
   "y.k",
   "_cql_n"
-FROM temp."_cql_delta_q_6"
+FROM temp."_cql_delta_q_5"
 WHERE
   "_cql_n" > 0;
 
--- operator 14: forget the old state of the groups that changed, in a tick of one instant, in stages
-DELETE FROM cql_state."q_14_groups" AS kept
+-- operator 13: forget the old state of the groups that changed, in a tick of one instant, in stages
+DELETE FROM cql_state."q_13_groups" AS kept
 WHERE
   EXISTS(
     SELECT
       1
-    FROM temp."_cql_delta_q_14" AS delta
+    FROM temp."_cql_delta_q_13" AS delta
     WHERE
       delta."match3" IS NOT DISTINCT FROM kept."match3"
   );
 
--- operator 14: keep their new state, in a tick of one instant, in stages
-INSERT INTO cql_state."q_14_groups"
+-- operator 13: keep their new state, in a tick of one instant, in stages
+INSERT INTO cql_state."q_13_groups"
 SELECT
   "match3",
   "_cql_n"
-FROM temp."_cql_delta_q_14"
+FROM temp."_cql_delta_q_13"
 WHERE
   "_cql_n" > 0;

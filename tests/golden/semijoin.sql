@@ -115,7 +115,6 @@ FROM (
     SELECT
       i0."s.k",
       i0."s.v",
-      i1."match0",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
@@ -213,14 +212,12 @@ FROM (
     SELECT
       i0."k" AS "s.k",
       i0."v" AS "s.v",
-      i1."match0",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
+      GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+      LEAST(i1."_cql_leave", (
         i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN (
+      )) AS "_cql_leave",
+      i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM (
       WITH changed AS (
         SELECT
           *,
@@ -248,14 +245,15 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
+    CROSS JOIN cql_state."stream_s" AS i0
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" = i1."match0"
-      AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
         i0."_ts" + 11
       )
+      AND i0."_ts" < i1."_cql_leave"
   )
   SELECT
     "s.k" AS "k",
@@ -433,6 +431,102 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS INT) AS "s.k",
+  CAST(NULL AS BIGINT) AS "s.v",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."s.k",
+  i0."s.v",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_80c453388b50" AS i0
+CROSS JOIN (
+  SELECT
+    "match0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_4_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_4" AS delta
+      WHERE
+        "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_4"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."s.k" = i1."match0"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."k" AS "s.k",
+  i0."v" AS "s.v",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_4" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" = i1."match0"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -443,87 +537,12 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."s.k",
-      i0."s.v",
-      i1."match0",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_80c453388b50" AS i0
-    CROSS JOIN (
-      SELECT
-        "match0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "match0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_4_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_4" AS delta
-          WHERE
-            "_cql_changed" AND delta."match0" IS NOT DISTINCT FROM groups."match0"
-        )
-      UNION ALL
-      SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_4"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "match0",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "match0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was"
-      ) AS lives
-    ) AS i1
-    WHERE
-      i0."s.k" = i1."match0"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "s.k",
-      i0."v" AS "s.v",
-      i1."match0",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 11
-      AND i0."k" = i1."match0"
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 11
-      )
+      "s.k",
+      "s.v",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_1"
   )
   SELECT
     "s.k" AS "k",
@@ -574,7 +593,7 @@ WHERE
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9206f3e4d945" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_b68f49b9c168" AS
 SELECT
   "match0",
   "match1",
@@ -585,10 +604,8 @@ FROM (
     SELECT
       i0."x.k",
       i0."x.v",
-      i1."k" AS "y.k",
-      i1."w" AS "y.w",
       GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-      LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
+      i0."_cql_leave" AS "_cql_leave",
       i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
     FROM (
       SELECT
@@ -634,20 +651,16 @@ FROM (
     SELECT
       i0."k" AS "x.k",
       i0."v" AS "x.v",
-      i1."k" AS "y.k",
-      i1."w" AS "y.w",
-      GREATEST(i0."_ts", i1."_ts") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 11
-      ), 9223372036854775807) AS "_cql_leave",
+      GREATEST(i1."_ts", i0."_ts") AS "_cql_enter",
+      i0."_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN cql_state."stream_t" AS i1
+    FROM cql_state."stream_t" AS i1
+    CROSS JOIN cql_state."stream_s" AS i0
     WHERE
-      i1."_ts" <= $t1
-      AND i1."_ts" > $t0
-      AND i0."_ts" <= $t0
+      i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
+      AND i1."_ts" <= $t1
+      AND i1."_ts" > $t0
       AND i1."k" = i0."k"
       AND i1."w" > i0."v"
       AND i1."_ts" < (
@@ -696,7 +709,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_9206f3e4d945" AS changes
+        FROM temp."_cql_sums_b68f49b9c168" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -725,7 +738,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_9206f3e4d945" AS changes
+      FROM temp."_cql_sums_b68f49b9c168" AS changes
     ) AS history
   )
   SELECT
@@ -751,9 +764,6 @@ FROM (
   WITH lives AS (
     SELECT
       i0."x.k",
-      i0."x.v",
-      i1."match0",
-      i1."match1",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
@@ -859,16 +869,12 @@ FROM (
     UNION ALL
     SELECT
       i0."k" AS "x.k",
-      i0."v" AS "x.v",
-      i1."match0",
-      i1."match1",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
+      GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+      LEAST(i1."_cql_leave", (
         i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN (
+      )) AS "_cql_leave",
+      i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM (
       WITH changed AS (
         SELECT
           *,
@@ -898,15 +904,16 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
+    CROSS JOIN cql_state."stream_s" AS i0
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" IS NOT DISTINCT FROM i1."match0"
       AND i0."v" IS NOT DISTINCT FROM i1."match1"
-      AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
         i0."_ts" + 11
       )
+      AND i0."_ts" < i1."_cql_leave"
   )
   SELECT
     "x.k" AS "k",
@@ -1002,8 +1009,54 @@ FROM cql_state."stream_t"
 WHERE
   "_ts" <= $t1 AND "_ts" > $t0;
 
+-- operator 6: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
+SELECT
+  CAST(NULL AS INT) AS "x.k",
+  CAST(NULL AS BIGINT) AS "x.v",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 6: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_6"
+SELECT
+  i0."x.k",
+  i0."x.v",
+  GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
+  i0."_cql_leave" AS "_cql_leave",
+  i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+CROSS JOIN cql_state."stream_t" AS i1
+WHERE
+  i1."_ts" <= $t1
+  AND i1."k" = i0."x.k"
+  AND i1."w" > i0."x.v"
+  AND i1."_ts" < i0."_cql_leave";
+
+-- operator 6: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_6"
+SELECT
+  i0."k" AS "x.k",
+  i0."v" AS "x.v",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  i0."_ts" + 11 AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_f9886385c474" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i1."y.k" = i0."k"
+  AND i1."y.w" > i0."v"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  );
+
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_cce202b130e7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_4" AS
 SELECT
   "match0",
   "match1",
@@ -1012,41 +1065,12 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."x.k",
-      i0."x.v",
-      i1."k" AS "y.k",
-      i1."w" AS "y.w",
-      GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-      LEAST(i0."_cql_leave", 9223372036854775807) AS "_cql_leave",
-      i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_lives_ba2f2d286ff5" AS i0
-    CROSS JOIN cql_state."stream_t" AS i1
-    WHERE
-      i1."_ts" <= $t1
-      AND i1."k" = i0."x.k"
-      AND i1."w" > i0."x.v"
-      AND i1."_ts" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "x.k",
-      i0."v" AS "x.v",
-      i1."y.k",
-      i1."y.w",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_f9886385c474" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 11
-      AND i1."y.k" = i0."k"
-      AND i1."y.w" > i0."v"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 11
-      )
+      "x.k",
+      "x.v",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_6"
   )
   SELECT
     "x.k" AS "match0",
@@ -1092,7 +1116,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_cce202b130e7" AS changes
+    FROM temp."_cql_sums_q_4" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."match0" = kept."match0" AND changes."match1" = kept."match1"
   ) AS r
@@ -1127,6 +1151,109 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS INT) AS "x.k",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."x.k",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+CROSS JOIN (
+  SELECT
+    "match0",
+    "match1",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "match0",
+      "match1",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_4_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_4" AS delta
+      WHERE
+        "_cql_changed"
+        AND (
+          delta."match0" IS NOT DISTINCT FROM groups."match0"
+          AND delta."match1" IS NOT DISTINCT FROM groups."match1"
+        )
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_4"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "match0",
+      "match1",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "match0",
+      "match1",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."x.k" IS NOT DISTINCT FROM i1."match0"
+  AND i0."x.v" IS NOT DISTINCT FROM i1."match1"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."k" AS "x.k",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 11
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_4" AS i1
+CROSS JOIN cql_state."stream_s" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 11
+  AND i0."k" IS NOT DISTINCT FROM i1."match0"
+  AND i0."v" IS NOT DISTINCT FROM i1."match1"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 11
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -1136,99 +1263,11 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."x.k",
-      i0."x.v",
-      i1."match0",
-      i1."match1",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_ba2f2d286ff5" AS i0
-    CROSS JOIN (
-      SELECT
-        "match0",
-        "match1",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "match0",
-          "match1",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_4_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_4" AS delta
-          WHERE
-            "_cql_changed"
-            AND (
-              delta."match0" IS NOT DISTINCT FROM groups."match0"
-              AND delta."match1" IS NOT DISTINCT FROM groups."match1"
-            )
-        )
-      UNION ALL
-      SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_4"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "match0",
-          "match1",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "match0",
-          "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was"
-      ) AS lives
-    ) AS i1
-    WHERE
-      i0."x.k" IS NOT DISTINCT FROM i1."match0"
-      AND i0."x.v" IS NOT DISTINCT FROM i1."match1"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "x.k",
-      i0."v" AS "x.v",
-      i1."match0",
-      i1."match1",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 11
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_s" AS i0
-    CROSS JOIN temp."_cql_lives_q_4" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 11
-      AND i0."k" IS NOT DISTINCT FROM i1."match0"
-      AND i0."v" IS NOT DISTINCT FROM i1."match1"
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 11
-      )
+      "x.k",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_1"
   )
   SELECT
     "x.k" AS "k",

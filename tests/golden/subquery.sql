@@ -325,9 +325,7 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."t.k",
       i0."t.w",
-      i1."s.k" AS "x.k",
       i1."count0" AS "x.n",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
@@ -428,17 +426,14 @@ FROM (
       AND i1."_cql_enter" < i0."_cql_leave"
     UNION ALL
     SELECT
-      i0."k" AS "t.k",
       i0."w" AS "t.w",
-      i1."x.k",
       i1."x.n",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
+      GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+      LEAST(i1."_cql_leave", (
         i0."_ts" + 6
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_t" AS i0
-    CROSS JOIN (
+      )) AS "_cql_leave",
+      i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+    FROM (
       WITH changed AS (
         SELECT
           *,
@@ -468,14 +463,15 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
+    CROSS JOIN cql_state."stream_t" AS i0
     WHERE
       i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
       AND i0."k" = i1."x.k"
-      AND i0."_ts" < i1."_cql_leave"
       AND i1."_cql_enter" < (
         i0."_ts" + 6
       )
+      AND i0."_ts" < i1."_cql_leave"
   )
   SELECT
     "t.w" AS "w",
@@ -643,6 +639,106 @@ FROM changed
 WHERE
   "_cql_was";
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS BIGINT) AS "t.w",
+  CAST(NULL AS BIGINT) AS "x.n",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."t.w",
+  i1."count0" AS "x.n",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_ab4c4d43b0f2" AS i0
+CROSS JOIN (
+  SELECT
+    "s.k",
+    "count0",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_cql_n" AS "count0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_6_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_6" AS delta
+      WHERE
+        "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+    )
+  UNION ALL
+  SELECT
+    *
+  FROM (
+    WITH changed AS (
+      SELECT
+        *
+      FROM temp."_cql_delta_q_6"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "s.k",
+      "count0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "s.k",
+      "_cql_old_count0" AS "count0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS lives
+) AS i1
+WHERE
+  i0."t.k" = i1."s.k"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i0."w" AS "t.w",
+  i1."count0" AS "x.n",
+  GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+  LEAST(i1."_cql_leave", (
+    i0."_ts" + 6
+  )) AS "_cql_leave",
+  i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+FROM temp."_cql_lives_q_6" AS i1
+CROSS JOIN cql_state."stream_t" AS i0
+WHERE
+  i0."_ts" <= $t0
+  AND i0."_ts" > $t1 - 6
+  AND i0."k" = i1."s.k"
+  AND i1."_cql_enter" < (
+    i0."_ts" + 6
+  )
+  AND i0."_ts" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -653,93 +749,12 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."t.k",
-      i0."t.w",
-      i1."s.k" AS "x.k",
-      i1."count0" AS "x.n",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_ab4c4d43b0f2" AS i0
-    CROSS JOIN (
-      SELECT
-        "s.k",
-        "count0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_cql_n" AS "count0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_6_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_6" AS delta
-          WHERE
-            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-        )
-      UNION ALL
-      SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_6"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "s.k",
-          "count0",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_old_count0" AS "count0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was"
-      ) AS lives
-    ) AS i1
-    WHERE
-      i0."t.k" = i1."s.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "t.k",
-      i0."w" AS "t.w",
-      i1."s.k" AS "x.k",
-      i1."count0" AS "x.n",
-      GREATEST(i0."_ts", i1."_cql_enter") AS "_cql_enter",
-      LEAST((
-        i0."_ts" + 6
-      ), i1."_cql_leave") AS "_cql_leave",
-      CAST(1 AS BIGINT) * i1."_weight" AS "_weight"
-    FROM cql_state."stream_t" AS i0
-    CROSS JOIN temp."_cql_lives_q_6" AS i1
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 6
-      AND i0."k" = i1."s.k"
-      AND i0."_ts" < i1."_cql_leave"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 6
-      )
+      "t.w",
+      "x.n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_1"
   )
   SELECT
     "t.w" AS "w",
@@ -883,8 +898,6 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."x.k",
-      i1."r.k",
       i1."r.name",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
@@ -936,13 +949,29 @@ FROM (
       AND i1."_cql_enter" < i0."_cql_leave"
     UNION ALL
     SELECT
-      i0."x.k",
-      i1."r.k",
       i1."r.name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
+      GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+      LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+      i1."_weight" * i0."_weight" AS "_weight"
     FROM (
+      SELECT
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        (
+          (
+            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+          ) AND "_cql_leave" > $begin
+        )
+        AND (
+          "_cql_enter" > $low OR "_cql_leave" <= $t1
+        )
+    ) AS i1
+    CROSS JOIN (
       SELECT
         "k" AS "x.k",
         CAST($t0 AS BIGINT) AS "_cql_enter",
@@ -963,28 +992,10 @@ FROM (
             "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
         )
     ) AS i0
-    CROSS JOIN (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    ) AS i1
     WHERE
       i0."x.k" = i1."r.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
       AND i1."_cql_enter" < i0."_cql_leave"
+      AND i0."_cql_enter" < i1."_cql_leave"
   )
   SELECT
     "r.name" AS "name",
@@ -1126,6 +1137,76 @@ WHERE
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
+-- operator 1: an empty table, in a tick of one instant, in stages
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
+SELECT
+  CAST(NULL AS TEXT) AS "r.name",
+  CAST(NULL AS BIGINT) AS "_cql_enter",
+  CAST(NULL AS BIGINT) AS "_cql_leave",
+  CAST(NULL AS BIGINT) AS "_weight"
+WHERE
+  FALSE;
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i1."r.name",
+  GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+  LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+  i0."_weight" * i1."_weight" AS "_weight"
+FROM temp."_cql_lives_q_3" AS i0
+CROSS JOIN (
+  SELECT
+    "k" AS "r.k",
+    "name" AS "r.name",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
+    "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    (
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
+    ) AND "_cql_leave" > $begin
+) AS i1
+WHERE
+  i0."k" = i1."r.k"
+  AND i0."_cql_enter" < i1."_cql_leave"
+  AND i1."_cql_enter" < i0."_cql_leave";
+
+-- operator 1: combinations that begin or end, in a tick of one instant, in stages
+INSERT INTO temp."_cql_delta_q_1"
+SELECT
+  i1."r.name",
+  GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+  LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+  i1."_weight" * i0."_weight" AS "_weight"
+FROM temp."_cql_lives_36b8ba74433f" AS i1
+CROSS JOIN (
+  SELECT
+    "k" AS "x.k",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "k",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_3_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_3" AS delta
+      WHERE
+        "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
+    )
+) AS i0
+WHERE
+  i0."x.k" = i1."r.k"
+  AND i1."_cql_enter" < i0."_cql_leave"
+  AND i0."_cql_enter" < i1."_cql_leave";
+
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
@@ -1135,64 +1216,11 @@ SELECT
 FROM (
   WITH lives AS (
     SELECT
-      i0."k" AS "x.k",
-      i1."r.k",
-      i1."r.name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_q_3" AS i0
-    CROSS JOIN (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-    ) AS i1
-    WHERE
-      i0."k" = i1."r.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."x.k",
-      i1."r.k",
-      i1."r.name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM (
-      SELECT
-        "k" AS "x.k",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "k",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_3_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_3" AS delta
-          WHERE
-            "_cql_changed" AND delta."k" IS NOT DISTINCT FROM groups."k"
-        )
-    ) AS i0
-    CROSS JOIN temp."_cql_lives_36b8ba74433f" AS i1
-    WHERE
-      i0."x.k" = i1."r.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
+      "r.name",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM temp."_cql_delta_q_1"
   )
   SELECT
     "r.name" AS "name",

@@ -1,0 +1,202 @@
+"""Pipelines of a join: in which order the change of one input meets the others.
+
+The term of a join in which Rᵢ changes is written as one pipeline (MJoin; thesis, section 5.1):
+
+    ( … (ΔRᵢ ⋈ Rⱼ) ⋈ Rₖ … )        with one running lifetime
+
+Each step is a SELECT around the one before it. It meets one more input, and hands on
+
+    [max(enter, enterⱼ), min(leave, leaveⱼ))        if that is not empty
+
+and the product of the weights. Intervals that meet two by two meet all together, so the running
+lifetime says what conditions between all pairs of inputs would say. It also keeps the order: DuckDB
+does not reorder joins across a projection that computes something, and it is never offered an
+inequality between lifetimes as the condition of a join of two inputs that share no equality.
+
+The order is greedy. Next comes an input that an equality links to what is there already; of several
+those that meet a tuple at most once, as they can only take away, then the first in the text. An
+input without a link comes when nothing else is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.delta import bounds
+from cqlduck.rewrite.delta.endless import is_endless
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Trace,
+    is_instantaneous,
+)
+from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The term of a join in which one input changes.
+
+    Attributes:
+        changed: The place of the input that changes; the first in the order.
+        order: The places of all inputs, in the order in which they are met.
+        standing: The places of inputs of which only what stands through the whole tick is met.
+        fresh: The places of inputs of which nothing from before the tick is met.
+        implied: By column, what the join's conditions imply for the other inputs (`bounds`).
+    """
+
+    changed: int
+    order: tuple[int, ...]
+    standing: frozenset[int]
+    fresh: frozenset[int]
+    implied: Mapping[str, exp.Expr]
+
+
+def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
+    """Yield the pipelines of a join: one for each input, but for those that are always empty.
+
+    In the pipeline of Rᵢ an input of smaller number stands through the whole tick. Which number an
+    input has is ours to say: a `[NOW]` input never stands, so it gets the smallest, and all other
+    pipelines are empty. So is one that asks an input to stand whose tuples have to be of the tick.
+    """
+    latest = bounds.latest(clock, node)
+    places = range(len(node.inputs))
+    numbered = sorted(places, key=lambda place: not is_instantaneous(node.inputs[place]))
+    for number, place in enumerate(numbered):
+        implied = bounds.of_time(clock, node, place)
+        fresh = bounds.of_tick(node, implied) - {place}
+        before = set() if latest is not None else set(numbered[:number])
+        if latest not in (None, place) or fresh & before:
+            continue
+        if any(is_instantaneous(node.inputs[other]) for other in before):
+            continue
+        yield Pipeline(place, order(node, place), frozenset(before), frozenset(fresh), implied)
+
+
+def order(node: Join, first: int) -> tuple[int, ...]:
+    """Return the places of a join's inputs in the order in which a pipeline meets them.
+
+    Args:
+        node: The join.
+        first: The place of the input that the pipeline begins with.
+    """
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    met = [first]
+    left = [place for place in range(len(node.inputs)) if place != first]
+    while left:
+        ranks = {place: _rank(node, owners, set(met), place) for place in left}
+        following = min(left, key=lambda place: (ranks[place], place))
+        met.append(following)
+        left.remove(following)
+    return tuple(met)
+
+
+def _rank(node: Join, owners: Mapping[str, int], met: set[int], place: int) -> int:
+    """Return how soon an input should be met: 0 first, 3 last."""
+    keys = set()
+    is_linked = False
+    for predicate in node.predicates:
+        read = _places(predicate, owners)
+        if place not in read or not read <= {*met, place} or len(read) < 2:
+            continue
+        is_linked = True
+        if isinstance(predicate, (exp.EQ, exp.NullSafeEQ)):
+            for side, other in (
+                (predicate.this, predicate.expression),
+                (predicate.expression, predicate.this),
+            ):
+                if _places(side, owners) == {place} and _places(other, owners) <= met:
+                    keys.add(side)
+    if not keys:
+        return 2 if is_linked else 3
+    shown = {side.name for side in keys if isinstance(side, exp.Column)}
+    return 0 if _is_key(node.inputs[place], shown) else 1
+
+
+def _is_key(plan: Plan, names: set[str]) -> bool:
+    """Return whether a plan has at most one tuple with given values of some columns."""
+    match plan:
+        case Distinct():
+            return {c.name for c in plan.columns} <= names
+        case Aggregate():
+            return bool(plan.keys) and set(plan.keys) <= names
+        case Filter() | Trace():
+            return _is_key(plan.input, names)
+        case Project():
+            pairs = zip(plan.expressions, plan.columns, strict=True)
+            read = {e.name for e, c in pairs if isinstance(e, exp.Column) and c.name in names}
+            return _is_key(plan.input, read)
+        case _:
+            return False
+
+
+def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
+    return {owners[c.name] for c in tree.find_all(exp.Column) if c.name in owners}
+
+
+def nested(node: Join, pipe: Pipeline, parts: Mapping[int, exp.Query]) -> exp.Query:
+    """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
+
+    Args:
+        node: The join.
+        pipe: The pipeline.
+        parts: By place, the lifetimes of each input that it meets.
+    """
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    shown = {c.name for c in node.columns}
+    waiting = [*node.predicates, *pipe.implied.values()]
+    query, name = parts[pipe.changed], f"i{pipe.changed}"
+    has_end = not is_endless(node.inputs[pipe.changed])
+    met = {pipe.changed}
+    for step, place in enumerate(pipe.order[1:], 1):
+        met.add(place)
+        plan, other = node.inputs[place], f"i{place}"
+        ready = [c for c in waiting if _places(c, owners) <= met]
+        waiting = [c for c in waiting if not _places(c, owners) <= met]
+        ends = not is_endless(plan)
+        conditions = [condition.copy() for condition in ready]
+        if ends:
+            conditions.append(_before(name, other))
+        if has_end:
+            conditions.append(_before(other, name))
+        mine = {known.name for known in plan.columns}
+        read = {c.name for condition in waiting for c in condition.find_all(exp.Column)}
+        listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
+        enter = _most("greatest", qualified(name, ENTER), qualified(other, ENTER))
+        leave: exp.Expr = forever()
+        if has_end and ends:
+            leave = _most("least", qualified(name, LEAVE), qualified(other, LEAVE))
+        elif has_end or ends:
+            leave = qualified(name if has_end else other, LEAVE)
+        weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
+        query = (
+            exp.select(
+                *(qualified(other if column in mine else name, column) for column in listed),
+                named(enter, ENTER),
+                named(leave, LEAVE),
+                named(weight, WEIGHT),
+            )
+            .from_(query.subquery(name, copy=False), copy=False)
+            .join(parts[place].subquery(other, copy=False), join_type="cross", copy=False)
+            .where(*conditions, copy=False)
+        )
+        name, has_end = f"step{step}", has_end or ends
+    return query
+
+
+def _before(one: str, other: str) -> exp.Expr:
+    """Return that the lifetime of one begins before that of the other ends."""
+    return exp.LT(this=qualified(one, ENTER), expression=qualified(other, LEAVE))
+
+
+def _most(function: str, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    # by name: sqlglot guards its own nodes of these against NULL, which lifetimes never are
+    return exp.Anonymous(this=function, expressions=[one, other])

@@ -1,0 +1,203 @@
+"""Pipelines of joins: their order, what is left out, what is not run, and that DuckDB keeps them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+import cqlduck
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.delta import Form, pipelines
+from cqlduck.rewrite.plan import Join, walk
+
+MANY, SMALL = Form(), Form(single=True, staged=True)
+
+
+def compiled(con: cqlduck.Connection, body: str) -> Compiled:
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+    return con.engine.compiled["q"]
+
+
+def streams(con: cqlduck.Connection, count: int) -> None:
+    for place in range(count):
+        con.execute(
+            f"CREATE STREAM s{place} (t BIGINT, a BIGINT, b BIGINT, c BIGINT) TIMESTAMP BY t"
+        )
+
+
+def orders(con: cqlduck.Connection, body: str) -> list[tuple[int, ...]]:
+    """The orders in which the pipelines of a query's join meet its inputs."""
+    known = compiled(con, body)
+    (node,) = [node for node in walk(known.plan) if isinstance(node, Join)]
+    return [pipe.order for pipe in pipelines.of(con.engine.catalogue.clock, node)]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ("s0.a = s1.a AND s1.b = s2.b", [(0, 1, 2), (1, 0, 2), (2, 1, 0)]),
+        ("s0.a = s2.a AND s1.b = s2.b", [(0, 2, 1), (1, 2, 0), (2, 0, 1)]),
+        ("s0.a < s1.a AND s0.b = s2.b", [(0, 2, 1), (1, 0, 2), (2, 0, 1)]),
+        ("s0.a + s1.a = s2.a", [(0, 1, 2), (1, 0, 2), (2, 0, 1)]),
+        ("s1.b IS NOT DISTINCT FROM s2.b AND s0.a = 1", [(0, 1, 2), (1, 2, 0), (2, 1, 0)]),
+    ],
+)
+def test_what_an_equality_links_comes_next(
+    con: cqlduck.Connection, conditions: str, expected: list[tuple[int, ...]]
+) -> None:
+    streams(con, 3)
+    body = f"SELECT s0.a FROM s0 [RANGE 9], s1 [RANGE 9], s2 [RANGE 9] WHERE {conditions}"
+    assert expected == orders(con, body)
+
+
+def test_what_meets_a_tuple_once_at_most_comes_first(con: cqlduck.Connection) -> None:
+    streams(con, 3)
+    keys = "(SELECT a, count(*) AS n FROM s2 [RANGE 9] GROUP BY a)"
+    body = f"SELECT s0.a FROM s0 [NOW], s1 [RANGE 9], {keys} k WHERE s0.a = s1.a AND s0.a = k.a"
+    assert [(0, 2, 1)] == orders(con, body)
+
+
+def test_an_input_of_an_instant_never_stands(con: cqlduck.Connection) -> None:
+    streams(con, 3)
+    body = "SELECT s0.a FROM s0 [RANGE 9], s1 [RANGE 9], s2 [NOW] WHERE s0.a = s1.a AND s1.b = s2.b"
+    assert [(2, 1, 0)] == orders(con, body)
+
+
+JOIN = "SELECT s0.a FROM s0 [RANGE 9], s1 [ROWS 50], s2 [RANGE 9] WHERE s0.a = s1.a AND s1.b = s2.b"
+
+
+def run(con: cqlduck.Connection, append: dict[str, list[int]], to: int) -> list[str]:
+    """Append tuples, advance, and return the statements that ran."""
+    for name, values in append.items():
+        con.append(name, [(to, value, value, value) for value in values])
+    ran: list[str] = []
+    con.engine.database.trace = lambda sql, _: ran.append(str(sql))
+    con.advance(to)
+    con.engine.database.trace = None
+    return ran
+
+
+def test_a_pipeline_whose_input_did_not_change_is_not_run(con: cqlduck.Connection) -> None:
+    streams(con, 3)
+    con.engine.forms.always = True
+    compiled(con, JOIN)
+    places = dict.fromkeys(("s0", "s1", "s2"), [1, 2])
+    into = 'INSERT INTO temp."_cql_delta_q_'
+    assert 3 == sum(into in sql for sql in run(con, places, 1))
+    assert 1 == sum(into in sql for sql in run(con, {"s1": [1]}, 3))
+    assert 2 == sum(into in sql for sql in run(con, {"s1": [1], "s2": [2]}, 5))
+    # what came at 1 leaves two of the windows
+    assert 2 == sum(into in sql for sql in run(con, {}, 11))
+    assert 0 == sum(into in sql for sql in run(con, {}, 12))
+    assert "active" == con.sql("SELECT state FROM cql.queries").fetchall()[0][0]
+
+
+def joins(plan: dict[str, Any]) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
+    """The joins of a physical plan, from the bottom, each with the tables below it."""
+    for child in plan["children"]:
+        yield from joins(child)
+    if "JOIN" in plan["name"] or plan["name"] == "CROSS_PRODUCT":
+        yield plan, frozenset(tables(plan))
+
+
+def tables(plan: dict[str, Any]) -> Iterator[str]:
+    table = plan["extra_info"].get("Table")
+    if table is not None:
+        yield str(table).rsplit(".", 1)[-1].strip('"')
+    for child in plan["children"]:
+        yield from tables(child)
+
+
+@pytest.mark.parametrize("form", [MANY, SMALL], ids=str)
+@pytest.mark.parametrize("sizes", list(itertools.permutations((3, 60, 2000))), ids=str)
+def test_duckdb_keeps_the_written_order(
+    con: cqlduck.Connection, sizes: tuple[int, ...], form: Form
+) -> None:
+    """Whatever it knows of the tables: it meets one more input a time, and by an equality."""
+    streams(con, 3)
+    body = JOIN.replace("[ROWS 50]", "[RANGE 3000]").replace("[RANGE 9]", "[RANGE 3000]")
+    known = compiled(con, body)
+    for place, size in enumerate(sizes):
+        at = [t * 2000 // size for t in range(size)]
+        con.append(f"s{place}", pa.table({"t": at, "a": at, "b": at, "c": at}))
+    con.advance(1000)
+    con.engine.settle(stores=True)
+    database = con.engine.database
+    values = {"t0": 1000, "t1": 1001, "low": 1000, "begin": 0, "since": -1}
+    found = 0
+    with con.engine.changing():
+        for step in known.steps.of(form):
+            given = {name: values[name] for name in step.parameters}
+            ((_, text),) = database.rows(f"EXPLAIN (FORMAT JSON) {step.sql}", given)
+            for node, below in joins(json.loads(text)[0]):
+                assert "HASH_JOIN" == node["name"]
+                assert any(" = " in c for c in listed(node["extra_info"]["Conditions"]))
+                # a step of a pipeline has a table on one side, and the steps before on the other
+                assert any(1 >= len(set(tables(child))) for child in node["children"])
+                found += len(below) > 1
+            database.execute(step.sql, given).fetchall()
+    # each of three pipelines joins twice
+    assert 6 <= found
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+GRAPHS = st.integers(2, 5).flatmap(
+    lambda n: st.tuples(*(st.tuples(st.integers(0, k), st.integers(0, 2)) for k in range(n - 1)))
+)
+"""Connected join graphs: for each input but the first one that came before, and a column."""
+
+
+@settings(max_examples=15)
+@given(graph=GRAPHS, data=st.data())
+def test_no_step_is_without_an_equality_while_the_graph_is_connected(graph, data) -> None:
+    """Also beside inequalities, constants, and an input of an instant."""
+    count = len(graph) + 1
+    links = [
+        f"s{place}.{'abc'[key]} = s{other}.{'abc'[(key + place) % 3]}"
+        for place, (other, key) in enumerate(graph, 1)
+    ]
+    more = st.sampled_from(["s0.a < 5", f"s0.a <= s{count - 1}.b", "s1.c IS NULL", "true"])
+    conditions = data.draw(st.permutations(links + data.draw(st.lists(more, max_size=2))))
+    windows = [data.draw(st.sampled_from(["NOW", "RANGE 9", "ROWS 5"])) for _ in range(count)]
+    items = ", ".join(f"s{place} [{window}]" for place, window in enumerate(windows))
+    with cqlduck.connect() as con:
+        streams(con, count)
+        body = f"SELECT s0.a FROM {items} WHERE {' AND '.join(conditions)}"
+        known = compiled(con, body)
+        (node,) = [node for node in walk(known.plan) if isinstance(node, Join)]
+        pipes = list(pipelines.of(con.engine.catalogue.clock, node))
+    assert 1 == len(pipes) if "NOW" in windows else count == len(pipes)
+    for pipe in pipes:
+        parts = {
+            place: exp.select(*(exp.column(c.name, quoted=True) for c in plan.columns)).from_("x")
+            for place, plan in enumerate(node.inputs)
+        }
+        written = pipelines.nested(node, pipe, parts)
+        steps = [select for select in written.find_all(exp.Select) if select.args.get("joins")]
+        assert count - 1 == len(steps)
+        for select in steps:
+            assert select.args["where"].find(exp.EQ) is not None
+
+
+def test_text_grows_at_most_with_the_square(con: cqlduck.Connection) -> None:
+    streams(con, 8)
+    sizes = {}
+    for count in (2, 4, 8):
+        items = ", ".join(f"s{place} [RANGE 9]" for place in range(count))
+        links = " AND ".join(f"s0.a = s{place}.a" for place in range(1, count))
+        known = compiled(con, f"SELECT s0.a FROM {items} WHERE {links}")
+        sizes[count] = sum(len("".join(step.sql.split())) for step in known.steps.of(MANY))
+        con.execute("DROP CONTINUOUS QUERY q")
+    assert sizes[4] <= 4 * sizes[2]
+    assert sizes[8] <= 4 * sizes[4]
