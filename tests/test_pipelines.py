@@ -1,4 +1,4 @@
-"""Pipelines of joins: their order, what is left out, what is not run, and that DuckDB keeps them."""
+"""Pipelines of joins: their order, what is not written or run, and that DuckDB keeps them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_pipeline_whose_input_did_not_change_is_not_run(con: cqlduck.Connectio
     streams(con, 3)
     con.engine.forms.always = True
     compiled(con, JOIN)
-    places = dict.fromkeys(("s0", "s1", "s2"), [1, 2])
+    places = {"s0": [1, 2], "s1": [1, 2], "s2": [1, 2]}
     into = 'INSERT INTO temp."_cql_delta_q_'
     assert 3 == sum(into in sql for sql in run(con, places, 1))
     assert 1 == sum(into in sql for sql in run(con, {"s1": [1]}, 3))
