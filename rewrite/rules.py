@@ -78,8 +78,8 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             wanted = needed | _used(plan.predicates)
             inputs = tuple(_pruned(i, wanted) for i in plan.inputs)
             names = [c.name for i in inputs for c in i.columns]
-            read = tuple(name for name in names if name in needed)
-            return replace(plan, inputs=inputs, shown=read or (names[0],))
+            outside = tuple(name for name in names if name in needed) or (names[0],)
+            return replace(plan, inputs=inputs, shown=outside)
         case Aggregate():
             below = set(plan.keys) | _used(call.call for call in plan.calls)
             below |= {call.argument for call in plan.calls if call.argument is not None}
