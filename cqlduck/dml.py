@@ -21,7 +21,7 @@ from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.syntax import Dml, tokenize
 from cqlduck.state import instants, queues, relations
-from cqlduck.state.catalog import Input, typed
+from cqlduck.state.catalog import Input, same_rows, typed
 from cqlduck.state.connection import quoted
 
 
@@ -106,14 +106,17 @@ def _content(engine: Engine, thing: Input, raw: int) -> None:
 def _difference(engine: Engine, thing: Input, stamp: str) -> int:
     """Take what differs before and after as elements at the raw time `stamp`."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
-    before, after = "temp._cql_content_before", "temp._cql_content_after"
+    before, after = (
+        f"SELECT {same_rows(thing.columns)} FROM temp._cql_content_{when} AS content({listed})"
+        for when in ("before", "after")
+    )
     engine.database.execute(
         f"CREATE OR REPLACE TEMP TABLE _cql_difference AS SELECT {listed}, '-' AS _cql_sign "
-        f"FROM (SELECT {listed} FROM {before} EXCEPT ALL SELECT {listed} FROM {after}) AS gone"
+        f"FROM ({before} EXCEPT ALL {after}) AS gone"
     )
     engine.database.execute(
         f"INSERT INTO temp._cql_difference SELECT {listed}, '+' FROM "
-        f"(SELECT {listed} FROM {after} EXCEPT ALL SELECT {listed} FROM {before}) AS come"
+        f"({after} EXCEPT ALL {before}) AS come"
     )
     given = tuple(Column(c.name, "") for c in thing.columns)
     rows = queues.arrival(thing, "temp._cql_difference", given, stamp, "_cql_sign")

@@ -192,8 +192,8 @@ class Housekeeping:
                 [synopsis.name],
             )[0]
             if rows > max(retention.LOG, 2 * last):
-                names = [c.name for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-                retention.compact(self.database, synopsis.name, names, query.frontier)
+                own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
+                retention.compact(self.database, synopsis.name, own, query.frontier)
                 self.database.execute(
                     "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
                     f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",

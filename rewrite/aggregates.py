@@ -11,7 +11,7 @@ worked out again by `recompute`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
@@ -33,6 +33,12 @@ RECOMPUTED = frozenset(
 BLIND_TO_COUNT = frozenset({"min", "max", "bit_and", "bit_or", "bool_and", "bool_or"})
 """Aggregates that do not care how often a tuple is there."""
 
+MERGING = frozenset(
+    {"approx_quantile", "approx_top_k", "entropy", "histogram", "histogram_exact", "mad", "median",
+     "mode", "quantile", "quantile_cont", "quantile_disc"}
+)  # fmt: skip
+"""Aggregates that take equal values for one, or show one of them, whichever DuckDB meets."""
+
 INTEGERS = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
      "UBIGINT", "BOOLEAN"}
@@ -51,6 +57,17 @@ def aggregate_calls(tree: exp.Expr, aggregates: frozenset[str]) -> Iterator[exp.
             yield node
             continue
         stack.extend(reversed(list(node.iter_expressions())))
+
+
+def each_call(tree: exp.Expr, made: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """Return an expression with something made of each aggregate that has a delta rule."""
+    known = RECOMPUTED.union(ADDITIVE, EXTREMES)
+    if isinstance(tree, exp.Filter) or is_aggregate(tree, known):
+        return made(tree)
+    changed = tree.copy()
+    for call in list(aggregate_calls(changed, known)):
+        call.replace(made(call))
+    return changed
 
 
 def aggregate_core(node: exp.Expr) -> exp.Expr:

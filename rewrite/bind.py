@@ -18,10 +18,12 @@ from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.rewrite import collations, current, general, scalars, subqueries
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
+    MERGING,
     aggregate_calls,
     aggregate_core,
     function_of,
 )
+from cqlduck.rewrite.canonical import shown
 from cqlduck.rewrite.macros import Macros, expand_macros
 from cqlduck.rewrite.methods import is_reference, reference
 from cqlduck.rewrite.partners import Partners, names_in
@@ -72,6 +74,7 @@ from cqlduck.rewrite.scope import (
 )
 from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
 from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.values import may_vary
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
 Describe = Callable[[str], Sequence[Column]]
@@ -426,6 +429,8 @@ class Binder:
             )
         known = scope.merged.get(name.lower(), lefts)[0]
         if kind not in ("SEMI", "ANTI"):
+            both = {known.name, rights[0].name}
+            scope.plans[:] = [shown(plan, both) for plan in scope.plans]
             merged = scope.merged.setdefault(name.lower(), [known])
             merged += rights
             scope.hidden |= {right.name for right in rights}
@@ -1199,12 +1204,32 @@ class _Grouping:
                     call,
                     argument,
                     found.type,
-                    None if argument is None else types[argument],
+                    self._argument_type(call, typed) if argument is None else types[argument],
                     _is_blind(call),
                 )
             )
         keys = tuple(name for name, _ in self.keys)
         return Aggregate(typed, keys, tuple(calls), everything=not keys)
+
+    def _argument_type(self, call: exp.Expr, typed: Plan) -> str | None:
+        """Return the type of an aggregate's argument; of several, one whose values may vary."""
+        values = [
+            value
+            for value in aggregate_core(call).iter_expressions()
+            if not isinstance(value, (exp.Star, exp.Literal, exp.Distinct))
+        ]
+        if not values:
+            return None
+        core = aggregate_core(call)
+        if isinstance(core, exp.Func) and function_name(core) in MERGING:
+            del values[1:]
+        listed = [exp.alias_(value.copy(), f"c{n}") for n, value in enumerate(values)]
+        query = exp.select(*listed).from_(
+            typed_nothing(typed.columns).subquery("input", copy=False), copy=False
+        )
+        found = self.binder.catalog.described(query.sql("duckdb")) or []
+        kinds = [kind for _, kind in found]
+        return next(filter(may_vary, kinds), kinds[0] if kinds else None)
 
     def _prepared(self, call: exp.Expr) -> tuple[str, exp.Expr, str | None]:
         """Return the rule, the call over the columns below, and its argument's column."""

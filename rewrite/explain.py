@@ -95,7 +95,8 @@ def describe(plan: Plan) -> str:
         case Join():
             return " AND ".join(p.sql("duckdb") for p in plan.predicates) or "all combinations"
         case Aggregate():
-            calls = ", ".join(call.call.sql("duckdb") for call in plan.calls) or "no aggregate"
+            written = [call.written or call.call for call in plan.calls]
+            calls = ", ".join(call.sql("duckdb") for call in written) or "no aggregate"
             return f"{calls} BY {', '.join(plan.keys)}" if plan.keys else calls
         case Recompute():
             alone = f"; one instant at a time: {plan.alone}" if plan.alone else ""

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current
+from cqlduck.rewrite.canonical_body import show_canonical
 from cqlduck.rewrite.lateral import why_alone
 from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
@@ -257,12 +258,13 @@ class _Build:
 
     # -- what `ties` asks --------------------------------------------------------------------------
 
-    def columns_of(self, item: exp.Expr) -> Sequence[str] | None:
+    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
         """Return the columns of an item that is an input, or None."""
         place = _place(item)
         if place is None or item.args.get("pivots"):
             return None
-        return [name for name in self.names[place] if name != _instant(place)]
+        columns = zip(self.names[place], self.inputs[place].columns, strict=True)
+        return [Column(name, c.type) for name, c in columns if name != _instant(place)]
 
     def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> Sequence[str] | None:
         """Return the types of expressions over a SELECT's FROM clause, or None if unknown."""
@@ -271,15 +273,16 @@ class _Build:
         around = exp.select(*[exp.alias_(e.copy(), f"c{n}") for n, e in enumerate(listed)])
         around.set("from_", select.args["from_"].copy())
         around.set("joins", [join.copy() for join in select.args.get("joins") or []])
-        found = self._described(around)
+        found = self.described(around)
         return None if found is None else [kind for _, kind in found]
 
     def width(self, query: exp.Query) -> int | None:
         """Return how many columns a query has, or None if it cannot be asked by itself."""
-        found = self._described(query)
+        found = self.described(query)
         return None if found is None else len(found)
 
-    def _described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
+    def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
+        """Return names and types of a query's columns, or None if it cannot be asked by itself."""
         return self.binder.catalog.described(fill_legs(query, self._nothing).sql("duckdb"))
 
     def _nothing(self, place: int) -> exp.Select:
@@ -307,6 +310,7 @@ class _Build:
         timed = current.mentions(body)
         turns, always = self._changes(body) if timed else ([], False)
         break_ties(body, self, aggregates)
+        body = show_canonical(body, self, aggregates)
         self._columns(body)
         alone = why_alone(body, aggregates) or self._why_not_lateral(body)
         if timed:
@@ -456,7 +460,7 @@ class _Build:
             alias = item.alias or item.name
             if alias.lower() == name:
                 return True
-            if columns is None or name in {c.lower() for c in columns}:
+            if columns is None or name in {c.name.lower() for c in columns}:
                 return True
             if item.args.get("pivots"):
                 return True

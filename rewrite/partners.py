@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
 )
 from cqlduck.rewrite.scope import column, typed_null
+from cqlduck.rewrite.values import identity
 from cqlduck.rewrite.weighted import is_null
 
 Projected = Callable[[Plan, list[tuple[str | None, exp.Expr]]], Project]
@@ -133,11 +134,13 @@ class Partners:
         read = names_in(conditions)
         listed = [c for c in left.columns if c.name in read]
         pairs = Join((left, right), tuple(conditions))
-        renamed = tuple(Column(self.fresh(), c.type) for c in listed)
-        met = Distinct(Project(pairs, tuple(column(c.name) for c in listed), renamed))
+        values: list[exp.Expr] = [column(c.name) for c in listed]
+        # the conditions may tell equal values apart, and then their partners are not the same
+        values += [e for c in listed if (e := identity(column(c.name), c.type)) is not None]
+        met, names = self._distinct(pairs, values)
         return met, [
-            exp.NullSafeEQ(this=column(c.name), expression=column(name.name))
-            for c, name in zip(listed, renamed, strict=True)
+            exp.NullSafeEQ(this=value.copy(), expression=column(name))
+            for value, name in zip(values, names, strict=True)
         ]
 
     def _distinct(self, plan: Plan, keys: list[exp.Expr]) -> tuple[Plan, list[str]]:

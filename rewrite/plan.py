@@ -313,8 +313,9 @@ class AggregateCall:
         call: The call as an expression over the input's columns.
         argument: The input's column that count(x), sum, avg, min and max work on, or None.
         type: The type of the result.
-        argument_type: The type of the argument, or None.
+        argument_type: The type of the argument, or None; of 'other', the least exact of several.
         distinct: Whether it ignores how often a tuple is there.
+        written: The call as it was written, where `call` says more.
     """
 
     name: str
@@ -324,6 +325,7 @@ class AggregateCall:
     type: str
     argument_type: str | None = None
     distinct: bool = False
+    written: exp.Expr | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from cqlduck.rewrite.canonical import canonical_values
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes, rule_of
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -361,7 +362,13 @@ def _key(value: object) -> object:
     return (type(value), *parts)
 
 
-RULES: tuple[Callable[[Plan], Plan], ...] = (prune, distinct_arguments, materialize, share)
+RULES: tuple[Callable[[Plan], Plan], ...] = (
+    prune,
+    distinct_arguments,
+    canonical_values,
+    materialize,
+    share,
+)
 
 
 def optimize(plan: Plan) -> Plan:

@@ -326,6 +326,12 @@ def refuse_always(tree: exp.Expr, volatile: frozenset[str]) -> None:
             )
         if isinstance(node, exp.Func):
             name = function_name(node)
+            if name == "bitstring_agg" and len(node.expressions) == 1:
+                raise NotSupportedError(
+                    "bitstring_agg without bounds depends on the values of all groups",
+                    hint="give the least and the greatest value, as in bitstring_agg(x, 0, 100)",
+                    offset=place_of(node),
+                )
             if name in volatile and not is_now(node):
                 raise NotSupportedError(
                     f"{name} is not deterministic",

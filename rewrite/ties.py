@@ -3,6 +3,7 @@
 An answer must not depend on how the engine happened to read its inputs, so a query that is worked
 out again gets more ORDER BY: in LIMIT and DISTINCT ON, in window functions that go by position, in
 aggregates that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins.
+Values that are equal but not the same count as different there (`values.identity`).
 Among the groups of a grouped SELECT the keys decide, in order; behind DISTINCT, GROUP BY and set
 operations a LIMIT goes by the columns of the result.
 """
@@ -15,7 +16,9 @@ from typing import Protocol
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import sums_exactly
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import column, function_name
+from cqlduck.rewrite.values import identity
 
 NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
 """Window functions that go by the position of a row, whatever the frame."""
@@ -38,7 +41,7 @@ SUMS = frozenset({"sum", "avg", "mean"})
 class Legs(Protocol):
     """What is known of the items of FROM clauses."""
 
-    def columns_of(self, item: exp.Expr) -> Sequence[str] | None:
+    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
         """Return the columns of an item that is an input, or None."""
 
     def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> Sequence[str] | None:
@@ -60,6 +63,13 @@ def break_ties(body: exp.Query, legs: Legs, aggregates: frozenset[str]) -> None:
 def aggregates_of(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Func]:
     """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
     return _Ties(select, legs, aggregates).calls()
+
+
+def group_keys(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Expr]:
+    """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
+    terms = _Ties(select, legs, aggregates).keys()
+    keys = [term.this for term in terms]
+    return [key for key in keys if not isinstance(key, exp.Anonymous) or key.name != "grouping_id"]
 
 
 def from_items(select: exp.Select) -> list[tuple[exp.Expr, exp.Join | None]]:
@@ -118,14 +128,11 @@ class _Ties:
         if not alias:
             alias = f"_cql_item{number}"
             item.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
-        names = self.legs.columns_of(item)
-        if names is None:
-            return [_term(column(alias))]
-        table = exp.to_identifier(alias, quoted=True)
-        return [
-            _term(exp.column(exp.to_identifier(name, quoted=True), table=table.copy()))
-            for name in names
-        ]
+        columns = self.legs.columns_of(item)
+        if columns is None:
+            kinds = self.legs.types_in(self.body, [column(alias)]) or [""]
+            return _terms(column(alias), kinds[0])
+        return [t for c in columns for t in _terms(_qualified(alias, c.name), c.type)]
 
     def keys(self) -> list[exp.Expr]:
         """Return the keys of GROUP BY in order as terms."""
@@ -164,8 +171,8 @@ class _Ties:
     def reads(self, name: str) -> bool:
         """Return whether an item of FROM is known to have a column of this name."""
         for item, _ in from_items(self.body):
-            names = self.legs.columns_of(item) or ()
-            if name.lower() in {known.lower() for known in names}:
+            columns = self.legs.columns_of(item) or ()
+            if name.lower() in {known.name.lower() for known in columns}:
                 return True
         return False
 
@@ -294,7 +301,7 @@ class _Ties:
         alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
         if not alias:
             return
-        known = self.legs.columns_of(item)
+        known = [c.name for c in self.legs.columns_of(item) or ()]
         using = join.args.get("using")
         values: list[exp.Expr] = [column(name.name) for name in using or []]
         for comparison in _conjuncts(join.args.get("on")):
@@ -357,10 +364,10 @@ def _conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
     return [tree]
 
 
-def _reads_only(tree: exp.Expr, alias: str, known: Sequence[str] | None) -> bool:
+def _reads_only(tree: exp.Expr, alias: str, known: Sequence[str]) -> bool:
     """Return whether an expression reads columns, and all of one item."""
     columns = list(tree.find_all(exp.Column))
-    names = {name.lower() for name in known or ()}
+    names = {name.lower() for name in known}
     return bool(columns) and all(
         c.table.lower() == alias.lower() if c.table else c.name.lower() in names for c in columns
     )
@@ -384,6 +391,17 @@ def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
 
 def _term(tree: exp.Expr) -> exp.Expr:
     return exp.Ordered(this=tree.copy(), nulls_first=False)
+
+
+def _qualified(alias: str, name: str) -> exp.Column:
+    table = exp.to_identifier(alias, quoted=True)
+    return exp.column(exp.to_identifier(name, quoted=True), table=table)
+
+
+def _terms(value: exp.Expr, kind: str) -> list[exp.Expr]:
+    """Return the terms by which a value decides: itself, and what tells equal ones apart."""
+    told = identity(value, kind)
+    return [_term(value)] if told is None else [_term(value), _term(told)]
 
 
 def _add_terms(body: exp.Query, terms: list[exp.Expr]) -> None:

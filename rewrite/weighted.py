@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.values import identities
 
 TS, WEIGHT = "_ts", "_weight"
 ENTER, LEAVE, SEQ = "_cql_enter", "_cql_leave", "_cql_seq"
@@ -130,12 +131,15 @@ def count(expression: exp.Expr | None = None) -> exp.Expr:
 
 
 def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:
-    """Return the net elements: one row for each tuple and instant whose weights do not cancel."""
+    """Return the net elements: one row for each tuple and instant whose weights do not cancel.
+
+    Values that are equal but not the same do not cancel: what is made of them may differ.
+    """
     keys = [*references(columns), column(TS)]
     return (
         exp.select(*keys, named(count(), WEIGHT))
         .from_(query.subquery("elements", copy=False), copy=False)
-        .group_by(*[key.copy() for key in keys], copy=False)
+        .group_by(*[key.copy() for key in keys], *identities(columns), copy=False)
         .having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)), copy=False)
     )
 

@@ -23,7 +23,7 @@ from collections.abc import Callable
 
 from cqlduck.rewrite.compile import Compiled
 from cqlduck.state import records
-from cqlduck.state.catalog import Query, typed
+from cqlduck.state.catalog import Query, same_rows, typed
 from cqlduck.state.connection import Database, quoted
 
 
@@ -74,7 +74,7 @@ def set_aside(database: Database, query: Query, until: int) -> None:
     database.execute(
         f"INSERT INTO cql_state.{quoted(query.beside)} SELECT {listed}, "
         f"CAST(sum(_weight) AS BIGINT), false FROM cql_state.{quoted(query.changes)} "
-        f"WHERE _ts <= {until} GROUP BY {listed}"
+        f"WHERE _ts <= {until} GROUP BY {same_rows(query.columns)}"
     )
 
 
@@ -97,8 +97,8 @@ def _correct(database: Database, query: Query, changes: str, instant: int) -> in
         "CREATE OR REPLACE TEMP TABLE _cql_corrections AS "
         f"SELECT {listed}, {mark} AS _mark, {written} AS _weight FROM (SELECT {listed}, "
         "CAST(sum(missing) AS BIGINT) AS missing, CAST(sum(marks) AS BIGINT) AS marks "
-        f"FROM ({' UNION ALL '.join(parts)}) AS elements GROUP BY {listed}) AS totals "
-        "WHERE missing <> 0"
+        f"FROM ({' UNION ALL '.join(parts)}) AS elements "
+        f"GROUP BY {same_rows(query.columns)}) AS totals WHERE missing <> 0"
     )
     database.execute(f"DELETE FROM {changes}")
     database.execute(f"INSERT INTO {changes} FROM temp._cql_published")
@@ -130,7 +130,7 @@ def _mark(database: Database, query: Query) -> None:
         f"CREATE OR REPLACE TEMP TABLE _cql_beside AS SELECT {listed}, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight, _is_mark FROM (FROM {beside} UNION ALL "
         f"SELECT {listed}, _mark, true FROM temp._cql_corrections) AS marked "
-        f"GROUP BY {listed}, _is_mark HAVING sum(_weight) <> 0"
+        f"GROUP BY {same_rows(query.columns)}, _is_mark HAVING sum(_weight) <> 0"
     )
     database.execute(f"DELETE FROM {beside}")
     database.execute(f"INSERT INTO {beside} FROM temp._cql_beside")

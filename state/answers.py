@@ -12,7 +12,7 @@ does it, however long a history came before it, unless a bounded history ends in
 from __future__ import annotations
 
 from cqlduck.rewrite.time import Clock
-from cqlduck.state.catalog import Query, typed, weighted_rows
+from cqlduck.state.catalog import Query, same_rows, typed, weighted_rows
 from cqlduck.state.connection import Database, quoted
 
 TAIL = 50_000
@@ -72,8 +72,8 @@ def take_over(database: Database, clock: Clock, query: Query, held: str | None) 
         changes = f"cql_state.{quoted(query.changes)}"
         database.execute(
             f"INSERT INTO {changes} SELECT {listed}, {query.since + 1}, "
-            f"CAST(-sum(_weight) AS BIGINT) FROM {changes} GROUP BY {listed} "
-            "HAVING sum(_weight) <> 0"
+            f"CAST(-sum(_weight) AS BIGINT) FROM {changes} "
+            f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
         )
     if held is not None:
         view(database, clock, query, held)
@@ -128,7 +128,7 @@ def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None
     return (
         f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight {_logged(query, since, until)} "
-        f"GROUP BY {listed}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts) AS net"
+        f"GROUP BY {same_rows(query.columns)}, _ts HAVING sum(_weight) <> 0 ORDER BY _ts) AS net"
     )
 
 
@@ -187,7 +187,7 @@ def keep(database: Database, clock: Clock, query: Query) -> None:
         f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS SELECT {listed}, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight FROM (SELECT {listed}, _weight FROM {answer} "
         f"UNION ALL SELECT {listed}, _weight FROM {changes}{since}) AS elements "
-        f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+        f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
     )
     database.execute(f"DELETE FROM {answer}")
     database.execute(f"INSERT INTO {answer} SELECT * FROM temp._cql_net_answer")
@@ -208,7 +208,7 @@ def forget_history(
             f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS "
             f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
             f"FROM {changes} WHERE _ts <= {until} "
-            f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+            f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
         )
         database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
         database.execute(f"INSERT INTO {changes} SELECT * FROM temp._cql_net_answer")

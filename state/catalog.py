@@ -18,6 +18,7 @@ from operator import attrgetter
 
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.values import told_apart
 from cqlduck.state.connection import Database, quoted
 
 
@@ -488,13 +489,18 @@ def create_input_view(database: Database, thing: Input) -> None:
     database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {body}")
 
 
+def same_rows(columns: Sequence[Column]) -> str:
+    """Return what to group rows by that are the same, not only equal, as SQL."""
+    return ", ".join(part.sql("duckdb") for part in told_apart(columns))
+
+
 def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
     """Return the SELECT of a bag: each tuple as often as its weights in `source` sum up to."""
     listed = ", ".join(quoted(c.name) for c in columns)
     return (
         f"SELECT {listed} FROM (SELECT {listed}, unnest(range(_weight)) AS _cql_copy FROM "
         f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
-        f"GROUP BY {listed} HAVING sum(_weight) > 0) AS net) AS copies"
+        f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
     )
 
 

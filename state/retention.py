@@ -9,10 +9,11 @@ their net content. Both are done when they have grown to twice what they were af
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cqlduck.rewrite.compile import Compiled
-from cqlduck.state.catalog import Input, Query
+from cqlduck.rewrite.plan import Column
+from cqlduck.state.catalog import Input, Query, same_rows
 from cqlduck.state.connection import Database, quoted
 
 SHARE = 5
@@ -67,14 +68,14 @@ def forget_ended(database: Database, thing: Input, until: int) -> None:
     thing.forgotten = until
 
 
-def compact(database: Database, table: str, columns: list[str], until: int) -> None:
+def compact(database: Database, table: str, columns: Sequence[Column], until: int) -> None:
     """Replace the elements of a log up to an instant by their net content, dated at it."""
-    listed = ", ".join(quoted(name) for name in columns)
+    listed = ", ".join(quoted(c.name) for c in columns)
     name = f"cql_state.{quoted(table)}"
     database.execute(
         f"CREATE OR REPLACE TEMP TABLE _cql_net_log AS SELECT {listed}, {until}::BIGINT AS _ts, "
         f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {name} WHERE _ts <= {until} "
-        f"GROUP BY {listed} HAVING sum(_weight) <> 0"
+        f"GROUP BY {same_rows(columns)} HAVING sum(_weight) <> 0"
     )
     database.execute(f"DELETE FROM {name} WHERE _ts <= {until}")
     database.execute(f"INSERT INTO {name} SELECT * FROM temp._cql_net_log")

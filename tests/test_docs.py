@@ -315,6 +315,8 @@ REFUSED = (
     ("SELECT k FROM s WHERE k = $1", "parameters"),
     ("SELECT k, random() AS x FROM s", "random"),
     ("SELECT k, uuid() AS x FROM s", "uuid"),
+    ("SELECT k, bitstring_agg(k) AS b FROM s GROUP BY k", "bitstring_agg"),
+    ("SELECT DISTINCT k::VARIANT AS k FROM s", "VARIANT"),
     ("SELECT k FROM s [ROWS 5 WHERE v > now()]", "current_timestamp"),
     ("SELECT k FROM s [ROWS 5] ORDER BY current_timestamp", "current_timestamp"),
     ("SELECT more(v) AS n FROM s", "macro"),

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from cqlduck.rewrite.aggregates import FLOATS, sums_exactly
+from cqlduck.rewrite.aggregates import EXTREMES, FLOATS, each_call, sums_exactly
 from cqlduck.rewrite.delta import frames, panes
 from cqlduck.rewrite.nulls import never_null
 from cqlduck.rewrite.plan import (
@@ -60,6 +60,7 @@ from cqlduck.rewrite.plan import (
     unique,
 )
 from cqlduck.rewrite.scope import cast, column, typed_null
+from cqlduck.rewrite.values import canonical, differs, identities, may_vary, sign, signed
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -102,6 +103,7 @@ class _Part:
         type: Its type.
         delta: What the elements of a group and instant make of it.
         extreme: MIN or MAX, if it is summed up by that and not by adding.
+        value: What an extreme is taken of.
         width: Over how many instants before its own an extreme looks back; None is all.
         counts: Whether it is how many of the values are not NULL.
     """
@@ -110,6 +112,7 @@ class _Part:
     type: str
     delta: exp.Expr
     extreme: Callable[..., exp.Expr] | None = None
+    value: exp.Expr | None = None
     width: int | None = None
     counts: bool = False
 
@@ -160,17 +163,15 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
     if call.function == "count":
         return Rule(call, (known,))
     if call.function in ("min", "max"):
-        extreme = exp.Min if call.function == "min" else exp.Max
-        name = f"_cql_extreme{place}"
-        if grows:
-            return Rule(call, (_Part(name, kind, extreme(this=argument), extreme),))
-        if width is None:
+        if width is None and not grows:
             return Rule(call, (), again=True)
-        entering = exp.Filter(
-            this=extreme(this=argument),
-            expression=exp.Where(this=after(column(WEIGHT), number(0))),
-        )
-        return Rule(call, (_Part(name, kind, entering, extreme, width),))
+        if may_vary(kind) and kind not in FLOATS:
+            return Rule(call, (), again=True)
+        parts = [_extreme(call, f"_cql_extreme{place}", kind, argument, None if grows else width)]
+        if kind in FLOATS:
+            name = f"_cql_extreme{place}_sign"
+            parts.append(_extreme(call, name, "BOOLEAN", sign(argument), parts[0].width))
+        return Rule(call, tuple(parts))
     if sums_exactly(kind):
         wide = "BIGINT" if kind in SMALL else "HUGEINT"
         if "DECIMAL" in kind:
@@ -191,6 +192,18 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
         exact = cast(total, "HUGEINT")
         return Rule(call, (known, _Part(f"_cql_sum{place}", "HUGEINT", exact)), outliers=True)
     return Rule(call, (), again=True)
+
+
+def _extreme(
+    call: AggregateCall, name: str, kind: str, value: exp.Expr, width: int | None
+) -> _Part:
+    """Return a running extreme of a value; with a width, of what has come in the last instants."""
+    extreme = exp.Min if call.function == "min" else exp.Max
+    delta: exp.Expr = extreme(this=value.copy())
+    if width is not None:
+        entering = exp.Where(this=after(column(WEIGHT), number(0)))
+        delta = exp.Filter(this=delta, expression=entering)
+    return _Part(name, kind, delta, extreme, value, width)
 
 
 def rules_of(node: Aggregate) -> list[Rule]:
@@ -401,16 +414,21 @@ def kept(rules: Rules, node: Plan) -> exp.Select:
 
 def _changed(query: exp.Select, node: Aggregate) -> exp.Select:
     """Say of each group and instant whether its tuple is another one than before."""
-    differs = [
+    changes = [
         exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
-        *[
-            exp.NullSafeNEQ(this=column(call.name), expression=column(f"{OLD}_{call.name}"))
-            for call in node.calls
-        ],
+        *[_is_another(call) for call in node.calls],
     ]
-    return exp.select("*", named(exp.paren(exp.or_(*differs)), CHANGED)).from_(
+    return exp.select("*", named(exp.paren(exp.or_(*changes)), CHANGED)).from_(
         query.subquery("results", copy=False), copy=False
     )
+
+
+def _is_another(call: AggregateCall) -> exp.Expr:
+    """Return whether a result is not the same as before; all but extremes are canonical."""
+    new, old = column(call.name), column(f"{OLD}_{call.name}")
+    if call.function in EXTREMES:
+        return differs(new, old, call.type)
+    return exp.NullSafeNEQ(this=new, expression=old)
 
 
 @dataclass
@@ -620,7 +638,7 @@ class _Query:
             named(column(ENTER), TS),
             named(cast(number(0), "BIGINT"), N),
             *[named(cast(number(0), p.type), p.name) for p in inner],
-            *[named(_extreme_of(p, self.made), p.name) for p in self.framed],
+            *[named(_extreme_of(p), p.name) for p in self.framed],
             *[x.copy() for x in nothing],
             named(exp.null(), OLD),
         ).from_(standing, copy=False)
@@ -755,17 +773,9 @@ class _Query:
         for place, rule in enumerate(self.made):
             if rule.outliers:
                 product = exp.Mul(this=column("_cql_value"), expression=column(WEIGHT))
-                sums.append(
-                    named(
-                        exp.Filter(
-                            this=exp.Sum(this=product),
-                            expression=exp.Where(
-                                this=exp.EQ(this=column("_cql_call"), expression=number(place))
-                            ),
-                        ),
-                        f"_cql_outlying{place}",
-                    )
-                )
+                own = exp.EQ(this=column("_cql_call"), expression=number(place))
+                total = exp.Filter(this=exp.Sum(this=product), expression=exp.Where(this=own))
+                sums.append(named(canonical(total, "DOUBLE"), f"_cql_outlying{place}"))
         return (
             exp.select(*self.keys, column(TS), *sums)
             .from_(net.subquery("net", copy=False), copy=False)
@@ -810,6 +820,7 @@ class _Query:
                 exp.select(*grouping, named(count(), WEIGHT))
                 .from_(pairs.subquery("pairs", copy=False), copy=False)
                 .group_by(*[x.copy() for x in grouping], _unmatched(), copy=False)
+                .group_by(*identities(inner.columns), copy=False)
                 .having(
                     exp.or_(
                         after(exp.Sum(this=column(WEIGHT)), number(0)),
@@ -833,7 +844,7 @@ class _Query:
                     tuples.subquery("net", copy=False), copy=False
                 )
         values = [
-            named(_only_matched(rule.call.call), f"_cql_again{place}")
+            named(each_call(rule.call.call, _only_matched), f"_cql_again{place}")
             for place, rule in enumerate(self.made)
             if self._is_again(rule)
         ]
@@ -982,6 +993,8 @@ def _value(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = 
     if not rule.parts:
         return part(N)
     first = rule.parts[0]
+    if first.extreme is not None and len(rule.parts) > 1:
+        return signed(part(first.name), part(rule.parts[1].name), call.type)
     if first.extreme is not None or call.function == "count":
         return part(first.name)
     total = part(rule.parts[1].name)
@@ -991,15 +1004,17 @@ def _value(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = 
         total = exp.paren(exp.Add(this=total, expression=beside))
     if call.function == "avg":
         total = exp.Div(this=cast(total, "DOUBLE"), expression=part(first.name))
+        if rule.outliers:
+            # what is too small for a DOUBLE is no negative zero
+            total = exp.Add(this=total, expression=_double(0.0))
     return exp.Case().when(after(part(first.name), number(0)), cast(total, call.type))
 
 
-def _extreme_of(part: _Part, made: list[Rule]) -> exp.Expr:
+def _extreme_of(part: _Part) -> exp.Expr:
     """Return the extreme of tuples that stand, of which each has weight 1."""
     assert part.extreme is not None
-    call = next(rule.call for rule in made if part in rule.parts)
-    assert call.argument is not None
-    return part.extreme(this=column(call.argument))
+    assert part.value is not None
+    return part.extreme(this=part.value.copy())
 
 
 def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:

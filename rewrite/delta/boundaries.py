@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.aggregates import FLOATS
+from cqlduck.rewrite.aggregates import EXTREMES, FLOATS
 from cqlduck.rewrite.delta import windows
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -49,6 +49,7 @@ from cqlduck.rewrite.plan import (
     walk,
 )
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.values import extreme, identities
 from cqlduck.rewrite.weighted import (
     TS,
     WEIGHT,
@@ -291,14 +292,24 @@ class _Contents:
                 left, right = self._listed(node.left), self._listed(node.right)
                 return kind(left, right, distinct=not node.all, copy=False)
             case Difference():
-                left, right = self._listed(node.left), self._listed(node.right)
-                return exp.except_(left, right, distinct=False, copy=False)
+                return self._difference(node)
             case _:
                 raise AssertionError(f"{type(node).__name__} is not worked out at boundaries")
 
     def _listed(self, node: Plan) -> exp.Select:
         return exp.select(*references(node.columns), column(BOUNDARY)).from_(
             self.at(node).subquery("input", copy=False), copy=False
+        )
+
+    def _difference(self, node: Difference) -> exp.Query:
+        """Return what is left: of equal tuples those that are the same go."""
+        apart = [named(e, f"_cql_apart{n}") for n, e in enumerate(identities(node.columns))]
+        left, right = (self._listed(side).select(*apart) for side in (node.left, node.right))
+        rest = exp.except_(left, right, distinct=False, copy=False)
+        if not apart:
+            return rest
+        return exp.select(*references(node.columns), column(BOUNDARY)).from_(
+            rest.subquery("rest", copy=False), copy=False
         )
 
     def _window(self, node: TimeWindow) -> exp.Select:
@@ -419,6 +430,8 @@ class _Contents:
 
 def _whole(call: AggregateCall) -> exp.Expr:
     """Return a result over a window from the results over its panes."""
-    functions = {"min": exp.Min, "max": exp.Max}
-    whole = functions.get(call.function, exp.Sum)(this=column(call.name))
+    if call.function in EXTREMES:
+        function = exp.Min if call.function == "min" else exp.Max
+        return extreme(function, column(call.name), call.type)
+    whole = exp.Sum(this=column(call.name))
     return cast(whole, call.type) if call.function in ("count", "sum") else whole

@@ -237,13 +237,19 @@ def _apart(plan: Plan) -> Sequence[Plan]:
 
 
 def _numbers(plan: Plan) -> dict[int, str]:
-    """Return the columns of a projection, filtered or not, that are numbers, by their places."""
+    """Return the columns of projections, filtered or not, that are numbers, by their places."""
     while isinstance(plan, Filter):
         plan = plan.input
     if not isinstance(plan, Project):
         return {}
+    below = {plan.input.columns[n].name: number for n, number in _numbers(plan.input).items()}
     values = [e.this if isinstance(e, exp.Cast) else e for e in plan.expressions]
-    return {n: v.name for n, v in enumerate(values) if isinstance(v, exp.Literal) and v.is_int}
+    return {
+        n: value.name if isinstance(value, exp.Literal) else below[value.name]
+        for n, value in enumerate(values)
+        if (isinstance(value, exp.Literal) and value.is_int)
+        or (isinstance(value, exp.Column) and value.name in below)
+    }
 
 
 def _come(rules: Rules, node: Counting) -> exp.Select:

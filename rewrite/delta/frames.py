@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.aggregates import each_call
 from cqlduck.rewrite.plan import (
     Aggregate,
     Filter,
@@ -112,7 +113,9 @@ def _in_order(
     following = exp.Window(
         this=exp.Lead(this=column(TS)), partition_by=[*map(column, keys)], order=_by_position()
     )
-    framed = [named(_framed(keys, window, call), name) for name, call in calls]
+    framed = [
+        named(each_call(call, lambda one: _framed(keys, window, one)), name) for name, call in calls
+    ]
     return [*framed, named(following, NEXT)]
 
 
@@ -203,23 +206,21 @@ def _range_frame(
         named(exp.false(), ROW),
     ).from_("running", copy=False)
     probes = probes.where(after(column(TS), parameter("t0")), copy=False)
-    results = [
-        named(
-            exp.Window(
-                this=_filtered(call, column(ROW)),
-                partition_by=[column(k) for k in keys],
-                order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-                spec=exp.WindowSpec(
-                    kind="RANGE",
-                    start=number(width),
-                    start_side="PRECEDING",
-                    end="CURRENT ROW",
-                ),
+
+    def over_range(call: exp.Expr) -> exp.Expr:
+        return exp.Window(
+            this=_filtered(call, column(ROW)),
+            partition_by=[column(k) for k in keys],
+            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+            spec=exp.WindowSpec(
+                kind="RANGE",
+                start=number(width),
+                start_side="PRECEDING",
+                end="CURRENT ROW",
             ),
-            name,
         )
-        for name, call in calls
-    ]
+
+    results = [named(each_call(call, over_range), name) for name, call in calls]
     framed = exp.select(*[column(k) for k in keys], column(TS), *results, column(ROW)).from_(
         union_all([tuples, probes]).subquery("log", copy=False), copy=False
     )

@@ -25,6 +25,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import Plan, Recompute
 from cqlduck.rewrite.scope import cast, column, typed_null
+from cqlduck.rewrite.values import identity, told_apart
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -111,7 +112,7 @@ def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
     rules.keep(node, instants, _instants(node, table), "the instants at which an input changes")
     for place, plan in enumerate(node.inputs):
         ordered = _laid_out(plan, place, table).order_by(
-            column(AT), *[f"{e.sql('duckdb')} NULLS LAST" for e in references(plan.columns)]
+            column(AT), *[f"{e.sql('duckdb')} NULLS LAST" for e in told_apart(plan.columns)]
         )
         rules.keep(node, table(f"at{place}").name, ordered, f"input {place} at these instants")
     listed = [typed_null(c.type) for c in node.columns]
@@ -195,6 +196,7 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
 def _laid_out(plan: Plan, place: int, table: Tables) -> exp.Select:
     """Return the tuples of an input at each of the instants, each as often as it is there."""
     columns = plan.columns
+    apart = [identity(qualified("l", c.name), c.type) for c in columns]
     condition = exp.and_(
         until(qualified("l", ENTER), qualified("i", TS)),
         after(qualified("l", LEAVE), qualified("i", TS)),
@@ -208,6 +210,7 @@ def _laid_out(plan: Plan, place: int, table: Tables) -> exp.Select:
         .from_(table("instants").as_("i"), copy=False)
         .join(table(f"alive{place}").as_("l"), on=condition, copy=False)
         .group_by(*[qualified("l", c.name) for c in columns], qualified("i", TS), copy=False)
+        .group_by(*[part for part in apart if part is not None], copy=False)
         .having(after(exp.Sum(this=qualified("l", WEIGHT)), number(0)), copy=False)
     )
     copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])

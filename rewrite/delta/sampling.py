@@ -26,6 +26,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import Sample, is_base
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
         this=exp.RowNumber(),
         partition_by=[column(TS)],
         order=exp.Order(
-            expressions=[exp.Ordered(this=c, nulls_first=False) for c in references(node.columns)]
+            expressions=[exp.Ordered(this=c, nulls_first=False) for c in told_apart(node.columns)]
         ),
     )
     one = named(cast(number(1), "BIGINT"), WEIGHT)

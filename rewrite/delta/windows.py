@@ -27,6 +27,7 @@ from sqlglot import exp
 from cqlduck.rewrite.delta import frames
 from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, is_base
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -222,7 +223,7 @@ def arrivals_of(rules: Rules, node: RowWindow, table: str) -> exp.Select:
         )
     rows = rules.rows(node.input, low, high)
     repeated = copies(rows, node.columns)
-    return _positions(node, table, repeated, [column(TS), *references(node.columns)])
+    return _positions(node, table, repeated, [column(TS), *told_apart(node.columns)])
 
 
 def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Expr]) -> exp.Select:

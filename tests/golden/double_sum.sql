@@ -137,8 +137,15 @@ FROM (
     SELECT
       "s.k",
       "_ts",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 0) AS "_cql_outlying0"
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 0))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 0)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying0"
     FROM (
       SELECT
         r."s.k" AS "s.k",
@@ -335,8 +342,15 @@ FROM (
     SELECT
       "s.k",
       "_ts",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 0) AS "_cql_outlying0"
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 0))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 0)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying0"
     FROM (
       SELECT
         r."s.k" AS "s.k",
@@ -646,10 +660,24 @@ FROM (
   ), outlying AS (
     SELECT
       "_ts",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 0) AS "_cql_outlying0",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 1) AS "_cql_outlying1"
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 0))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 0)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying0",
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 1))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 1)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying1"
     FROM (
       SELECT
         r."_ts" AS "_ts",
@@ -713,7 +741,7 @@ FROM (
           WHEN r."_cql_count1" > 0
           THEN CAST(CAST((
             CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying1", CAST(0.0 AS DOUBLE))
-          ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
+          ) AS DOUBLE) / r."_cql_count1" + CAST(0.0 AS DOUBLE) AS DOUBLE)
         END
       END AS "avg1"
     FROM running AS r
@@ -827,10 +855,24 @@ FROM (
   ), outlying AS (
     SELECT
       "_ts",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 0) AS "_cql_outlying0",
-      SUM("_cql_value" * "_weight") FILTER(WHERE
-        "_cql_call" = 1) AS "_cql_outlying1"
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 0))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 0)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying0",
+      CASE
+        WHEN ISNAN(SUM("_cql_value" * "_weight") FILTER(WHERE
+          "_cql_call" = 1))
+        THEN CAST('NaN' AS DOUBLE)
+        ELSE (
+          SUM("_cql_value" * "_weight") FILTER(WHERE
+            "_cql_call" = 1)
+        ) + CAST(0 AS DOUBLE)
+      END AS "_cql_outlying1"
     FROM (
       SELECT
         r."_ts" AS "_ts",
@@ -886,7 +928,7 @@ FROM (
         WHEN r."_cql_count1" > 0
         THEN CAST(CAST((
           CAST(r."_cql_sum1" AS DOUBLE) / CAST(1.152921504606847e+18 AS DOUBLE) + COALESCE(outlying."_cql_outlying1", CAST(0.0 AS DOUBLE))
-        ) AS DOUBLE) / r."_cql_count1" AS DOUBLE)
+        ) AS DOUBLE) / r."_cql_count1" + CAST(0.0 AS DOUBLE) AS DOUBLE)
       END AS "avg1",
       r."avg1" AS "_cql_old_avg1"
     FROM running AS r

@@ -796,7 +796,10 @@ WITH _cql_alive0 AS (
       l."s.k",
       l."s.v",
       l."s.d",
-      i."_ts"
+      i."_ts",
+      (
+        NOT SIGNBIT(l."s.d")
+      )
     HAVING
       SUM(l."_weight") > 0
   ) AS net
@@ -835,7 +838,10 @@ WITH _cql_alive0 AS (
         s.k,
         "s"."k",
         "s"."v",
-        "s"."d"
+        "s"."d",
+        (
+          NOT SIGNBIT("s"."d")
+        )
     ) AS "s"
       ON r.k >= s.k
   ) AS _cql_again("name", "v")
@@ -982,7 +988,10 @@ WITH _cql_alive0 AS (
       l."s.k",
       l."s.v",
       l."s.d",
-      i."_ts"
+      i."_ts",
+      (
+        NOT SIGNBIT(l."s.d")
+      )
     HAVING
       SUM(l."_weight") > 0
   ) AS net
@@ -1220,7 +1229,10 @@ WITH _cql_alive0 AS (
       l."s.k",
       l."s.v",
       l."s.d",
-      i."_ts"
+      i."_ts",
+      (
+        NOT SIGNBIT(l."s.d")
+      )
     HAVING
       SUM(l."_weight") > 0
   ) AS net
@@ -1234,7 +1246,9 @@ WITH _cql_alive0 AS (
   CROSS JOIN LATERAL (
     SELECT
       k,
-      ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, "s"."k", "s"."v", "s"."d") AS place
+      ROW_NUMBER() OVER (PARTITION BY k ORDER BY v, "s"."k", "s"."v", "s"."d", (
+        NOT SIGNBIT("s"."d")
+      )) AS place
     FROM (
       SELECT
         "s.k" AS "k",
