@@ -113,7 +113,7 @@ CREATE TABLE IF NOT EXISTS cql_state.late (
     occurrences BIGINT NOT NULL,
     element VARCHAR
 );
-COMMENT ON TABLE cql_state.late IS 'Elements that were late, or that retracted what was not there.';
+COMMENT ON TABLE cql_state.late IS 'Elements that were late or ahead, that a heartbeat taken back left behind, or that retracted what was not there.';
 
 CREATE TABLE IF NOT EXISTS cql_state.cut_records (
     kind VARCHAR NOT NULL,

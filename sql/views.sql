@@ -218,7 +218,7 @@ UNION ALL
 SELECT owner, NULL, reason, amount, NULL
 FROM cql_state.cut_records
 WHERE kind = 'late';
-COMMENT ON VIEW cql.late IS 'Elements that were late, or that retracted what was not there, with the reason and how often. Of each input the newest (the setting records); those before them are one row for each reason, without instant and element.';
+COMMENT ON VIEW cql.late IS 'Elements that were late, or too far ahead (AHEAD AT MOST); that were after a heartbeat that was taken back; or that retracted what was not there. With the reason, and how often. Of each input the newest (the setting records); those before them are one row for each reason, without instant and element.';
 
 CREATE OR REPLACE VIEW cql.corrections AS
 SELECT
