@@ -26,11 +26,12 @@ from cqlduck import application as applications
 from cqlduck import display
 from cqlduck.connection import Connection, connect
 from cqlduck.errors import DatabaseError, Error
+from cqlduck.state.catalog import EXPIRED, Query
 
 P = ParamSpec("P")
 
 SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
-            "threads", "window_edge")  # fmt: skip
+            "standing", "threads", "window_edge")  # fmt: skip
 
 app = typer.Typer(
     name="cqlduck",
@@ -159,7 +160,7 @@ def run(
         display.print_answers(con, out, rows)
         if counted is not None:
             display.print_profile(counted, out)
-        failed = any(q.state == "failed" for q in con.engine.catalogue.queries.values())
+        failed = any(map(_has_failed, con.engine.catalogue.queries.values()))
     return stop.code or int(failed or held is not None)
 
 
@@ -309,8 +310,13 @@ def profile(
                 typer.echo(json.dumps(counted.report(), indent=2))
             else:
                 display.print_profile(counted, display.console())
-            failed = any(q.state == "failed" for q in con.engine.catalogue.queries.values())
+            failed = any(map(_has_failed, con.engine.catalogue.queries.values()))
     return stop.code or int(failed)
+
+
+def _has_failed(query: Query) -> bool:
+    """Return whether a query failed and stands still, even for so long that it has expired."""
+    return query.state == "failed" or (query.state == EXPIRED and query.error is not None)
 
 
 def _needs_zone(con: Connection) -> None:

@@ -32,6 +32,7 @@ from cqlduck.errors import (
     NotSupportedError,
     ParseError,
 )
+from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.scope import suggestion
@@ -98,6 +99,7 @@ def connect(
     progress: bool | None = None,
     recompute: Literal["allow", "refuse", "always"] | None = None,
     records: int = KEPT,
+    standing: str = STANDING,
     strict: bool = False,
     threads: int | None = None,
     trace: Trace | None = None,
@@ -124,6 +126,9 @@ def connect(
             with 'always' all queries are worked out again.
         records: How many rows `cql.late`, `cql.corrections` and the quarantined batches of
             `cql.batches` keep of each input, or query; those before them are summed up.
+        standing: How long the streams and relations of a query that stands still, because it failed
+            or was deactivated, are kept for it, '1 day' by default, or 'unbounded'; then it has
+            expired.
         strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
         threads: How many threads DuckDB has; by default one for each core.
         trace: Is called with every SQL statement and its parameters before it runs.
@@ -150,6 +155,7 @@ def connect(
             progress=progress,
             recompute=recompute,
             records=records,
+            standing=standing,
             strict=strict,
             threads=threads,
             trace=trace,
@@ -175,6 +181,7 @@ class Connection:
                 base,
                 max_tick=int(settings.max_tick),
                 kept_records=int(settings.records),
+                standing=str(settings.standing),
                 strict=settings.strict,
                 history=None if settings.history is None else str(settings.history),
                 wanted=settings.lasting,
@@ -393,6 +400,8 @@ class Connection:
             case AlterQuery():
                 if statement.action == "SET":
                     registration.set_options(engine, statement.name, statement.options)
+                elif statement.action == "ACTIVATE FROM NOW":
+                    registration.begin_anew(engine, statement.name)
                 else:
                     registration.set_active(engine, statement.name, statement.action == "ACTIVATE")
             case AlterStream():

@@ -27,7 +27,7 @@ import duckdb
 from cqlduck.compiler import Compiler
 from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error, first_line
 from cqlduck.forms import Forms, stored
-from cqlduck.housekeeping import Housekeeping
+from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
@@ -47,7 +47,7 @@ from cqlduck.state import (
     tick,
 )
 from cqlduck.state.apart import Workshop
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
@@ -104,6 +104,7 @@ class Engine:
     strict: bool = False
     history: str | None = None
     kept_records: int = records.KEPT
+    standing: str = STANDING
     wanted: dict[str, str] = field(default_factory=dict)
     catalogue: catalog.Catalogue = field(init=False)
     compiled: dict[str, Compiled] = field(default_factory=dict)
@@ -141,7 +142,9 @@ class Engine:
             self.compiled,
             self.fresh,
             self.waiting,
+            self.progress,
             self.history,
+            self.standing,
         )
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
@@ -445,6 +448,8 @@ class Engine:
         for query in self.catalogue.queries.values():
             if query.state == "active" and self.progress.goal(query, until) is not None:
                 return True
+        if self.housekeeping.expiring():
+            return True
         return any(
             thing.kind == "relation" and thing.heartbeat is not None and self._waits(thing)
             for thing in self.catalogue.inputs.values()
@@ -796,6 +801,7 @@ class Engine:
     def _note_amendment(self, thing: Input, instant: int) -> None:
         """Let the queries that have gone past an instant know that a stream has changed there."""
         readers = self.catalogue.readers(thing)
+        readers = [q for q in readers if q.state != EXPIRED]
         past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
         for query in past:
             query.amend_from = _least(query.amend_from, instant)

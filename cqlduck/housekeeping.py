@@ -6,17 +6,24 @@ it is worth a look.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.state import amend, answers, retention
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Waiting
+
+STANDING = "1 day"
+"""How long inputs are kept for a query that stands still, by default."""
+
+log = logging.getLogger("cqlduck")
 
 
 @dataclass
@@ -29,7 +36,9 @@ class Housekeeping:
         compiled: The queries' statements, by lower-case name.
         fresh: The ends of the logs.
         waiting: The queues of the streams.
+        progress: How far queries could go.
         history: How long changes of answers are kept, where a query does not say.
+        standing: How long inputs are kept for a query that stands still; or 'unbounded'.
         tails: How many elements of a query's answer are not in what is kept of it yet, as far as
             they have been counted.
         lost: Of queries, the last instant of an element that history has let go of, for those who
@@ -41,7 +50,9 @@ class Housekeeping:
     compiled: dict[str, Compiled]
     fresh: Fresh
     waiting: Waiting
+    progress: Progress
     history: str | None = None
+    standing: str = STANDING
     tails: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
     _compacted: dict[str, int] = field(default_factory=dict)
@@ -95,20 +106,49 @@ class Housekeeping:
                 self._forget_history(query)
                 self._compact(query)
         with self.database.part("retention"):
+            self._expire()
             self._forget(moved)
+
+    def expiring(self) -> list[Query]:
+        """Return the queries that have stood still for longer than `standing`."""
+        if not any(q.state not in ("active", EXPIRED) for q in self.catalogue.queries.values()):
+            return []
+        standing = self._instants(self.standing)
+        queries = self.catalogue.queries.values()
+        return [query for query in queries if self.progress.expires(query, standing)]
+
+    def _expire(self) -> None:
+        """Let go of what is kept for queries that stand still."""
+        for query in self.expiring():
+            query.state = EXPIRED
+            log.warning(
+                "%s has stood still for longer than %s; what its inputs had since is no longer "
+                "kept for it",
+                query.name,
+                self.standing,
+            )
+
+    def _instants(self, kept: str | None) -> int | None:
+        """Return a duration in instants, or None if it has no bound."""
+        if kept is None or kept == "unbounded":
+            return None
+        return self.catalogue.clock.instants(parse_duration(kept))
+
+    def _readers(self, thing: Input | Query) -> list[Query]:
+        """Return the queries for which what they read of a thing is kept."""
+        return [query for query in self.catalogue.readers(thing) if query.state != EXPIRED]
 
     def _forget(self, moved: list[Query]) -> None:
         """Keep the stores of inputs small."""
         beats = [i.heartbeat for i in self.catalogue.inputs.values()]
-        if not moved or any(beat is None for beat in beats):
+        has_expired = any(q.state == EXPIRED for q in self.catalogue.queries.values())
+        if not (moved or has_expired) or any(beat is None for beat in beats):
             return
         earliest = min(beat for beat in beats if beat is not None)
         self._compact_relations(earliest)
         for thing in self.catalogue.inputs.values():
             if thing.kind == "stream":
-                readers = [
-                    (q, self.compiled[q.name.lower()]) for q in self.catalogue.readers(thing)
-                ]
+                readers = [(q, self.compiled[q.name.lower()]) for q in self._readers(thing)]
                 if any(self.catalogue.amends(q) for q, _ in readers):
                     continue
                 until = retention.forgettable(thing, readers, earliest)
@@ -129,7 +169,7 @@ class Housekeeping:
             self._counted[thing.name] = rows, thing.next_seq
             if rows <= most:
                 continue
-            readers = self.catalogue.readers(thing)
+            readers = self._readers(thing)
             frontiers = [q.frontier for q in readers]
             if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
                 continue
@@ -140,11 +180,10 @@ class Housekeeping:
             self._counted[thing.name] = left, thing.next_seq
 
     def _forget_history(self, query: Query) -> None:
-        kept = query.keep if query.keep is not None else self.history
-        if kept is None or kept == "unbounded" or query.frontier is None:
+        span = self._instants(query.keep if query.keep is not None else self.history)
+        if span is None or query.frontier is None:
             return
-        span = self.catalogue.clock.instants(parse_duration(kept))
-        readers = self.catalogue.readers(query)
+        readers = self._readers(query)
         until = query.frontier - span
         for reader in readers:
             reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)

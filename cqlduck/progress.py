@@ -11,7 +11,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.waiting import Queue
 
 
@@ -43,9 +43,7 @@ class Progress:
         That is the least heartbeat of its inputs, and of the frontiers of the queries below it
         that stand still, however far below.
         """
-        inputs = self.catalogue.inputs_of(query)
-        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
-        beats = [i.heartbeat for i in holding]
+        beats = [self.heard(query)]
         below = self.catalogue.queries_of(query)
         beats += [inner.frontier for inner in below if self.stands_still(inner)]
         if any(beat is None for beat in beats):
@@ -79,6 +77,34 @@ class Progress:
         reached = start if query.frontier is None else query.frontier
         return min(max((reached - start) / (goal - start), 0.0), 1.0)
 
+    def heard(self, query: Query) -> int | None:
+        """Return the least heartbeat of a query's inputs, or None."""
+        inputs = self.catalogue.inputs_of(query)
+        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
+        beats = [i.heartbeat for i in holding if i.heartbeat is not None]
+        return min(beats) if beats and len(beats) == len(holding) else None
+
+    def waits(self, query: Query) -> bool:
+        """Return whether a query stands still until somebody lets it, or one below it, go on."""
+        below = self.catalogue.queries_of(query)
+        return query.state != "active" or any(inner.state != "active" for inner in below)
+
+    def expires(self, query: Query, standing: int | None) -> bool:
+        """Return whether a query has stood still for longer than its inputs are kept for it.
+
+        Args:
+            query: The query.
+            standing: For how many instants they are; None if for good.
+        """
+        if standing is None or query.state == EXPIRED or not self.waits(query):
+            return False
+        heard, stood = self.heard(query), query.frontier
+        if stood is None:
+            # what it has not begun with is kept for it too
+            begins = self.begins(query)
+            stood = None if begins is None else begins - 1
+        return heard is not None and stood is not None and stood + standing < heard
+
     def begins(self, query: Query) -> int | None:
         """Return the instant at which time begins for a query's inputs, or None."""
         known = [
@@ -110,7 +136,7 @@ class Progress:
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False
-        readers = self.catalogue.readers(thing)
+        readers = [q for q in self.catalogue.readers(thing) if q.state != EXPIRED]
         for query in readers:
             span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
             if span != 0 or query.name not in going or self.catalogue.amends(query):
@@ -130,7 +156,7 @@ class Progress:
             thing: The stream.
             going: The names of the queries that the tick runs.
         """
-        readers = self.catalogue.readers(thing)
+        readers = [q for q in self.catalogue.readers(thing) if q.state != EXPIRED]
         for query in readers:
             compiled = self.compiled[query.name.lower()]
             if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:

@@ -26,7 +26,7 @@ from cqlduck.rewrite.syntax import (
 )
 from cqlduck.rewrite.time import Duration, parse_duration
 from cqlduck.state import amend, answers, catalog, inspection, lateness, records, synopses
-from cqlduck.state.catalog import Input, Query, typed
+from cqlduck.state.catalog import EXPIRED, Input, Query, typed
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
@@ -246,7 +246,7 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
         if old is None or not statement.or_replace:
             if not is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
                 _begin(engine, statement, engine.compile(statement.name, statement.body))
-        elif has_same_words(old.body, statement.body) and old.state != "failed":
+        elif has_same_words(old.body, statement.body) and old.state not in ("failed", EXPIRED):
             options = _known(statement.options, ("history", "keep"))
             old.keep = _kept_for(engine, options.get("keep"))
         else:
@@ -269,6 +269,11 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     _refuse_unfit(engine, statement, compiled, old, readers)
     _drop_query(engine, old, keep_log=True)
     _begin(engine, statement, compiled, old)
+    _move_behind(engine, readers)
+
+
+def _move_behind(engine: Engine, readers: Sequence[Query]) -> None:
+    """Give queries a place behind one that they read, and that has been registered after them."""
     for reader in readers:
         # queries run in the order of registration, which is after what they read
         engine.catalogue.remove(reader)
@@ -484,12 +489,68 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
 
 
 def set_active(engine: Engine, name: str, active: bool) -> None:
-    """Activate or deactivate a query; an inactive one stands still."""
+    """Activate or deactivate a query; an inactive one stands still.
+
+    Raises:
+        CatalogError: One that has expired cannot go on.
+    """
     with engine.changing():
         query = engine.query(name)
+        if query.state == EXPIRED:
+            if active:
+                raise _expired(engine, query)
+            return
         query.state = "active" if active else "inactive"
         engine.recount()
         query.error = None if active else query.error
+
+
+def _expired(engine: Engine, query: Query) -> CatalogError:
+    return CatalogError(
+        f"{query.name} has expired: it stood still at {engine.shown(query.frontier)} for longer "
+        f"than {engine.standing}, and what came since is no longer kept for it",
+        hint=f"ALTER CONTINUOUS QUERY {query.name} ACTIVATE FROM NOW lets it begin from now; made "
+        "anew, with CREATE OR REPLACE … WITH (history = …), it begins with what is still kept",
+    )
+
+
+def begin_anew(engine: Engine, name: str) -> None:
+    """Let a query that stands still begin from now: what came since it stood still it never sees.
+
+    Its changes up to then stay. Those that read it go on from where they stand.
+
+    Raises:
+        CatalogError: It does not stand still, or one that it reads has expired, or late elements
+            would correct what others have read.
+    """
+    with engine.changing():
+        old = engine.query(name)
+        if old.state == "active":
+            raise CatalogError(
+                f"{old.name} does not stand still",
+                hint="to begin it from now, DEACTIVATE it first; to go on, leave it as it is",
+            )
+        for inner in engine.catalogue.queries_of(old):
+            if inner.state == EXPIRED:
+                raise CatalogError(
+                    f"{old.name} reads {inner.name}, which has expired",
+                    hint=f"let that begin first: ALTER CONTINUOUS QUERY {inner.name} ACTIVATE FROM "
+                    "NOW",
+                )
+        readers = engine.catalogue.readers_of(old)
+        amends = any(thing.late == "AMEND" for thing in engine.catalogue.inputs_of(old))
+        if amends and readers:
+            raise CatalogError(
+                f"{old.name} is read by {', '.join(r.name for r in readers)}, and a stream with "
+                "LATE AMEND would correct what they have read",
+                hint="drop these queries first",
+            )
+        compiled = engine.compiled[old.name.lower()]
+        options = () if old.keep is None else (("keep", old.keep),)
+        statement = CreateQuery(old.name, old.body, options)
+        _drop_query(engine, old, keep_log=not amends)
+        _begin(engine, statement, compiled, None if amends else old)
+        _move_behind(engine, readers)
 
 
 def _known(written: Sequence[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
+from cqlduck.housekeeping import STANDING
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.state.records import KEPT
@@ -46,6 +47,7 @@ class Settings:
     progress: bool | None = None
     recompute: Literal["allow", "refuse", "always"] | None = None
     records: int = KEPT
+    standing: str = STANDING
     strict: bool = False
     threads: int | None = None
     trace: Trace | None = None
@@ -72,6 +74,10 @@ class Settings:
                 raise Error(f"{name} is a whole number from 1 on, not {value!r}")
         if self.history is not None:
             parse_duration(str(self.history))
+        if self.standing != "unbounded" and not _micros(self.standing):
+            raise Error(
+                "standing is a duration with a unit", hint="as in standing='1 day', or 'unbounded'"
+            )
 
     @property
     def lasting(self) -> dict[str, str]:

@@ -101,7 +101,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class AlterQuery:
-    """`ALTER CONTINUOUS QUERY name ACTIVATE|DEACTIVATE|SET (…)`."""
+    """`ALTER CONTINUOUS QUERY name ACTIVATE [FROM NOW]|DEACTIVATE|SET (…)`."""
 
     name: str
     action: str
@@ -456,13 +456,18 @@ def _alter_query(reader: Reader) -> AlterQuery:
     name = reader.name()
     for action in ("ACTIVATE", "DEACTIVATE"):
         if reader.accept(action):
+            if action == "ACTIVATE" and reader.accept("FROM", "NOW"):
+                action = "ACTIVATE FROM NOW"
             reader.end()
             return AlterQuery(name, action, (), at)
     if reader.accept("SET"):
         options = _options(reader)
         reader.end()
         return AlterQuery(name, "SET", options, at)
-    reader.fail("ALTER CONTINUOUS QUERY needs an action", "write ACTIVATE, DEACTIVATE or SET (…)")
+    reader.fail(
+        "ALTER CONTINUOUS QUERY needs an action",
+        "write ACTIVATE, ACTIVATE FROM NOW, DEACTIVATE or SET (…)",
+    )
     raise AssertionError
 
 

@@ -150,7 +150,7 @@ SELECT
     END || CASE q.state WHEN 'active' THEN '' ELSE ', and it stands still (' || q.state || ')' END
         AS why
 FROM cql_state.stubs AS s
-JOIN cql_state.queries AS q ON q.name = s.query
+JOIN cql_state.queries AS q ON q.name = s.query AND q.state <> 'expired'
 JOIN cql_state.inputs AS i ON i.name = s.input
 UNION ALL
 SELECT i.name, NULL, least_beat.heartbeat + 1, 'a query that is registered next'

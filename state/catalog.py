@@ -21,6 +21,9 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.values import told_apart
 from cqlduck.state.connection import Database, quoted
 
+EXPIRED = "expired"
+"""The state of a query that has stood still for so long that its inputs are not kept for it."""
+
 
 @dataclass
 class Input:

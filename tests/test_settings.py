@@ -50,6 +50,7 @@ def test_help_says_what_each_setting_is() -> None:
         ({"history": "long"}, "long", ""),
         ({"max_tick": 0}, "max_tick is a whole number", ""),
         ({"max_tick": True}, "max_tick is a whole number", ""),
+        ({"standing": "100"}, "standing is a duration", "unbounded"),
         ({"records": 0}, "records is a whole number", ""),
         ({"threads": "many"}, "threads is a whole number", ""),
     ],
