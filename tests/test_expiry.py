@@ -18,8 +18,7 @@ P = "CREATE CONTINUOUS QUERY p AS SELECT k FROM s WHERE v > 5"
 
 def feed(con: cqlduck.Connection, times: range) -> None:
     for t in times:
-        con.append("s", [(t % 3, t % 10, t)])
-        con.advance(t)
+        con.tick({"s": [(t % 3, t % 10, t)]}, t)
 
 
 def states(con: cqlduck.Connection) -> dict[str, str]:
@@ -44,50 +43,50 @@ def refused(con: cqlduck.Connection, text: str, *parts: str) -> None:
 
 QUERIES = {
     "a filter": "SELECT k, v FROM s WHERE v > 2",
-    "groups of a window": "SELECT k, count(*) AS n, sum(v) AS v FROM s [RANGE 20] GROUP BY k",
+    "groups of a window": "SELECT k, count(*) AS n, sum(v) AS v FROM s [RANGE 8] GROUP BY k",
     "a window in rows": "SELECT k, v FROM s [ROWS 3]",
-    "worked out again": "SELECT k, v FROM s [RANGE 20] ORDER BY v, k LIMIT 2",
-    "with a relation": "SELECT s.v, r.name FROM s [RANGE 20], r WHERE s.k = r.k",
+    "worked out again": "SELECT k, v FROM s [RANGE 8] ORDER BY v, k LIMIT 2",
+    "with a relation": "SELECT s.v, r.name FROM s [RANGE 8], r WHERE s.k = r.k",
     "everything": "SELECT max(v) AS v FROM s",
 }
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_a_query_begins_from_now_as_one_that_is_registered_now(query: str) -> None:
-    with cqlduck.connect(standing="30 seconds") as con:
+    with cqlduck.connect(standing="15 seconds") as con:
         con.execute(f"{S}; CREATE RELATION r (k INTEGER, name VARCHAR); {P}")
         con.append("r", [(0, "a"), (1, "b")], at=0)
         con.execute(f"CREATE CONTINUOUS QUERY q AS {query}")
-        feed(con, range(1, 40))
+        feed(con, range(1, 16))
         kept, before = con.table("q").fetchall(), con.changes("q").fetchall()
         con.execute("ALTER CONTINUOUS QUERY q DEACTIVATE")
-        feed(con, range(40, 69))
+        feed(con, range(16, 31))
         assert {"p": "active", "q": "inactive"} == states(con)
-        assert stored(con) >= 29
-        feed(con, range(69, 120))
+        assert stored(con) >= 15
+        feed(con, range(31, 50))
         assert {"p": "active", "q": "expired"} == states(con)
-        assert stored(con) < 29
+        assert stored(con) < 15
         assert "q" not in holders(con)
         assert kept == con.table("q").fetchall() or sorted(kept) == sorted(
             con.table("q").fetchall()
         )
         assert sorted(before, key=repr) == sorted(con.changes("q").fetchall(), key=repr)
-        con.as_of("q", 39).fetchall()
+        con.as_of("q", 15).fetchall()
         con.append("r", [(2, "c")])
         con.execute(
             f"ALTER CONTINUOUS QUERY q ACTIVATE FROM NOW; CREATE CONTINUOUS QUERY twin AS {query}"
         )
-        feed(con, range(120, 150))
+        feed(con, range(50, 66))
         kind = con.sql("SELECT kind FROM cql.queries WHERE name = 'q'").fetchall()[0][0]
         if kind == "stream":
-            found = con.changes("q", since=119).fetchall()
+            found = con.changes("q", since=49).fetchall()
             assert sorted(con.changes("twin").fetchall()) == sorted(found)
         else:
-            for t in range(120, 150):
+            for t in range(50, 66):
                 twin = sorted(con.as_of("twin", t).fetchall(), key=repr)
                 assert twin == sorted(con.as_of("q", t).fetchall(), key=repr), t
             assert sorted(con.table("twin").fetchall()) == sorted(con.table("q").fetchall())
-        assert sorted(before, key=repr) == sorted(con.changes("q", until=39).fetchall(), key=repr)
+        assert sorted(before, key=repr) == sorted(con.changes("q", until=15).fetchall(), key=repr)
 
 
 def test_one_that_has_expired_says_how_it_begins(con: cqlduck.Connection) -> None:

@@ -218,6 +218,7 @@ STATEMENTS = (
     ("DROP CONTINUOUS QUERY q", Drop("QUERY", "q")),
     ("ALTER CONTINUOUS QUERY q ACTIVATE", AlterQuery("q", "ACTIVATE")),
     ("ALTER CONTINUOUS QUERY q DEACTIVATE", AlterQuery("q", "DEACTIVATE")),
+    ("ALTER CONTINUOUS QUERY q activate from now", AlterQuery("q", "ACTIVATE FROM NOW")),
     ("ALTER CONTINUOUS QUERY q SET (a = 1)", AlterQuery("q", "SET", (("a", "1"),))),
     ("SHOW STREAMS", Show("STREAMS")),
     ("show relations", Show("RELATIONS")),
