@@ -56,8 +56,8 @@ long: $(VENV)/installed  ## 20,000 random cases of each generator, hours; CASES=
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
 	$(BIN)/pytest -m long -rs tests/test_compiled.py
 
-fuzz: $(VENV)/installed  ## a hundred thousand mangled statements; FUZZ=5000 for fewer
-	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py
+fuzz: $(VENV)/installed  ## a hundred thousand mangled statements, and odd data; FUZZ=5000 for fewer
+	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py tests/test_append_fuzz.py
 
 mutants: $(VENV)/installed  ## break each delta rule, and see that the tests notice
 	$(BIN)/python tests/mutants.py

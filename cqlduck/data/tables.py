@@ -5,6 +5,7 @@ A table keeps the names that the data has; rows without names get those of the i
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -100,6 +101,10 @@ def _of_pandas(thing: Input, frame: Any) -> pa.Table:
     kinds = {c.name.lower(): c.type for c in thing.columns}
     names = [str(name) for name in frame.columns]
     _refuse_doubles(thing, names)
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        whole = pa.Table.from_pandas(frame, preserve_index=False)
+        if not any(pa.types.is_nested(kind) for kind in whole.schema.types):
+            return whole
     fields, columns = [], []
     for place, name in enumerate(names):
         series = frame.iloc[:, place]
