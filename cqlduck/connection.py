@@ -672,10 +672,14 @@ class Connection:
 
     def table(self, query: str) -> duckdb.DuckDBPyRelation:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
-        with self._engine.lock:
-            found = self._engine.query(query)
-            self._engine.keep_answers([found])
-            return self._read(self._engine.answer_sql(found))
+        with self._open() as engine:
+            found = engine.query(query)
+            engine.keep_answers([found])
+            if found.kind == "stream" and engine.is_lasting(found):
+                return self._over_log(
+                    found, answers.tuples_sql(engine.clock, found, found.frontier)
+                )
+            return self._read(engine.answer_sql(found))
 
     def arrow(self, query: str) -> pa.Table:
         """Return the answer at the frontier as an Arrow table, which `table` takes longer to give.
@@ -731,12 +735,20 @@ class Connection:
 
     def changes(self, query: str, since: Any = None, until: Any = None) -> duckdb.DuckDBPyRelation:
         """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
-        engine = self._engine
-        with engine.lock:
+        with self._open() as engine:
             found = engine.query(query)
             bounds = [None if t is None else moments.instant(engine, t) for t in (since, until)]
             self._refuse_before_history(found, bounds[0])
-            return self._read(answers.changes_sql(engine.clock, found, bounds[0], bounds[1]))
+            engine.settle()
+            is_net, is_lasting = engine.is_net(found), engine.is_lasting(found)
+            if is_lasting and found.frontier is not None:
+                bounds[1] = min(t for t in (bounds[1], found.frontier) if t is not None)
+            sql = answers.changes_sql(engine.clock, found, bounds[0], bounds[1], is_net=is_net)
+            return self._over_log(found, sql) if is_lasting else self._read(sql)
+
+    def _over_log(self, query: Query, sql: str) -> duckdb.DuckDBPyRelation:
+        """Return a relation over rows of a query's log that stay as they are, without a copy."""
+        return self._engine.results.read(query.changes, sql)
 
     def _refuse_before_history(self, query: Query, since: int | None) -> None:
         start = query.history_from
@@ -823,8 +835,11 @@ class Connection:
         engine.settle()
         if not engine.reads_last_tick(query, since):
             engine.database.threads.all()
-        logged = answers.new_sql if query.kind == "stream" else answers.changes_sql
-        sql = logged(engine.clock, query, since, query.frontier)
+        if query.kind == "stream":
+            sql = answers.new_sql(engine.clock, query, since, query.frontier)
+        else:
+            is_net = engine.is_net(query)
+            sql = answers.changes_sql(engine.clock, query, since, query.frontier, is_net=is_net)
         listed = relation.for_arrow(query.columns)
         if listed is not None:
             sql = f"SELECT {listed}, _ts, _weight FROM ({sql}) AS elements"

@@ -52,6 +52,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
+from cqlduck.state.results import Results
 from cqlduck.state.shared import Tables
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
@@ -136,6 +137,7 @@ class Engine:
         self.workshop = Workshop(self.database)
         self.tables = Tables(self.database)
         self.progress = Progress(self.catalogue, self.compiled, self.database.in_memory)
+        self.results = Results(self.database)
         self.housekeeping = Housekeeping(
             self.database,
             self.catalogue,
@@ -143,6 +145,7 @@ class Engine:
             self.fresh,
             self.waiting,
             self.progress,
+            self.results,
             self.history,
             self.standing,
         )
@@ -409,6 +412,19 @@ class Engine:
             raise CatalogError(f"there is no continuous query {name}", hint=hint)
         return found
 
+    def is_net(self, query: Query) -> bool:
+        """Return whether no two elements in a query's log have the same tuple and instant."""
+        return self.compiled[query.name.lower()].is_net and not self.catalogue.amends(query)
+
+    def is_lasting(self, query: Query) -> bool:
+        """Return whether what is in a query's log up to its frontier stays as it is, and is much.
+
+        Nothing else than to drop the query, or to bound its history from now on, takes it away.
+        """
+        kept = query.keep if query.keep is not None else self.history
+        stays = kept in (None, "unbounded") and not self.catalogue.amends(query)
+        return stays and query.frontier is not None and answers.is_long(self.database, query)
+
     def operators(self, name: str) -> Sequence[OperatorRow]:
         """Return the operators of a query's plan; none if there is no such query."""
         found = self.compiled.get(name.lower())
@@ -653,10 +669,16 @@ class Engine:
         self.tables.begin()
 
     def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
+        known = query.since is not None
+        is_first = known and query.begin_instant is None and query.frontier == query.since
+        written = self._move(query, goal, queued)
+        if is_first:
+            answers.take_over(self.database, self.clock, query, self.held(query))
+        return written
+
+    def _move(self, query: Query, goal: int, queued: Mapping[str, Queue]) -> int:
         begins = self.progress.begins(query)
         if query.begin_instant is None:
-            if query.since is not None and query.frontier == query.since:
-                answers.take_over(self.database, self.clock, query, self.held(query))
             if begins is None or begins > goal:
                 query.frontier = goal
                 return 0
@@ -830,6 +852,7 @@ class Engine:
                 try:
                     if not self.database.in_memory:
                         self.keep_answers()
+                    self.results.close()
                 finally:
                     self.closed = True
                     self.database.close()

@@ -17,6 +17,7 @@ from cqlduck.state import amend, answers, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
+from cqlduck.state.results import Results
 from cqlduck.state.tick import Ran
 from cqlduck.state.waiting import Waiting
 
@@ -37,6 +38,7 @@ class Housekeeping:
         fresh: The ends of the logs.
         waiting: The queues of the streams.
         progress: How far queries could go.
+        results: What is read from the logs without a copy.
         history: How long changes of answers are kept, where a query does not say.
         standing: How long inputs are kept for a query that stands still; or 'unbounded'.
         tails: How many elements of a query's answer are not in what is kept of it yet, as far as
@@ -51,6 +53,7 @@ class Housekeeping:
     fresh: Fresh
     waiting: Waiting
     progress: Progress
+    results: Results
     history: str | None = None
     standing: str = STANDING
     tails: dict[str, int] = field(default_factory=dict)
@@ -198,6 +201,7 @@ class Housekeeping:
             amend.set_aside(self.database, query, until)
         query.history_from = until
         if self.fresh.forget(query, until):
+            self.results.keep(query.changes)
             answers.forget_history(
                 self.database,
                 self.catalogue.clock,

@@ -469,6 +469,8 @@ def _refuse_if_read(engine: Engine, thing: Input | Query) -> None:
 
 
 def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
+    if not keep_log:
+        engine.results.keep(query.changes)
     answers.drop(engine.database, query, keep_log=keep_log)
     synopses.drop(engine.database, query.name)
     for table, column in (

@@ -37,6 +37,7 @@ from cqlduck.rewrite.plan import (
     chain_of,
     children,
     has_no_twins,
+    has_one_row_each,
     is_instantaneous,
     is_stream,
     only_inserts,
@@ -150,6 +151,7 @@ class Compiled:
             current time in the answer.
         counts_instants: Whether a window counts bare instants, which only integer time allows.
         is_heavy: Whether a tick costs pairs of instants and tuples, so that it should stay small.
+        is_net: Whether of the elements that a tick writes no two have the same tuple and instant.
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
     """
@@ -168,6 +170,7 @@ class Compiled:
     is_heavy: bool = False
     answer: str | None = None
     period: int | None = None
+    is_net: bool = False
 
     def rests(self, before: int, until: int) -> bool:
         """Return whether nothing can change after one instant and up to another."""
@@ -242,6 +245,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         any(_is_heavy(node) for node in walk(plan)),
         None if answer is None else answer.sql("duckdb"),
         _period(plan),
+        _is_netted(plan, rules) or has_one_row_each(plan),
     )
 
 
@@ -274,12 +278,17 @@ def _period(plan: Plan) -> int | None:
     return math.gcd(*filter(None, periods)) if periods and None not in periods else None
 
 
+def _is_netted(plan: Plan, rules: Rules) -> bool:
+    """Return whether the elements of the answer are netted before they are written."""
+    needs_none = isinstance(plan, ToStream) or only_inserts(plan) or has_no_twins(plan)
+    return not needs_none and rules.at_boundaries is None
+
+
 def _steps(rules: Rules) -> tuple[Step, ...]:
     """Return the statements of a tick: of deltas, of the answer, and of synopses."""
     plan = rules.plan
     output = rules.elements(plan)
-    is_net = isinstance(plan, ToStream) or only_inserts(plan) or has_no_twins(plan)
-    if not is_net and rules.at_boundaries is None:
+    if _is_netted(plan, rules):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)

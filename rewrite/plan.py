@@ -715,6 +715,29 @@ def has_no_twins(plan: Plan) -> bool:
             return is_positive(plan)
 
 
+def has_one_row_each(plan: Plan) -> bool:
+    """Return whether of a node's elements no two have the same tuple and instant.
+
+    By the node's own rule they are net: of each group the old tuple goes and the new one comes
+    where these differ. Tuples that min, max and other aggregates give may differ and be equal, as
+    0.0 and −0.0 are, so nothing is said of them.
+    """
+    match plan:
+        case Aggregate():
+            return all(call.function in ("count", "sum", "avg") for call in plan.calls)
+        case Distinct():
+            return True
+        case Filter(input=inner):
+            return not is_stream(plan) and has_one_row_each(inner)
+        case Project(input=inner):
+            shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
+            return {column.name for column in inner.columns} <= shown and has_one_row_each(inner)
+        case ToStream(kind=kind, input=inner):
+            return kind == "rstream" or not only_inserts(inner)
+        case _:
+            return False
+
+
 def value_of(plan: Plan, name: str) -> exp.Expr:
     """Return what a column is where it is not NULL, over the input of a projection.
 

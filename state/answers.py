@@ -13,7 +13,10 @@ from __future__ import annotations
 
 from cqlduck.rewrite.time import Clock
 from cqlduck.state.catalog import Query, same_rows, typed, weighted_rows
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.connection import ALIAS, Database, quoted
+
+LONG = 122_880
+"""How many elements a log has at least to be read without a copy: a row group."""
 
 TAIL = 50_000
 """How many elements may follow the kept answer at least."""
@@ -58,23 +61,30 @@ def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
 def take_over(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Let a query follow the one that it replaces: at its first instant what stood leaves.
 
-    Without one its log is empty, and there is nothing to leave.
+    Without one its log has nothing from before, and there is nothing to leave.
 
     Args:
         database: The database, inside a transaction.
         clock: The clock of the database.
-        query: A query that has not moved yet, and has a frontier.
+        query: A query that has a frontier, and has just moved from it for the first time.
         held: How its answer is read from its synopses, or None.
     """
     assert query.since is not None
-    if query.kind == "relation":
+    changes = f"cql_state.{quoted(query.changes)}"
+    if query.kind == "relation" and database.value(
+        f"SELECT EXISTS (SELECT 1 FROM {changes} WHERE _ts <= {query.since})"
+    ):
         listed = ", ".join(quoted(c.name) for c in query.columns)
-        changes = f"cql_state.{quoted(query.changes)}"
+        first = query.since + 1
         database.execute(
-            f"INSERT INTO {changes} SELECT {listed}, {query.since + 1}, "
-            f"CAST(-sum(_weight) AS BIGINT) FROM {changes} "
-            f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
+            f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS SELECT {listed}, "
+            f"{first}::BIGINT AS _ts, "
+            f"CAST(sum(if(_ts = {first}, _weight, -_weight)) AS BIGINT) AS _weight "
+            f"FROM {changes} WHERE _ts <= {first} GROUP BY {same_rows(query.columns)} HAVING "
+            f"sum(if(_ts = {first}, _weight, -_weight)) <> 0"
         )
+        database.execute(f"DELETE FROM {changes} WHERE _ts = {first}")
+        database.execute(f"INSERT INTO {changes} SELECT * FROM temp._cql_net_answer")
     if held is not None:
         view(database, clock, query, held)
 
@@ -103,12 +113,7 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None)
     changes = f"cql_state.{quoted(query.changes)}"
     bound = "" if until is None else f" AND _ts <= {until}"
     if query.kind == "stream":
-        order = f" {query.order_by}" if query.order_by else ""
-        return (
-            f"SELECT {listed}, {shown(clock)} AS _ts FROM (SELECT {listed}, _ts, "
-            f"unnest(range(_weight)) AS _cql_copy FROM {changes} WHERE true{bound}) AS copies"
-            f"{order}"
-        )
+        return _tuples_sql(clock, query, f"FROM {changes} WHERE true{bound}")
     order = f" {query.order_by}" if query.order_by else ""
     if held is not None and (until is None or until == query.frontier):
         return f"SELECT {listed} FROM ({held}) AS kept{order}"
@@ -122,8 +127,34 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None)
     return weighted_rows(query.columns, source) + order
 
 
-def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
-    """Return the SELECT of the net elements with since < `_ts` ≤ until, in the order of time."""
+def tuples_sql(clock: Clock, query: Query, until: int | None) -> str:
+    """Return the SELECT of the tuples that a stream had up to an instant, from its log alone."""
+    return _tuples_sql(clock, query, _logged(query, None, until))
+
+
+def _tuples_sql(clock: Clock, query: Query, source: str) -> str:
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    order = f" {query.order_by}" if query.order_by else ""
+    return (
+        f"SELECT {listed}, {shown(clock)} AS _ts FROM (SELECT {listed}, _ts, "
+        f"unnest(range(_weight)) AS _cql_copy {source}) AS copies{order}"
+    )
+
+
+def changes_sql(
+    clock: Clock, query: Query, since: int | None, until: int | None, *, is_net: bool = False
+) -> str:
+    """Return the SELECT of the net elements with since < `_ts` ≤ until, in the order of time.
+
+    Args:
+        clock: The clock of the database.
+        query: The query.
+        since: The instant after which they are, or None.
+        until: The instant up to which they are, or None.
+        is_net: Whether they are net in its log: no two have the same tuple and instant.
+    """
+    if is_net:
+        return f"{new_sql(clock, query, since, until)} ORDER BY _ts"
     listed = ", ".join(quoted(c.name) for c in query.columns)
     return (
         f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "
@@ -133,7 +164,7 @@ def changes_sql(clock: Clock, query: Query, since: int | None, until: int | None
 
 
 def new_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
-    """Return the SELECT of a stream's elements with since < `_ts` ≤ until, as they were written.
+    """Return the SELECT of the elements with since < `_ts` ≤ until, as they were written.
 
     Equal elements may be rows of their own, and instants in any order.
     """
@@ -144,7 +175,14 @@ def new_sql(clock: Clock, query: Query, since: int | None, until: int | None) ->
 def _logged(query: Query, since: int | None, until: int | None) -> str:
     low = "" if since is None else f" AND _ts > {since}"
     high = "" if until is None else f" AND _ts <= {until}"
-    return f"FROM cql_state.{quoted(query.changes)} WHERE true{low}{high}"
+    # in full, for who reads it from outside of the database
+    return f"FROM {ALIAS}.cql_state.{quoted(query.changes)} WHERE true{low}{high}"
+
+
+def is_long(database: Database, query: Query) -> bool:
+    """Return whether the log of a query is so long that to copy it takes time."""
+    count = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.changes)}")
+    return int(count) >= LONG
 
 
 def is_outweighed(database: Database, query: Query, tail: int) -> bool:
