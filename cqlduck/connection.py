@@ -323,7 +323,7 @@ class Connection:
         """Return the caller's data frames that a text names and the database does not know."""
         if not self._sees_variables or self._engine.closed:
             return {}
-        found = of_python.frames_in(text, of_python.of_caller(frame))
+        found = of_python.frames_in(text, frame)
         if not found:
             return {}
         with self._engine.lock:

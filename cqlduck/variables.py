@@ -7,9 +7,10 @@ that the database knows is never a variable.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -18,10 +19,6 @@ import pyarrow as pa
 
 from cqlduck.data.relation import exported
 from cqlduck.errors import DataError
-
-Variables = Mapping[str, Any]
-
-NOTHING: Variables = {}
 
 _WORD = re.compile(r'"([^"]+)"|([^\W\d]\w*)')
 _MADE = re.compile(
@@ -32,31 +29,35 @@ _MADE = re.compile(
 _OURS = __name__.partition(".")[0]
 
 
-def of_caller(frame: FrameType) -> Variables:
-    """Return the variables that the code of a Python frame sees; none if the code is cqlduck's."""
+def frames_in(text: str, frame: FrameType) -> dict[str, Any]:
+    """Return the variables of a Python frame that are data frames and that a text names, by name.
+
+    A word of the text may be a column or stand in a comment: then its variable is not read. What
+    the text itself creates is no variable, and code of cqlduck's own has none.
+    """
     module = str(frame.f_globals.get("__name__", ""))
     if module.partition(".")[0] == _OURS:
-        return NOTHING
-    return ChainMap(frame.f_locals, frame.f_globals)
-
-
-def frames_in(text: str, variables: Variables) -> dict[str, Any]:
-    """Return the variables that are data frames and that a text names, by name.
-
-    A word of the text may be a column or stand in a comment: then its frame is not read. What the
-    text itself creates is no variable.
-
-    >>> list(frames_in('INSERT INTO s FROM rows JOIN "x y" USING (k)', {"rows": pa.table({})}))
-    ['rows']
-    """
-    if not variables:
         return {}
     words = dict.fromkeys(quoted or word for quoted, word in _WORD.findall(text))
-    found = {word: variables[word] for word in words if _is_frame(variables.get(word))}
+    known = ChainMap(_locals(frame, words), frame.f_globals)
+    found = {word: known[word] for word in words if _is_frame(known.get(word))}
     if found:
         for name in _MADE.findall(text):
             found.pop(name.strip('"'), None)
     return found
+
+
+def _locals(frame: FrameType, words: Iterable[str]) -> dict[str, Any]:
+    """Return the local variables of a frame if one of them has such a name, else none.
+
+    Of a function they are a copy that the frame keeps, and with it what the function lets go of.
+    """
+    code = frame.f_code
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        if names.isdisjoint(words):
+            return {}
+    return dict(frame.f_locals)
 
 
 def _is_frame(value: Any) -> bool:

@@ -152,6 +152,16 @@ def test_a_frame_is_not_kept(con: cqlduck.Connection) -> None:
     assert ROWS == sorted(found.fetchall())
 
 
+def test_a_function_lets_go_of_what_no_text_names(con: cqlduck.Connection) -> None:
+    mine = pa.table(COLUMNS)
+    watched = weakref.ref(mine)
+    con.execute("INSERT INTO s VALUES (1, 'a')")
+    con.sql("FROM s")
+    del mine
+    gc.collect()
+    assert watched() is None
+
+
 def test_the_setting_turns_it_off() -> None:
     df = pa.table(COLUMNS)
     with cqlduck.connect(variables=False) as con:
