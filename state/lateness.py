@@ -71,26 +71,27 @@ def judge(database: Database, clock: Clock, thing: Input) -> Judged:
     if thing.kind == "relation" and thing.heartbeat is None:
         return Judged()
     database.execute(
-        "CREATE OR REPLACE TEMP TABLE _cql_late_rows AS SELECT _cql_row AS row_id, fault, edge "
+        "CREATE OR REPLACE TEMP TABLE _cql_late_rows AS SELECT _cql_row AS _cql_late, "
+        "fault AS _cql_fault, edge AS _cql_edge "
         f"FROM ({_faults(clock, thing, last)}) AS judged WHERE fault IS NOT NULL"
     )
-    counts = dict(database.rows("SELECT fault, count(*) FROM temp._cql_late_rows GROUP BY fault"))
+    counts = dict(database.rows("SELECT _cql_fault, count(*) FROM temp._cql_late_rows GROUP BY 1"))
     if not counts:
         return Judged()
     if thing.late == "REJECT":
         raise _refusal(database, clock, thing, last)
     _record(database, clock, thing)
-    left_out = "true" if thing.late != "AMEND" else "fault = 'ahead'"
+    left_out = "true" if thing.late != "AMEND" else "_cql_fault = 'ahead'"
     amends = None
     if thing.late == "AMEND" and "late" in counts:
         earliest = database.value(
             "SELECT min(_ts) FROM temp._cql_incoming WHERE _cql_row IN "
-            "(SELECT row_id FROM temp._cql_late_rows WHERE fault = 'late')"
+            "(SELECT _cql_late FROM temp._cql_late_rows WHERE _cql_fault = 'late')"
         )
         amends = instant_of(clock, int(earliest))
     database.execute(
         "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming WHERE "
-        f"_cql_row NOT IN (SELECT row_id FROM temp._cql_late_rows WHERE {left_out}) "
+        f"_cql_row NOT IN (SELECT _cql_late FROM temp._cql_late_rows WHERE {left_out}) "
         "ORDER BY _cql_row"
     )
     taken = counts.get("late", 0) if thing.late == "AMEND" else 0
@@ -126,20 +127,24 @@ def _record(database: Database, clock: Clock, thing: Input) -> None:
     """Write the rows that are late or ahead into `cql_state.late`; under DROP only how many."""
     instant = instant_sql(clock, "_ts")
     late = {"DROP": "late, dropped", "KEEP": "late", "AMEND": "late, amends"}[thing.late]
-    reason = f"CASE fault WHEN 'ahead' THEN 'ahead' ELSE '{late}' END"
-    source = "temp._cql_incoming JOIN temp._cql_late_rows ON row_id = _cql_row"
+    reason = f"CASE _cql_fault WHEN 'ahead' THEN 'ahead' ELSE '{late}' END"
+    source = "temp._cql_incoming JOIN temp._cql_late_rows ON _cql_late = _cql_row"
     if thing.late == "DROP":
         shown = (
-            f"max({instant}), {reason}, count(*), NULL FROM {source} GROUP BY fault ORDER BY fault"
+            f"max({instant}), {reason}, count(*), NULL FROM {source} "
+            "GROUP BY _cql_fault ORDER BY _cql_fault"
         )
     else:
-        shown = f"{instant}, {reason}, 1, {_element(thing)} FROM {source} ORDER BY _cql_row"
+        # the rows of each table have a rowid too
+        element = _element(thing, "_cql_incoming.")
+        shown = f"{instant}, {reason}, 1, {element} FROM {source} ORDER BY _cql_row"
     database.execute(f"INSERT INTO cql_state.late SELECT ?, {shown}", [thing.name])
     records.note(database, records.LATE, thing.name)
 
 
-def _element(thing: Input) -> str:
-    listed = ", ".join(f"{quoted(c.name)} := {quoted(c.name)}" for c in thing.columns)
+def _element(thing: Input, of: str = "") -> str:
+    names = [(quoted(c.name), f"{of}{quoted(c.name)}") for c in thing.columns]
+    listed = ", ".join(f"{name} := {value}" for name, value in names)
     return f"CAST(struct_pack({listed}) AS VARCHAR)"
 
 
@@ -149,8 +154,8 @@ def _element(thing: Input) -> str:
 def _refusal(database: Database, clock: Clock, thing: Input, last: int | None) -> LateError:
     """Return the error that says of each kind which rows they are, and what they are judged by."""
     found = database.rows(
-        "SELECT row_id, fault, edge, _ts FROM temp._cql_late_rows "
-        "JOIN temp._cql_incoming ON row_id = _cql_row ORDER BY row_id"
+        "SELECT _cql_late, _cql_fault, _cql_edge, _ts FROM temp._cql_late_rows "
+        "JOIN temp._cql_incoming ON _cql_late = _cql_row ORDER BY _cql_late"
     )
     parts, hints = [], []
     for fault in ("late", "ahead"):
@@ -180,7 +185,7 @@ def _mover(database: Database, clock: Clock, thing: Input, row: int, edge: int) 
     if thing.kind == "stream" and (thing.heartbeat is None or edge > thing.heartbeat):
         place, raw = database.rows(
             "SELECT _cql_row, _ts FROM temp._cql_incoming WHERE _cql_row < ? AND _cql_row NOT IN "
-            "(SELECT row_id FROM temp._cql_late_rows WHERE fault = 'ahead') "
+            "(SELECT _cql_late FROM temp._cql_late_rows WHERE _cql_fault = 'ahead') "
             "ORDER BY _ts DESC, _cql_row LIMIT 1",
             [row],
         )[0]

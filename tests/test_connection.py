@@ -1452,7 +1452,9 @@ def test_names_do_not_differ_by_case(con: cqlduck.Connection) -> None:
 
 def test_columns_called_as_anything_inside(anywhere: cqlduck.Connection) -> None:
     con = anywhere
-    columns = "rowid INTEGER, row_id INTEGER, _raw INTEGER, _sign INTEGER, _seq INTEGER, n INTEGER"
+    columns = (
+        "rowid INTEGER, row_id INTEGER, _raw INTEGER, _sign INTEGER, _seq INTEGER, fault INTEGER"
+    )
     con.execute(f"""
         CREATE STREAM s ({columns}) LATE KEEP;
         CREATE RELATION r ({columns});
