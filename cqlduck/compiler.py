@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -17,6 +18,9 @@ from cqlduck.rewrite import Compiled, compile_query
 from cqlduck.rewrite.aggregates import RECOMPUTED
 from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import Column, Source
+from cqlduck.rewrite.queries import OPERATORS
+from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import said_by_duckdb
 from cqlduck.rewrite.time import Clock
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
@@ -35,12 +39,13 @@ class Compiler:
     database: Database
     aggregates: frozenset[str] = field(init=False)
     volatile: frozenset[str] = field(init=False)
+    functions: frozenset[str] = field(init=False)
     _macros: Macros | None = None
     _may_roll_back: bool = False
 
     def __post_init__(self) -> None:
         """Ask DuckDB for its functions."""
-        self.aggregates, self.volatile = _functions(self.database)
+        self.aggregates, self.volatile, self.functions = _functions(self.database)
         if self.database.is_new:
             self._macros = _macros_of_a_new(self.database)
 
@@ -62,6 +67,7 @@ class Compiler:
             self._macros,
             catalogue.settings["recompute"],
             catalogue.time_is_open,
+            self.functions,
         )
         return compile_query(name, body, view)
 
@@ -90,6 +96,7 @@ class _View:
     macros: Macros
     recompute: str
     time_is_open: bool
+    functions: frozenset[str]
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
@@ -128,15 +135,28 @@ class _View:
         try:
             return [Column(r[0], r[1]) for r in self.database.rows(f"DESCRIBE {sql}")]
         except duckdb.Error as error:
-            said = first_line(error).removeprefix("Binder Error: ")
-            raise BindError(said.removeprefix("Catalog Error: ")) from error
+            said = said_by_duckdb(first_line(error))
+            unknown = _UNKNOWN.match(said)
+            if unknown is None:
+                raise BindError(said) from error
+            raise BindError(
+                f"there is no function {unknown[1]}",
+                hint=suggestion(
+                    unknown[1],
+                    (*map(str.capitalize, OPERATORS), *self.functions),
+                    "duckdb_functions() lists what there is",
+                    every=False,
+                ),
+            ) from error
 
 
-_FUNCTIONS: list[tuple[frozenset[str], frozenset[str]]] = []
+_UNKNOWN = re.compile(r'.*Function with name "?(\w+)"? does not exist')
+
+_FUNCTIONS: list[tuple[frozenset[str], frozenset[str], frozenset[str]]] = []
 
 
-def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
-    """Return DuckDB's aggregates and its functions that are not deterministic, read once."""
+def _functions(database: Database) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return DuckDB's aggregates, what is not deterministic, and all functions, read once."""
     if not _FUNCTIONS:
         rows = database.rows(
             "SELECT lower(function_name), function_type = 'aggregate', "
@@ -145,7 +165,7 @@ def _functions(database: Database) -> tuple[frozenset[str], frozenset[str]]:
         )
         aggregates = frozenset(row[0] for row in rows if row[1]) | RECOMPUTED
         volatile = frozenset(row[0] for row in rows if row[2]) | NOT_DETERMINISTIC
-        _FUNCTIONS.append((aggregates, volatile))
+        _FUNCTIONS.append((aggregates, volatile, frozenset(row[0] for row in rows)))
     return _FUNCTIONS[0]
 
 

@@ -36,6 +36,7 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import misspelt, said_by_duckdb
 from cqlduck.rewrite.syntax import (
     BEFORE_ITEM,
     AlterQuery,
@@ -51,6 +52,7 @@ from cqlduck.rewrite.syntax import (
     Sql,
     Statement,
     refuse_nested_with,
+    tokenize,
 )
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
@@ -1027,11 +1029,17 @@ def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     first, _, rest = head.partition("\n")
     kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
     return kind(
-        first.removeprefix("Binder Error: ").removeprefix("Parser Error: "),
-        hint=" ".join(rest.split()) or None,
+        said_by_duckdb(first),
+        hint=" ".join(rest.split()) or _misspelt(text, place),
         text=text,
         offset=min(place, max(len(text) - 1, 0)),
     )
+
+
+def _misspelt(text: str, place: int) -> str | None:
+    """Return what may be meant by a word near a place where DuckDB cannot read on."""
+    found = misspelt(tokenize(text), place)
+    return None if found is None else f"is {found[0].text} meant to be {found[1]}?"
 
 
 def _placed(error: Error, statement: Statement, text: str) -> Error:

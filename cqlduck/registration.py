@@ -16,6 +16,7 @@ from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import said_by_duckdb
 from cqlduck.rewrite.syntax import (
     RESERVED,
     CreateQuery,
@@ -181,7 +182,8 @@ def _typed(engine: Engine, columns: tuple[tuple[str, str], ...]) -> tuple[Column
             row = engine.database.rows(f"DESCRIBE SELECT CAST(NULL AS {kind}) AS c")[0]
         except duckdb.Error as error:
             raise BindError(
-                f"column {name}: DuckDB does not know the type {kind}: {first_line(error)}"
+                f"column {name}: DuckDB does not know the type {kind}: "
+                f"{said_by_duckdb(first_line(error))}"
             ) from error
         typed.append(Column(name, row[1]))
     return tuple(typed)

@@ -22,7 +22,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import Error, ParseError
-from cqlduck.rewrite import expressions
+from cqlduck.rewrite import expressions, spelling
 from cqlduck.rewrite.reading import restore
 from cqlduck.rewrite.syntax import Reader, tokenize
 from cqlduck.rewrite.time import Duration
@@ -202,22 +202,9 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
     try:
         trees = Dialect.get_or_raise("duckdb").parser().parse(tokens, text)
     except SqlglotParseError as error:
-        first = error.errors[0] if error.errors else {}
-        place = (first.get("line"), first.get("col"))
-        # a token's column is that of its end
-        starts = [token.start for token in tokens if (token.line, token.col) == place]
-        message = str(first.get("description") or error).rstrip(".")
-        offset = starts[0] if starts else 0
-        hint = None
-        options = re.search(r"\bwith\s*\(\s*\w+\s*=", text, re.IGNORECASE)
-        if options is not None and options.start() <= offset <= options.end():
-            offset = options.start()
-            hint = "options stand before AS: CREATE CONTINUOUS QUERY name WITH (…) AS SELECT …"
-        raise ParseError(
-            message[:1].lower() + message[1:], text=text, offset=offset, hint=hint
-        ) from error
+        raise _unreadable(text, tokens, error) from error
     except SqlglotError as error:
-        raise ParseError(str(error).splitlines()[0], text=text, offset=0) from error
+        raise ParseError("this is no query", text=text, offset=tokens[0].start) from error
     except RecursionError as error:
         raise ParseError("the query is nested too deeply", text=text, offset=0) from error
     except (AttributeError, TypeError) as error:
@@ -239,6 +226,40 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
         if join.args.get("kind") == "INNER":
             join.set("kind", None)
     return tree
+
+
+def _unreadable(text: str, tokens: Sequence[Token], error: SqlglotParseError) -> ParseError:
+    """Return the error that sqlglot cannot read some tokens, in words of ours."""
+    first = error.errors[0] if error.errors else {}
+    place = (first.get("line"), first.get("col"))
+    # a token's column is that of its end; signs that were put in have those of their neighbours
+    found = [token for token in tokens if (token.line, token.col) == place]
+    there = [t for t in found if text.startswith(t.text, t.start)]
+    wrong = (there or found or [tokens[-1]])[0]
+    options = re.search(r"\bwith\s*\(\s*\w+\s*=", text, re.IGNORECASE)
+    if options is not None and options.start() <= wrong.start <= options.end():
+        return ParseError(
+            "options cannot stand here",
+            hint="options stand before AS: CREATE CONTINUOUS QUERY name WITH (…) AS SELECT …",
+            text=text,
+            offset=options.start(),
+        )
+    meant = spelling.misspelt(tokenize(text), wrong.start)
+    if meant is not None:
+        token, keyword = meant
+        return ParseError(
+            f"{token.text} cannot stand here",
+            hint=f"did you mean {keyword}?",
+            text=text,
+            offset=token.start,
+        )
+    written = text[wrong.start : wrong.end + 1]
+    ends = wrong is tokens[-1] and "Expect" in str(first.get("description"))
+    return ParseError(
+        f"something is missing after {written}" if ends else f"{written} cannot stand here",
+        text=text,
+        offset=wrong.start,
+    )
 
 
 def _check_join(join: exp.Join, text: str) -> None:
@@ -415,6 +436,8 @@ def _windows(scan: _Scan) -> None:
         if kind == TokenType.L_BRACKET and level.clause == "from" and _opens_window(tokens, place):
             place = _cut_window(scan, place)
             continue
+        if kind == TokenType.L_BRACKET and level.clause == "from" and _follows_item(scan):
+            _refuse_bracket(scan, place)
         if level.clause == "from" and scan.kept and _is_sample(tokens, place):
             place = _cut_sample(scan, place)
             continue
@@ -473,6 +496,29 @@ def _opens_window(tokens: Sequence[Token], place: int) -> bool:
         place + 1 < len(tokens)
         and tokens[place + 1].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
         and tokens[place + 1].text.upper() in WINDOW_WORDS
+    )
+
+
+def _follows_item(scan: _Scan) -> bool:
+    """Return whether what comes next stands behind an item of FROM."""
+    ends = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN)
+    return bool(scan.kept) and scan.kept[-1].token_type in ends
+
+
+def _refuse_bracket(scan: _Scan, opening: int) -> None:
+    """Refuse a bracket that stands where a window does, and begins as none does.
+
+    Raises:
+        ParseError: With the window that may be meant.
+    """
+    inside = scan.tokens[opening + 1 : opening + 2]
+    word = inside[0].text if inside else ""
+    found = spelling.meant(word, WINDOW_WORDS)
+    raise ParseError(
+        f"{word or 'nothing'} begins no window",
+        hint=f"did you mean {found}?" if found else f"windows begin with {', '.join(WINDOW_WORDS)}",
+        text=scan.text,
+        offset=(inside[0] if inside else scan.tokens[opening]).start,
     )
 
 

@@ -131,14 +131,14 @@ def column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
-def suggestion(name: str, candidates: Iterable[str], listed: str) -> str:
-    """Return `did you mean …?`, or what there is."""
+def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool = True) -> str:
+    """Return `did you mean …?`, or else what there is, if not too many: then only `listed`."""
     known = list(dict.fromkeys(candidates))
     close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
     if close:
         (meant,) = [c for c in known if c.lower() == close[0]][:1]
         return f"did you mean {meant}?"
-    return f"{listed}: {', '.join(known) or 'none'}"
+    return f"{listed}: {', '.join(known) or 'none'}" if every else listed
 
 
 def resolve(

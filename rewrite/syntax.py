@@ -20,6 +20,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import Error, ParseError
+from cqlduck.rewrite import spelling
 from cqlduck.rewrite.time import Duration, parse_duration
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
@@ -186,7 +187,7 @@ def tokenize(text: str) -> list[Token]:
     except SqlglotError as error:
         raise ParseError(
             "the text cannot be cut into words",
-            hint=f"a quote or comment may be left open ({str(error).splitlines()[0]})",
+            hint="a quote or a comment may be left open",
             text=text,
             offset=max(len(text) - 1, 0),
         ) from error
@@ -308,7 +309,31 @@ def _read(reader: Reader) -> Statement:
                 at = reader.offset
                 if reader.peek_name():
                     return Dml(words[0], reader.dotted_name(), reader.whole(), at)
+    _refuse_misspelt(reader)
     return Sql(reader.whole(), offset)
+
+
+def _refuse_misspelt(reader: Reader) -> None:
+    """Refuse a statement that DuckDB has not, and that is almost one of ours.
+
+    Raises:
+        ParseError: With the place of the word, and what was meant.
+    """
+    words = [token for token in reader.tokens[:4] if token.token_type != TokenType.STRING]
+    if not words or words[0].text.upper() in spelling.OTHERS:
+        return
+    opening = words[0].text.upper()
+    wrong, known = words[0], spelling.OPENINGS
+    if opening in ("CREATE", "DROP", "ALTER", "REFRESH", "SHOW"):
+        rest = [w for w in words[1:] if w.text.upper() not in ("OR", "REPLACE", "OR REPLACE")]
+        if not rest or rest[0].text.upper() in spelling.DUCKDB_KINDS:
+            return
+        wrong, known = rest[0], spelling.PLURALS if opening == "SHOW" else spelling.KINDS
+    found = spelling.meant(wrong.text, known)
+    if found is not None and wrong.token_type == TokenType.VAR:
+        raise ParseError(f"{wrong.text} cannot stand here", hint=f"did you mean {found}?").at(
+            reader.text, wrong.start
+        )
 
 
 def _shifted(text: str, offset: int) -> list[Token]:
