@@ -320,6 +320,7 @@ REFUSED = (
     ("SELECT k FROM s [ROWS 5 WHERE v > now()]", "current_timestamp"),
     ("SELECT k FROM s [ROWS 5] ORDER BY current_timestamp", "current_timestamp"),
     ("SELECT more(v) AS n FROM s", "macro"),
+    ("SELECT max(name COLLATE NOCASE) AS m FROM r", "COLLATE"),
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
     ("SELECT k FROM s GROUP BY k ORDER BY count(*)", "ORDER BY"),
