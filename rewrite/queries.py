@@ -449,6 +449,8 @@ def _windows(scan: _Scan) -> None:
                 levels.pop()
         elif kind == TokenType.SELECT:
             level.clause, level.selects = "select", True
+        elif kind == TokenType.FROM and _is_distinct(tokens, place):
+            pass
         elif kind == TokenType.FROM and (level.selects or level.first):
             level.clause, level.selects = "from", True
         elif kind == TokenType.JOIN or (kind == TokenType.COMMA and level.clause == "on"):
@@ -497,6 +499,12 @@ def _opens_window(tokens: Sequence[Token], place: int) -> bool:
         and tokens[place + 1].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
         and tokens[place + 1].text.upper() in WINDOW_WORDS
     )
+
+
+def _is_distinct(tokens: Sequence[Token], place: int) -> bool:
+    """Return whether a FROM is that of IS [NOT] DISTINCT FROM, and begins no clause."""
+    before = [token.token_type for token in tokens[max(place - 2, 0) : place]]
+    return before in ([TokenType.IS, TokenType.DISTINCT], [TokenType.NOT, TokenType.DISTINCT])
 
 
 def _follows_item(scan: _Scan) -> bool:

@@ -323,7 +323,8 @@ def _refuse_misspelt(reader: Reader) -> None:
     if not words or words[0].text.upper() in spelling.OTHERS:
         return
     opening = words[0].text.upper()
-    wrong, known = words[0], spelling.OPENINGS
+    wrong = words[0]
+    known: Sequence[str] = spelling.OPENINGS
     if opening in ("CREATE", "DROP", "ALTER", "REFRESH", "SHOW"):
         rest = [w for w in words[1:] if w.text.upper() not in ("OR", "REPLACE", "OR REPLACE")]
         if not rest or rest[0].text.upper() in spelling.DUCKDB_KINDS:
