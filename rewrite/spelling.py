@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot.tokens import Token, TokenType
 
-CLAUSES = (
+CLAUSES: tuple[str, ...] = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP BY", "HAVING", "QUALIFY", "WINDOW", "ORDER BY",
     "LIMIT", "OFFSET", "UNION", "EXCEPT", "INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT", "FULL",
     "OUTER", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF", "USING", "VALUES", "BETWEEN", "EXISTS",
@@ -20,7 +20,7 @@ CLAUSES = (
 )  # fmt: skip
 """Keywords of a query."""
 
-OPENINGS = (
+OPENINGS: tuple[str, ...] = (
     "CREATE", "DROP", "ALTER", "SHOW", "REFRESH", "EXPLAIN", "INSERT", "UPDATE", "DELETE", "SELECT",
     "WITH", "FROM", "VALUES", "SET", "COPY", "ATTACH", "DESCRIBE", "SUMMARIZE",
 )  # fmt: skip
@@ -33,8 +33,8 @@ OTHERS = frozenset(
 )  # fmt: skip
 """What else statements of DuckDB's begin with."""
 
-KINDS = ("STREAM", "RELATION", "CONTINUOUS QUERY")
-PLURALS = ("STREAMS", "RELATIONS", "CONTINUOUS QUERIES")
+KINDS: tuple[str, ...] = ("STREAM", "RELATION", "CONTINUOUS QUERY")
+PLURALS: tuple[str, ...] = ("STREAMS", "RELATIONS", "CONTINUOUS QUERIES")
 DUCKDB_KINDS = frozenset(
     {"AGGREGATE", "CONSTRAINT", "DATABASE", "FUNCTION", "INDEX", "MACRO", "MATERIALIZED", "OR",
      "PERSISTENT", "RECURSIVE", "SCHEMA", "SECRET", "SEQUENCE", "TABLE", "TABLES", "TEMP",

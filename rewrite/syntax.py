@@ -324,12 +324,13 @@ def _refuse_misspelt(reader: Reader) -> None:
         return
     opening = words[0].text.upper()
     wrong = words[0]
-    known: Sequence[str] = spelling.OPENINGS
+    known = spelling.OPENINGS
     if opening in ("CREATE", "DROP", "ALTER", "REFRESH", "SHOW"):
         rest = [w for w in words[1:] if w.text.upper() not in ("OR", "REPLACE", "OR REPLACE")]
         if not rest or rest[0].text.upper() in spelling.DUCKDB_KINDS:
             return
-        wrong, known = rest[0], spelling.PLURALS if opening == "SHOW" else spelling.KINDS
+        wrong = rest[0]
+        known = spelling.PLURALS if opening == "SHOW" else spelling.KINDS
     found = spelling.meant(wrong.text, known)
     if found is not None and wrong.token_type == TokenType.VAR:
         raise ParseError(f"{wrong.text} cannot stand here", hint=f"did you mean {found}?").at(
