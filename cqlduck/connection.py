@@ -11,7 +11,8 @@ import html
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType, MappingProxyType, TracebackType
@@ -201,7 +202,7 @@ class Connection:
             from cqlduck.sources.follow import reading_ahead
 
             self._ahead = reading_ahead(self._engine)
-        self._scheduler = Scheduler(self._engine, self.follow)
+        self._scheduler = Scheduler(self._engine, self._follow)
 
     def __enter__(self) -> Connection:
         """Return the connection itself."""
@@ -269,7 +270,14 @@ class Connection:
             return "".join(parts)
 
     def close(self) -> None:
-        """Stop the scheduler and close the database."""
+        """Stop the scheduler and close the database; in a process that was forked, do nothing.
+
+        Raises:
+            DatabaseError: It is called from a listener, inside of a tick.
+        """
+        if self._engine.database.owner.is_other:
+            return
+        self._engine.refuse_in_listener("close()")
         self._scheduler.stop()
         if self._ahead is not None:
             self._ahead.close()
@@ -297,11 +305,14 @@ class Connection:
         Raises:
             Error: Of the family, with the place in `text`; nothing of `text` was done.
         """
+        self._engine.refuse_in_listener("execute()")
         statements = parse_script(text)
         if parameters is not None and len(statements) > 1:
             raise Error("parameters need a single statement", hint="run the statements one by one")
         result: duckdb.DuckDBPyRelation | None = None
-        with self._engine.lock, self._naming(self._queried(statements, text), sys._getframe(1)):
+        held = self._engine.database.interrupts.held()
+        naming = self._naming(self._queried(statements, text), sys._getframe(1))
+        with held, self._engine.lock, naming:
             self._engine.database.threads.all()
             with self._engine.changing():
                 self._engine.settle(stores=True)
@@ -511,8 +522,10 @@ class Connection:
 
     def _append(self, name: str, data: Any, at: Any, operation: str) -> Taken:
         engine = self._engine
+        engine.refuse_in_listener("append()")
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
-        with self._meter.during(what), engine.changing(), engine.database.part(INGEST):
+        held, meter = engine.database.interrupts.held(), self._meter.during(what)
+        with held, meter, engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
             return self._accept(thing, ingest.read(thing, data), at, operation)
 
@@ -540,15 +553,18 @@ class Connection:
             DataError: It is a stream, or has no query, or the rows do not fit; nothing was taken.
             LateError: The instant is at or before the heartbeat; nothing was taken.
         """
+        self._engine.refuse_in_listener("refresh()")
         if data is None:
             known = self._engine.catalogue.inputs.get(name.lower())
             text = "" if known is None or known.query is None else known.query
-            with self._naming(text, sys._getframe(1)), self._engine.changing():
+            held = self._engine.database.interrupts.held()
+            with held, self._naming(text, sys._getframe(1)), self._engine.changing():
                 # its query may read whatever there is
                 self._engine.settle(stores=True)
                 return self._refresh(name, None, at)
         engine = self._engine
-        with engine.changing(), engine.database.part(INGEST):
+        held = engine.database.interrupts.held()
+        with held, engine.changing(), engine.database.part(INGEST):
             thing = self._refreshed(name)
             table = ingest.read(thing, data)
             with ingest.arriving(engine, thing, table, at, "+") as rows:
@@ -588,14 +604,16 @@ class Connection:
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""
         engine = self._engine
-        with engine.changing():
+        engine.refuse_in_listener("heartbeat()")
+        with engine.database.interrupts.held(), engine.changing():
             thing = engine.input(name)
             engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
 
     def advance(self, to: Any = None) -> Any:
         """Give every input the heartbeat `to`, then bring all queries up to it.
 
-        Without `to`, bring them as far as the heartbeats allow.
+        Without `to`, bring them as far as the heartbeats allow. A query that fails on the way stops
+        before the instant at which it fails, with a RuntimeWarning; the others go on.
 
         Returns:
             The least frontier of the active queries (an int, or a datetime in UTC), or None.
@@ -626,20 +644,35 @@ class Connection:
 
     def _step(self, rows: Mapping[str, Any], to: Any) -> Any:
         engine = self._engine
+        engine.refuse_in_listener("advance()")
         what = "advance" if to is None else f"advance to {to}"
-        with engine.lock, self._meter.during(what, engine.progress.way):
-            until = None
-            if rows or to is not None:
-                if not isinstance(rows, Mapping):
-                    raise DataError(
-                        f"the rows of a tick are a mapping, not a {type(rows).__name__}",
-                        hint='from the name of each input to its data, as in {"s": rows}',
-                    )
-                # once, because a tick in which a query fails takes them in a second time
-                kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
-                until = engine.step(lambda: self._take(kept, to))
-            engine.run(until)
-            return instants.public(engine.clock, engine.frontier())
+        with engine.database.interrupts.held():
+            with engine.lock, self._meter.during(what, engine.progress.way):
+                until = None
+                if rows or to is not None:
+                    if not isinstance(rows, Mapping):
+                        raise DataError(
+                            f"the rows of a tick are a mapping, not a {type(rows).__name__}",
+                            hint='from the name of each input to its data, as in {"s": rows}',
+                        )
+                    # once, because a tick in which a query fails takes them in a second time
+                    kept = {name: ingest.read(engine.input(name), rows[name]) for name in rows}
+                    until = engine.step(lambda: self._take(kept, to))
+                self._run(until, is_done=bool(rows))
+                reached = instants.public(engine.clock, engine.frontier())
+            self._warn(4)
+            return reached
+
+    def _run(self, until: int | None, *, is_done: bool) -> None:
+        """Run ticks; of a call that has done what it was for, an interruption ends but the ticks.
+
+        Whoever calls it again would take in the same rows a second time.
+        """
+        try:
+            self._engine.run(until)
+        except BaseException as error:
+            if not (is_done and self._engine.database.interrupts.postpone(error)):
+                raise
 
     def _take(self, rows: Mapping[str, pa.Table], to: Any) -> int | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
@@ -660,6 +693,13 @@ class Connection:
         Args:
             limit: How many batches of each input to take at most.
         """
+        self._engine.refuse_in_listener("follow()")
+        with self._engine.database.interrupts.held():
+            taken = self._follow(limit)
+            self._warn(3)
+            return taken
+
+    def _follow(self, limit: int | None = None) -> int:
         from cqlduck.sources.follow import reading_ahead, take
 
         if self.drop_zone is None:
@@ -670,12 +710,22 @@ class Connection:
         with self._meter.during(f"follow {self.drop_zone}"):
             return take(self._engine, self.drop_zone, self._ahead, limit)
 
+    def _warn(self, level: int) -> None:
+        """Warn a caller, so many frames up, of the queries that failed on the way, each once."""
+        for error in self._engine.new_failures():
+            warnings.warn(str(error), RuntimeWarning, stacklevel=level)
+
     # -- answers ----------------------------------------------------------------------------------
 
     def table(self, query: str) -> duckdb.DuckDBPyRelation:
-        """Return the answer at the frontier; of a query that yields a stream, its elements."""
+        """Return the answer at the frontier; of a query that yields a stream, its elements.
+
+        Raises:
+            QueryError: The query failed, or one that it reads; `as_of` gives its last answer.
+        """
         with self._open() as engine:
             found = engine.query(query)
+            engine.refuse_failed(found)
             engine.keep_answers([found])
             if found.kind == "stream" and engine.is_lasting(found):
                 return self._over_log(
@@ -690,6 +740,7 @@ class Connection:
         (BIT, UHUGEINT, a time of day with an offset) is text.
 
         Raises:
+            QueryError: The query failed, or one that it reads; `as_of` gives its last answer.
             NotSupportedError: A VARIANT holds an INTERVAL or a BIT, which Arrow's has no type for.
         """
         engine = self._engine
@@ -697,6 +748,7 @@ class Connection:
             if engine.closed:
                 raise CatalogError("the connection is closed", hint="connect again")
             found = engine.query(query)
+            engine.refuse_failed(found)
             engine.settle()
             engine.keep_answers([found])
             is_large = self._rows_of.get(found.name, 0) > SOME
@@ -717,12 +769,14 @@ class Connection:
 
         Raises:
             DataError: The instant is after the frontier or before kept history.
+            QueryError: It is after the frontier, and the query failed, or one that it reads.
         """
         engine = self._engine
         with engine.lock:
             found = engine.query(query)
             instant = moments.instant(engine, t)
             if found.frontier is None or instant > found.frontier:
+                engine.refuse_failed(found)
                 raise DataError(
                     f"{query} has no answer at {t} yet; its frontier is "
                     f"{engine.shown(found.frontier)}",
@@ -782,6 +836,7 @@ class Connection:
         Raises:
             DataError: `since` is before kept history; or, from the iterator, elements that it has
                 not given yet are forgotten.
+            QueryError: After what was emitted: the query failed, or one that it reads.
         """
         engine = self._engine
         with engine.lock:
@@ -804,6 +859,7 @@ class Connection:
                 return [], position
             found = engine.query(query)
             if found.frontier is None or (position is not None and found.frontier <= position):
+                engine.refuse_failed(found)
                 return [], position
             self._refuse_forgotten(found, position)
             start = found.history_from
@@ -914,7 +970,12 @@ class Connection:
                     base.execute("RESET enable_profiling")
 
     def snapshot(self, path: str | os.PathLike[str]) -> Path:
-        """Write a consistent copy of the database, renamed into place; return its path."""
+        """Write a consistent copy of the database, renamed into place; return its path.
+
+        Raises:
+            DatabaseError: It cannot be written there, or is called from a listener.
+        """
+        self._engine.refuse_in_listener("snapshot()")
         with self._engine.lock:
             self._engine.settle(stores=True)
             self._engine.database.threads.all()
@@ -941,7 +1002,9 @@ class Connection:
             # what a tick leaves out of the database for now must not be of a later tick than this
             reader.execute("BEGIN TRANSACTION")
             reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
-        with self._engine.database.threads.reading(), readable(reader, frames):
+        interrupts = self._engine.database.interrupts
+        reading = self._engine.database.threads.reading()
+        with reading, readable(reader, frames), interrupts.running(reader):
             if _is_select(query):
                 text = query.strip().rstrip(";")
                 reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)
@@ -955,15 +1018,43 @@ class Connection:
             reader.execute("COMMIT")
             return rows
 
+    def interrupt(self) -> None:
+        """Stop the calls that are under way, in whatever thread; each raises a DatabaseError.
+
+        A call that is stopped leaves everything as it was before it. Of one that runs several ticks
+        those that were committed stay; calling it again goes on from there. A call that has
+        committed what it was for is let return.
+        """
+        self._engine.database.interrupts.interrupt()
+
     # -- the scheduler ----------------------------------------------------------------------------
 
-    def start(self, every: str = "1 second") -> None:
-        """Follow the drop zone and run ticks in the background."""
-        self._scheduler.start(every)
+    def start(
+        self, every: str = "1 second", on_error: Callable[[Exception], object] | None = None
+    ) -> None:
+        """Follow the drop zone and run ticks in the background.
+
+        Args:
+            every: How often, as '1 second'. Where ticks take longer, the next one follows later.
+            on_error: Is called, in the background, with each error of a run, and with the
+                QueryError of each query that fails; all are logged too.
+
+        Raises:
+            Error: `every` is no duration with a unit, or the scheduler runs already.
+        """
+        self._engine.database.owner.check()
+        self._engine.refuse_in_listener("start()")
+        self._scheduler.start(every, on_error)
 
     def stop(self) -> None:
-        """Stop what `start` started; a tick that runs is finished first."""
-        self._scheduler.stop()
+        """Stop what `start` started; a tick that runs is finished first.
+
+        Raises:
+            DatabaseError: It is called from a listener, inside of that tick.
+        """
+        self._engine.refuse_in_listener("stop()")
+        if not self._engine.database.owner.is_other:
+            self._scheduler.stop()
 
 
 def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:

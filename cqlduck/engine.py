@@ -14,18 +14,28 @@ query alone is advanced by halves to the last instant before the one that fails.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time as wall
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import TypeVar
 
 import duckdb
 
+from cqlduck import failures
 from cqlduck.compiler import Compiler
-from cqlduck.errors import BindError, CatalogError, DatabaseError, DataError, Error, first_line
+from cqlduck.errors import (
+    BindError,
+    CatalogError,
+    DatabaseError,
+    DataError,
+    Error,
+    QueryError,
+    first_line,
+)
 from cqlduck.forms import Forms, stored
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
@@ -37,6 +47,7 @@ from cqlduck.rewrite.time import Clock
 from cqlduck.state import (
     amend,
     answers,
+    arrived,
     catalog,
     inspection,
     instants,
@@ -50,6 +61,7 @@ from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
+from cqlduck.state.processes import OwnLock
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
 from cqlduck.state.results import Results
@@ -77,6 +89,8 @@ LATE = 64
 """How many ticks in memory are written down together at most."""
 
 NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
+
+Result = TypeVar("Result")
 
 SETTINGS = {
     "granularity": "1",
@@ -109,7 +123,7 @@ class Engine:
     wanted: dict[str, str] = field(default_factory=dict)
     catalogue: catalog.Catalogue = field(init=False)
     compiled: dict[str, Compiled] = field(default_factory=dict)
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: OwnLock = field(init=False)
     closed: bool = False
     forms: Forms = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
@@ -124,11 +138,16 @@ class Engine:
     """The ticks that the change has run, to be written with it."""
     _unwritten: list[catalog.TickRow] = field(default_factory=list)
     """The ticks that are still to be written: in memory nothing outlives the process."""
+    _listening: int | None = None
+    """The thread in which a listener runs, if one does."""
+    _failed: list[QueryError] = field(default_factory=list)
+    """What is still to be told of queries that failed."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
     def __post_init__(self) -> None:
         """Read the catalogue and compile the queries that are there."""
+        self.lock = OwnLock(self.database.owner, self.database.interrupts)
         self.catalogue = catalog.load(self.database)
         self.forms = Forms()
         self.compiler = Compiler(self.database)
@@ -159,10 +178,10 @@ class Engine:
 
     # -- the frame of every change ----------------------------------------------------------------
 
-    @contextmanager
+    @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
         """One change at a time, in a transaction; after a failure the catalogue is as it was."""
-        with self.lock:
+        with self.lock, self.database.interrupts.held():
             if self.closed:
                 raise DatabaseError("the connection is closed", hint="connect again")
             outermost = self.database.depth == 0
@@ -182,18 +201,19 @@ class Engine:
                     self.compiler.ended(committed=True)
             except BaseException:
                 if outermost:
-                    self._ticked.clear()
-                    self._unwritten = rows
-                    self.compiled.clear()
-                    self.compiled.update(compiled)
-                    self._taken = taken
-                    self.fresh.back(fresh)
-                    self.waiting.back(held)
-                    self.recount()
-                    self.housekeeping.recount()
-                    self.compiler.ended(committed=False)
-                    self._write_ticks()
-                    self.catalogue.restore(catalog.load(self.database))
+                    with self.database.interrupts.settling():
+                        self._ticked.clear()
+                        self._unwritten = rows
+                        self.compiled.clear()
+                        self.compiled.update(compiled)
+                        self._taken = taken
+                        self.fresh.back(fresh)
+                        self.waiting.back(held)
+                        self.recount()
+                        self.housekeeping.recount()
+                        self.compiler.ended(committed=False)
+                        self._write_ticks()
+                        self.catalogue.restore(catalog.load(self.database))
                 raise
 
     def _save(self) -> None:
@@ -502,7 +522,12 @@ class Engine:
             if failed is not None:
                 with self.changing():
                     bound = before()
-                self._step(bound)
+                try:
+                    self._step(bound)
+                except BaseException as error:
+                    # what `before` took is committed
+                    if not self.database.interrupts.postpone(error):
+                        raise
             return bound
 
     def _step(self, until: int | None) -> None:
@@ -510,17 +535,17 @@ class Engine:
 
         The others go first, so that what the failing one reads of them is there.
         """
-        failures: dict[str, Exception] = {}
+        failed: dict[str, Exception] = {}
         try:
             while True:
-                self.progress.apart = frozenset(failures)
-                _, failed = self._try_tick(lambda: until)
-                if failed is None:
+                self.progress.apart = frozenset(failed)
+                _, found = self._try_tick(lambda: until)
+                if found is None:
                     break
-                failures[failed[0]] = failed[1]
+                failed[found[0]] = found[1]
         finally:
             self.progress.apart = frozenset()
-        for name, error in failures.items():
+        for name, error in failed.items():
             self._advance_alone(name, error, until)
 
     def _try_tick(
@@ -535,9 +560,9 @@ class Engine:
                     bound = before()
                 self._tick(current, bound)
         except duckdb.Error as error:
-            if not current or not _is_the_querys(error):
+            if not current:
                 raise _outside(error) from error
-            return bound, (current[-1], error)
+            return bound, (current[-1], _of_the_query(error))
         return bound, None
 
     def _tick(self, current: list[str], bound: int | None) -> None:
@@ -712,8 +737,8 @@ class Engine:
         form = replace(form, staged=staged)
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
-        # what a large tick writes may be too much for memory
-        may_wait = self._taken <= SOME and not self.catalogue.readers(query)
+        # what a large tick writes may be too much for memory, and a listener reads what is written
+        may_wait = self._taken <= SOME and not self.catalogue.readers(query) and not self.on_tick
         fresh = self.fresh if may_wait and not self.catalogue.amends(query) else None
         if fresh is None:
             self.fresh.store(query)
@@ -735,6 +760,21 @@ class Engine:
         self.housekeeping.ran(query, done)
         return done.elements
 
+    def refuse_failed(self, query: Query) -> None:
+        """Refuse to show what a query will never say, because it failed, or one below it.
+
+        Raises:
+            QueryError: It says at which instant, because of which row, and why.
+        """
+        error = failures.refusal(self.catalogue, query)
+        if error is not None:
+            raise error
+
+    def new_failures(self) -> list[QueryError]:
+        """Return what is to be told of queries that failed since this was asked last."""
+        told, self._failed = self._failed, []
+        return told
+
     def reads_last_tick(self, query: Query, since: int | None) -> bool:
         """Return whether elements after an instant are those of a query's last tick at most."""
         return since is not None and since >= self._before.get(query.name, since + 1)
@@ -744,49 +784,103 @@ class Engine:
         if self.database.profile is not None:
             self.database.profile.ticked(taken, elements)
         if until is not None:
-            for listener in self.on_tick:
-                listener(TickReport(until, taken, elements, seconds))
+            self._tell(TickReport(until, taken, elements, seconds))
         with self.changed:
             self.changed.notify_all()
+
+    def _tell(self, report: TickReport) -> None:
+        """Tell listeners of a tick, inside of it; what goes wrong in one undoes nothing."""
+        self._listening = threading.get_ident()
+        try:
+            for listener in list(self.on_tick):
+                try:
+                    listener(report)
+                except Exception:
+                    log.exception("a listener failed in the tick up to %s", report.until)
+        finally:
+            self._listening = None
+
+    def refuse_in_listener(self, call: str) -> None:
+        """Refuse what cannot be done from inside a listener: its tick is not at its end.
+
+        Raises:
+            DatabaseError: It is called from a listener.
+        """
+        if self._listening == threading.get_ident():
+            raise DatabaseError(
+                f"{call} is called by a listener, inside of a tick that waits for the listener",
+                hint="a listener may read; note what is to be done, and do it after the call that "
+                "runs ticks, or in another thread",
+            )
 
     def _advance_alone(self, name: str, error: Exception, until: int | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
         self.settle(stores=True)
         query = self.query(name)
         goal = self.progress.goal(query, until)
-        begins = self.progress.begins(query)
         assert goal is not None
-        low = query.frontier if query.frontier is not None else (begins or 0) - 1
-        low = max(low, (begins or 0) - 1)
-        high = goal
-        while high - low > 1:
-            middle = (low + high) // 2
-            failure = self._try_alone(name, middle)
-            if failure is None:
-                low = middle
-            else:
-                high, error = middle, failure
+        begins = (self.progress.begins(query) or 0) - 1
+        done = begins if query.frontier is None else max(query.frontier, begins)
+        instant, error = failures.first_failure(
+            lambda middle: self._try_alone(name, middle), done, goal, error
+        )
+        row = self._culprit(name, instant)
         with self.changing():
-            query = self.query(name)
-            query.state, query.error = "failed", f"at {self.shown(high)}: {first_line(error)}"
-            if query.frontier is None or query.frontier < high - 1:
-                query.frontier = high - 1
+            failures.fail(self.catalogue, self.query(name), instant, first_line(error), row)
+        told = failures.told(self.catalogue, self.query(name), self.query(name))
+        log.warning("%s", told.message)
+        self._failed.append(told)
+
+    def _culprit(self, name: str, instant: int) -> str | None:
+        """Return the row because of which a query fails at an instant, or None."""
+        base, known = self.database, self.catalogue
+
+        def fails(first: Mapping[str, int]) -> bool:
+            def run(query: Query) -> None:
+                arrived.keep_first(base, known, instant, first)
+                self._run_query(query, instant)
+
+            try:
+                self._undone(name, instant, run)
+            except duckdb.Error as error:
+                return bool(_of_the_query(error))
+            return False
+
+        counts = self._undone(
+            name, instant, lambda query: arrived.counts(base, known, query, instant)
+        )
+        place = failures.culprit(counts, fails)
+        if place is None:
+            return None
+        return self._undone(
+            name, instant, lambda query: arrived.shown(base, known, place[0], instant, place[1])
+        )
+
+    def _undone(self, name: str, until: int, work: Callable[[Query], Result]) -> Result:
+        """Return what is found out of a query, with its relations closed, in a change undone."""
+        found: list[Result] = []
+        with contextlib.suppress(_Undone), self.changing():
+            found.append(work(self._alone(name, until)))
+            raise _Undone
+        return found[0]
 
     def _try_alone(self, name: str, until: int) -> Exception | None:
         try:
             with self.changing():
-                query = self.query(name)
-                self.tables.begin()
-                for thing in self.catalogue.inputs_of(query):
-                    if thing.kind == "relation":
-                        self.raise_heartbeat(thing, until)
-                        relations.close(self.database, thing, until, strict=self.strict)
-                self._run_query(query, until)
+                self._run_query(self._alone(name, until), until)
         except duckdb.Error as error:
-            if not _is_the_querys(error):
-                raise _outside(error) from error
-            return error
+            return _of_the_query(error)
         return None
+
+    def _alone(self, name: str, until: int) -> Query:
+        """Return a query that is about to run alone, and close its relations, inside a change."""
+        query = self.query(name)
+        self.tables.begin()
+        for thing in self.catalogue.inputs_of(query):
+            if thing.kind == "relation":
+                self.raise_heartbeat(thing, until)
+                relations.close(self.database, thing, until, strict=self.strict)
+        return query
 
     def expect(self, query: Query) -> None:
         """Write and parse what a query's first ticks will run, so that these need not.
@@ -847,6 +941,8 @@ class Engine:
 
     def close(self) -> None:
         """Close the database; further calls are errors."""
+        if self.database.owner.is_other:
+            return
         with self.lock:
             if not self.closed:
                 try:
@@ -865,19 +961,29 @@ def _least(left: int | None, right: int | None) -> int | None:
     return min(known, default=None)
 
 
-def _is_the_querys(error: duckdb.Error) -> bool:
-    """Return whether an error is about the data and the query, not the machine."""
-    return not isinstance(
-        error,
-        (
-            duckdb.IOException,
-            duckdb.OutOfMemoryException,
-            duckdb.FatalException,
-            duckdb.InterruptException,
-            duckdb.ConnectionException,
-            duckdb.TransactionException,
-        ),
-    )
+class _Undone(Exception):
+    """Ends a change that was only made to look at what comes of it."""
+
+
+def _of_the_query(error: duckdb.Error) -> duckdb.Error:
+    """Return an error that is about the data and the query.
+
+    Raises:
+        DatabaseError: It is about the machine.
+    """
+    if isinstance(error, _OF_THE_MACHINE):
+        raise _outside(error) from error
+    return error
+
+
+_OF_THE_MACHINE = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.FatalException,
+    duckdb.InterruptException,
+    duckdb.ConnectionException,
+    duckdb.TransactionException,
+)
 
 
 def _outside(error: duckdb.Error) -> Error:

@@ -17,6 +17,7 @@ text; column and row, when it is about data), and what to do. It leaves everythi
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 __all__ = [
@@ -170,7 +171,20 @@ class DatabaseError(Error):
 
 
 class QueryError(Error):
-    """A continuous query that failed while it ran."""
+    """A continuous query that failed while it ran, or stands still because of one that did.
+
+    Attributes:
+        query: The name of the query that failed, or None.
+        instant: The instant at which it failed, an int, a datetime in UTC, its text where Python
+            has no such datetime, or None.
+        row: The row that made it fail, as text, or None if no single one did.
+        reason: Why it failed, or None.
+    """
+
+    query: str | None = None
+    instant: int | datetime | str | None = None
+    row: str | None = None
+    reason: str | None = None
 
 
 def _rebuilt(kind: type[Error], args: tuple[Any, ...], parts: dict[str, Any]) -> Error:

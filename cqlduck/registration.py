@@ -506,7 +506,8 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
             return
         query.state = "active" if active else "inactive"
         engine.recount()
-        query.error = None if active else query.error
+        if active:
+            query.error = query.error_reason = query.error_row = None
 
 
 def _expired(engine: Engine, query: Query) -> CatalogError:

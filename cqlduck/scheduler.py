@@ -2,12 +2,14 @@
 
 Logical time never depends on how often it is called: a run takes whatever has come. So runs that
 were missed are one run (`coalesce`), a run is never skipped for being late
-(`misfire_grace_time=None`), and two never overlap (`max_instances=1`).
+(`misfire_grace_time=None`), and two never overlap (`max_instances=1`). That runs take longer than
+the interval is nothing to warn of.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -18,6 +20,11 @@ from cqlduck.rewrite.time import parse_duration
 
 log = logging.getLogger("cqlduck")
 
+OnError = Callable[[Exception], object]
+
+_quiet = logging.getLogger("cqlduck.scheduler")
+_quiet.setLevel(logging.ERROR)
+
 
 class Scheduler:
     """Runs `work` at an interval, in a thread of its own."""
@@ -27,14 +34,20 @@ class Scheduler:
         self.engine = engine
         self.work = work
         self._scheduler: BackgroundScheduler | None = None
+        self._on_error: OnError | None = None
+        self._thread: int | None = None
 
     @property
     def running(self) -> bool:
         """Whether it is started."""
         return self._scheduler is not None
 
-    def start(self, every: str) -> None:
+    def start(self, every: str, on_error: OnError | None = None) -> None:
         """Start, if it is not started.
+
+        Args:
+            every: How often to run.
+            on_error: Is called with each error, in the scheduler's thread.
 
         Raises:
             Error: `every` is no duration with a unit, or it runs already.
@@ -44,7 +57,7 @@ class Scheduler:
             raise Error(f"{every!r} is no interval", hint="write it as '1 second'")
         if self._scheduler is not None:
             raise Error("the scheduler runs already", hint="stop() it first")
-        scheduler = BackgroundScheduler(timezone="UTC", daemon=True)
+        scheduler = BackgroundScheduler(timezone="UTC", daemon=True, logger=_quiet)
         scheduler.add_job(
             self._run,
             "interval",
@@ -53,19 +66,38 @@ class Scheduler:
             max_instances=1,
             misfire_grace_time=None,
         )
+        self._on_error = on_error
         scheduler.start()
         self._scheduler = scheduler
 
     def _run(self) -> None:
+        self._thread = threading.get_ident()
         try:
-            self.work()
-        except Error as error:
-            log.error("%s", error)
+            try:
+                self.work()
+            except Exception as error:
+                self._tell(error)
+            for failure in self.engine.new_failures():
+                self._tell(failure, is_logged=True)
+        finally:
+            self._thread = None
+
+    def _tell(self, error: Exception, *, is_logged: bool = False) -> None:
+        """Log an error, and call `on_error` with it."""
+        if not is_logged:
+            # of what is not of the family, nobody but a developer can make anything
+            log.error("%s", error, exc_info=None if isinstance(error, Error) else error)
+        if self._on_error is not None:
+            try:
+                self._on_error(error)
+            except Exception:
+                log.exception("on_error failed")
 
     def stop(self) -> None:
         """Stop, after the run that is under way; wake whoever waits for ticks."""
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
-            scheduler.shutdown(wait=True)
+            # on_error may stop it: a run cannot wait for its own end
+            scheduler.shutdown(wait=self._thread != threading.get_ident())
         with self.engine.changed:
             self.engine.changed.notify_all()

@@ -50,6 +50,8 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     order_by VARCHAR,
     state VARCHAR NOT NULL,
     error VARCHAR,
+    error_reason VARCHAR,
+    error_row VARCHAR,
     since BIGINT,
     begin_instant BIGINT,
     frontier BIGINT,

@@ -23,6 +23,7 @@ from cqlduck.rewrite.straight import Apart
 from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.parsed import Parsed
+from cqlduck.state.processes import never_let_go
 
 RECENT = 4
 """For how many ticks what a tick has needed is worked out for those that follow."""
@@ -80,6 +81,7 @@ class Workshop:
         """Make the DuckDB, in the thread that uses it."""
         if self._own is None:
             self._own = duckdb.connect(":memory:", config={"threads": 1})
+            never_let_go(self, self._own)
             self._own.execute("SET TimeZone = 'UTC'")
             # all types come out as what they are
             self._own.execute("SET arrow_lossless_conversion = true")

@@ -83,6 +83,8 @@ class Query:
     order_by: str | None = None
     state: str = "active"
     error: str | None = None
+    error_reason: str | None = None
+    error_row: str | None = None
     since: int | None = None
     begin_instant: int | None = None
     frontier: int | None = None
@@ -324,6 +326,8 @@ _MUTABLE = {
         *_MOVING["queries"],
         "state",
         "error",
+        "error_reason",
+        "error_row",
         "since",
         "keep",
         "amend_from",

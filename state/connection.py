@@ -25,7 +25,9 @@ from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Step
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
+from cqlduck.state.interrupts import Interrupts
 from cqlduck.state.parsed import Parsed
+from cqlduck.state.processes import Owner
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 from cqlduck.state.threads import Threads
 
@@ -62,8 +64,15 @@ Trace = Callable[[str, Any], None]
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, r"cqlduck\.")
 
 _NOTHING = contextlib.nullcontext()
-_OPEN: set[str] = set()
+_OPEN: dict[str, int] = {}
+"""The files that are open, and in which process: one that was forked has those of its parent."""
 _OPEN_LOCK = threading.Lock()
+
+
+def is_open_here(path: str | os.PathLike[str]) -> bool:
+    """Return whether a connection of this process, or of its parent, has a file open."""
+    with _OPEN_LOCK:
+        return os.path.realpath(path) in _OPEN
 
 
 def quoted(name: str) -> str:
@@ -116,6 +125,7 @@ class Database:
             DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
         """
         self.trace = trace
+        self.interrupts = Interrupts()
         self.profile: Profile | None = None
         self.path = os.fspath(path)
         self._key: str | None = None
@@ -132,6 +142,7 @@ class Database:
             self.connection = duckdb.connect(
                 ":memory:", config={"python_enable_replacements": False}
             )
+            self.owner = Owner(self.connection)
             self.frames = Frames()
             self._parsed = Parsed()
             self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
@@ -158,18 +169,24 @@ class Database:
                 f"the folder {parent} of the database does not exist", hint="make it first"
             )
         with _OPEN_LOCK:
+            if _OPEN.get(key, os.getpid()) != os.getpid():
+                raise DatabaseError(
+                    f"the database {self.path} is in use by another process, the one that this "
+                    "one was forked from",
+                    hint="have that one write a snapshot, and look at that",
+                )
             if key in _OPEN:
                 raise DatabaseError(
                     f"the database {self.path} is open in this process already",
                     hint="use that connection, or close it first",
                 )
-            _OPEN.add(key)
+            _OPEN[key] = os.getpid()
         self._key = key
 
     def _release(self) -> None:
         if self._key is not None:
             with _OPEN_LOCK:
-                _OPEN.discard(self._key)
+                _OPEN.pop(self._key, None)
             self._key = None
 
     def _attach(self, in_memory: bool) -> None:
@@ -245,7 +262,9 @@ class Database:
         """Run a statement; the one place where SQL runs."""
         if self.trace is not None:
             self.trace(sql, parameters)
-        return self.connection.execute(self._parsed.statement(sql), parameters)
+        statement = self._parsed.statement(sql)
+        with self.interrupts.running(self.connection):
+            return self.connection.execute(statement, parameters)
 
     def expect(self, sql: str) -> None:
         """Parse a statement that is going to run."""
@@ -254,7 +273,7 @@ class Database:
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""
         given = {name: instants[name] for name in step.parameters}
-        return sum(int(row[0]) for row in self.execute(step.sql, given).fetchall())
+        return sum(int(row[0]) for row in self.rows(step.sql, given))
 
     def _ran(self) -> None:
         if self.profile is not None:
@@ -270,7 +289,9 @@ class Database:
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
-        return self.execute(sql, parameters).fetchall()
+        # what has not been fetched is still running
+        with self.interrupts.running(self.connection):
+            return self.execute(sql, parameters).fetchall()
 
     def value(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
         """Run a query and return the first value of its first row, or None."""
@@ -295,12 +316,13 @@ class Database:
         if self.trace is not None:
             self.trace(sql, parameters)
         statement = self._parsed.statement(sql)
-        if not is_large:
+        with self.interrupts.running(self.connection):
+            if is_large:
+                relation = self.connection.sql(statement, params=parameters)
+                return pa.table({}) if relation is None else relation.to_arrow_table()
             table = copied(self.connection, statement, parameters)
-            self._ran()
-            return table
-        relation = self.connection.sql(statement, params=parameters)
-        return pa.table({}) if relation is None else relation.to_arrow_table()
+        self._ran()
+        return table
 
     def relation(
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -329,27 +351,34 @@ class Database:
         if self.depth:
             yield
             return
-        with self.part(BETWEEN):
-            self.execute("BEGIN TRANSACTION")
-            self.depth = 1
+        with self.interrupts.held(), self.part(BETWEEN):
             try:
-                yield
-            except BaseException:
-                self.depth = 0
-                self.recorded.clear()
-                with contextlib.suppress(duckdb.Error):
-                    self.execute("ROLLBACK")
-                self.incoming.forget()
-                raise
-            self.depth = 0
-            try:
-                with self.part(COMMIT):
+                with self.interrupts.settling():
+                    self.execute("BEGIN TRANSACTION")
+                self.depth = 1
+                try:
+                    yield
+                finally:
+                    self.depth = 0
+                with self.part(COMMIT), self.interrupts.settling():
                     self.execute("COMMIT")
             except BaseException:
-                self.incoming.forget()
+                self._roll_back()
                 raise
         if self.profile is not None:
             self.profile.committed()
+
+    def _roll_back(self) -> None:
+        """Undo a transaction, if a COMMIT that failed has not done so."""
+        with self.interrupts.settling():
+            try:
+                if self.trace is not None:
+                    self.trace("ROLLBACK", None)
+            finally:
+                with contextlib.suppress(duckdb.Error):
+                    self.connection.execute("ROLLBACK")
+                self.incoming.forget()
+                self.recorded.clear()
 
     def reader(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own that sees what is committed."""
@@ -358,6 +387,8 @@ class Database:
 
     def close(self) -> None:
         """Write everything into the file and let go of it."""
+        if self.owner.is_other:
+            return
         try:
             self._forget_asking()
             with contextlib.suppress(duckdb.Error):

@@ -9,18 +9,20 @@ from pathlib import Path
 import duckdb
 
 from cqlduck.errors import DatabaseError
-from cqlduck.state.connection import ALIAS, STORAGE_VERSION, Database, literal
+from cqlduck.state.connection import ALIAS, STORAGE_VERSION, Database, is_open_here, literal
 
 
 def write(database: Database, target: str | os.PathLike[str]) -> Path:
     """Copy what is committed into a file, written beside it and renamed into place.
 
     Raises:
-        DatabaseError: The target is the database itself, or cannot be written.
+        DatabaseError: The target is the database itself, is open somewhere, has the log of a
+            database that was not closed beside it, or cannot be written.
     """
     path = Path(target)
     if database.path != ":memory:" and os.path.realpath(path) == os.path.realpath(database.path):
         raise DatabaseError("a snapshot needs another file than the database itself")
+    _refuse_in_use(path)
     hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     alias = "cqlduck_snapshot"
     try:
@@ -39,3 +41,40 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
             hint="is the folder there, and may you write into it?",
         ) from error
     return path
+
+
+def _refuse_in_use(path: Path) -> None:
+    """Refuse to replace a file that somebody writes, or whose log would be taken for the copy's.
+
+    Raises:
+        DatabaseError: What it is, and what to do.
+    """
+    log = path.with_name(f"{path.name}.wal")
+    if is_open_here(path) or _is_written(path):
+        raise DatabaseError(
+            f"the snapshot cannot be written onto {path}, which is open as a database: what is "
+            "written there from now on would be lost",
+            hint="write it to another path, or close that database first",
+        )
+    if log.exists():
+        raise DatabaseError(
+            f"beside {path} lies {log.name}, the log of a database that was not closed",
+            hint="open that database and close it, which takes the log in; or write the snapshot "
+            "to another path",
+        )
+
+
+def _is_written(path: Path) -> bool:
+    """Return whether another process has a file open for writing, by the lock that DuckDB takes."""
+    try:
+        import fcntl
+    except ImportError:
+        return False  # there, no file that is open can be replaced
+    try:
+        with path.open("rb") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False

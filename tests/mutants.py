@@ -107,7 +107,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine.py",
         ("the rows of ticks get lost in a failure",
-         "self._write_ticks()\n                    self.catalogue.restore",
+         "self._write_ticks()\n                        self.catalogue.restore",
          "self.catalogue.restore",
          "test_catalog.py::test_ticks_that_are_not_written_yet_outlast_a_failure"),
     ),

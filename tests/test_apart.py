@@ -160,7 +160,7 @@ def test_what_fails_is_said_by_the_tick_and_not_tried_again(
             pass
         ((state, error),) = con.sql("SELECT state, error FROM cql.queries").fetchall()
         assert ("failed", True) == (state, "Overflow" in error)
-        assert [(3, 9)] == con.table("q").fetchall()
+        assert [(3, 9)] == con.as_of("q", 2).fetchall()
         assert con.engine.workshop._failed
 
 

@@ -1,0 +1,76 @@
+"""What arrived at one instant of a query's inputs, so that the row that makes it fail is found.
+
+Of a stream that is its elements, of a relation the tuples that came, of a query that is read the
+elements of its log; in the order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.connection import Database, quoted
+
+LONGEST = 200
+"""How many characters of a row are shown at most."""
+
+
+def counts(database: Database, catalogue: Catalogue, query: Query, instant: int) -> dict[str, int]:
+    """Count what arrived at an instant, by the names of the inputs and queries that are read."""
+    found = {}
+    for name in query.inputs:
+        table, condition, _ = _place(catalogue, name, instant)
+        count = database.value(f"SELECT count(*) FROM {table} WHERE {condition}")
+        found[name] = int(count)
+    return found
+
+
+def keep_first(
+    database: Database, catalogue: Catalogue, instant: int, counts: Mapping[str, int]
+) -> None:
+    """Take back what arrived at an instant, but for the first of each; in a change to be undone."""
+    for name, count in counts.items():
+        table, condition, order = _place(catalogue, name, instant)
+        database.execute(
+            f"DELETE FROM {table} WHERE {condition} AND rowid NOT IN (SELECT rowid FROM {table} "
+            f"WHERE {condition} ORDER BY {order} LIMIT {count})"
+        )
+
+
+def shown(
+    database: Database, catalogue: Catalogue, name: str, instant: int, place: int
+) -> str | None:
+    """Return an arrival as people read it, such as s(k = 1, v = 'x').
+
+    Args:
+        database: The database.
+        catalogue: What is registered.
+        name: The input or query that it came from.
+        instant: The instant.
+        place: Its place among those that arrived there, from 0.
+    """
+    table, condition, order = _place(catalogue, name, instant)
+    thing = _thing(catalogue, name)
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    rows = database.rows(
+        f"SELECT {listed} FROM {table} WHERE {condition} ORDER BY {order} LIMIT 1 OFFSET {place}"
+    )
+    if not rows:
+        return None
+    values = (repr(v) if isinstance(v, str) else "NULL" if v is None else str(v) for v in rows[0])
+    named = (f"{c.name} = {value}" for c, value in zip(thing.columns, values, strict=True))
+    text = f"{thing.name}({', '.join(named)})"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _thing(catalogue: Catalogue, name: str) -> Input | Query:
+    return catalogue.inputs.get(name.lower()) or catalogue.queries[name.lower()]
+
+
+def _place(catalogue: Catalogue, name: str, instant: int) -> tuple[str, str, str]:
+    """Return the table of an input or query, the condition of an instant, and the order."""
+    thing = _thing(catalogue, name)
+    if isinstance(thing, Query):
+        return f"cql_state.{quoted(thing.changes)}", f"_ts = {instant} AND _weight > 0", "rowid"
+    column = "_ts" if thing.kind == "stream" else "_cql_enter"
+    return f"cql_state.{quoted(thing.table)}", f"{column} = {instant}", "_cql_seq"

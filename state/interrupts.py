@@ -1,0 +1,249 @@
+"""When a call may be interrupted: while a statement runs, and never between that and its outcome.
+
+A signal (Ctrl-C, an alarm) and `Connection.interrupt` stop the statement that runs, so the change
+around it is undone, and the call raises. Python would let a signal's handler raise anywhere, in
+COMMIT too, and between COMMIT and what the engine notes of it; so inside a call handlers wait until
+a statement runs. What comes when a call has committed waits until the call has returned: whoever
+sees a call raise `KeyboardInterrupt` knows that nothing of it was done.
+
+Python runs handlers in the main thread, so in others there is nothing to wait for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import duckdb
+
+from cqlduck.errors import DatabaseError
+
+HELD = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
+    if hasattr(signal, name)
+)
+"""The signals whose handlers wait. Those that have none in Python end the process as ever."""
+
+SOON = 0.005
+"""Seconds after the end of a call in which a signal comes that has waited for it."""
+
+Handler = Callable[[int, FrameType | None], Any]
+
+
+@dataclass
+class _Call:
+    """A call that is under way in one thread.
+
+    Attributes:
+        depth: How many blocks are open.
+        settling: How many of them settle an outcome, which nothing may stop.
+        running: The connection of the statement that may be stopped now, or None.
+        before: The handlers that wait.
+        waiting: The signals that have come since.
+        stopped: Whether somebody called `interrupt`.
+        raised: What a handler raised while a statement ran, or None.
+        outcome: What the call raised because it was interrupted, and the signal if it was one.
+    """
+
+    depth: int = 0
+    settling: int = 0
+    running: duckdb.DuckDBPyConnection | None = None
+    before: dict[int, Handler] = field(default_factory=dict)
+    waiting: list[int] = field(default_factory=list)
+    stopped: bool = False
+    raised: tuple[BaseException, int] | None = None
+    outcome: tuple[BaseException, int | None] | None = None
+
+    def hold(self) -> None:
+        """Have the handlers wait; only the main thread can."""
+        for number in HELD:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self.before[number] = handler
+                signal.signal(number, self._note)
+
+    def release(self) -> None:
+        """Give the handlers back, and soon the signals that have come."""
+        if self.raised is not None:
+            # the statement was done before it could be stopped
+            self.waiting.append(self.raised[1])
+        go = _sending(self.waiting) if self.waiting else None
+        # SIGINT last: where it is the default handler it raises, and then the call should be over
+        for number, handler in reversed(self.before.items()):
+            signal.signal(number, handler)
+        if go is not None:
+            go.release()
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.running is None:
+            self.waiting.append(number)
+            return
+        try:
+            self.before[number](number, frame)
+        except BaseException as error:
+            self.raised = error, number
+            self.running.interrupt()
+
+    def check(self) -> None:
+        """Raise what has come."""
+        if self.raised is not None:
+            self.outcome, self.raised = self.raised, None
+            raise self.outcome[0]
+        while self.waiting:
+            number = self.waiting.pop(0)
+            try:
+                self.before[number](number, None)
+            except BaseException as error:
+                self.outcome = error, number
+                raise
+        if self.stopped:
+            stopped = DatabaseError(
+                "the call was interrupted", hint="what it had not committed was undone; call again"
+            )
+            self.outcome = stopped, None
+            raise stopped
+
+
+def _sending(numbers: list[int]) -> threading.Lock:
+    """Return a lock that sends signals to the main thread soon after it is released."""
+    main = threading.main_thread().ident
+    go = threading.Lock()
+    go.acquire()
+
+    def send() -> None:
+        with go:
+            time.sleep(SOON)
+        for number in dict.fromkeys(numbers):
+            if hasattr(signal, "pthread_kill") and main is not None:
+                signal.pthread_kill(main, number)
+            else:
+                signal.raise_signal(number)
+
+    threading.Thread(target=send, name="cqlduck-signal", daemon=True).start()
+    return go
+
+
+class _Held:
+    """A block in which signals wait."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+
+    def __enter__(self) -> None:
+        self._interrupts._enter()
+
+    def __exit__(self, *_: object) -> None:
+        self._interrupts._leave()
+
+
+class Interrupts:
+    """The calls of a database that are under way."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._calls: dict[int, _Call] = {}
+
+    def held(self) -> contextlib.AbstractContextManager[None]:
+        """Let signals wait, inside of the block, for a statement or for the end of the call.
+
+        A block inside a block is part of it.
+        """
+        return _Held(self)
+
+    def check(self) -> None:
+        """Raise what has come since the call began, as where it waits for another one."""
+        call = self._calls.get(threading.get_ident())
+        if call is not None and not call.settling:
+            call.check()
+
+    @contextlib.contextmanager
+    def settling(self) -> Iterator[None]:
+        """Let nothing stop what the block runs, because it settles what a call has done."""
+        call = self._enter()
+        call.settling += 1
+        try:
+            yield
+        finally:
+            call.settling -= 1
+            self._leave()
+
+    @contextlib.contextmanager
+    def running(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Let signals and `interrupt` stop the statement that the block runs on a connection.
+
+        One that is done in spite of it is followed by no other.
+
+        Raises:
+            DatabaseError: Somebody called `interrupt`.
+        """
+        call = self._enter()
+        outer = call.running
+        try:
+            if call.settling:
+                yield
+                return
+            call.check()
+            self._runs(call, connection)
+            try:
+                yield
+            except duckdb.InterruptException:
+                self._runs(call, outer)
+                call.check()
+                raise
+        finally:
+            self._runs(call, outer)
+            self._leave()
+
+    def _enter(self) -> _Call:
+        thread = threading.get_ident()
+        call = self._calls.get(thread)
+        if call is None:
+            call = self._calls[thread] = _Call()
+            if threading.current_thread() is threading.main_thread():
+                call.hold()
+        call.depth += 1
+        return call
+
+    def _leave(self) -> None:
+        thread = threading.get_ident()
+        call = self._calls[thread]
+        call.depth -= 1
+        if call.depth == 0:
+            del self._calls[thread]
+            call.release()
+
+    def _runs(self, call: _Call, connection: duckdb.DuckDBPyConnection | None) -> None:
+        with self._lock:
+            call.running = connection
+
+    def interrupt(self) -> None:
+        """Stop the calls that are under way, in whatever thread."""
+        with self._lock:
+            for call in list(self._calls.values()):
+                call.stopped = True
+                if call.running is not None:
+                    call.running.interrupt()
+
+    def postpone(self, error: BaseException) -> bool:
+        """Let an interruption wait for the end of its call, which has committed what it was for.
+
+        Args:
+            error: What the call is about to raise.
+
+        Returns:
+            Whether that is an interruption; then the call may return.
+        """
+        call = self._calls.get(threading.get_ident())
+        if call is None or call.outcome is None or call.outcome[0] is not error:
+            return False
+        if call.outcome[1] is not None:
+            call.waiting.append(call.outcome[1])
+        return True

@@ -1,0 +1,73 @@
+"""A snapshot replaces no file that is in use, nor one whose log would be taken for the copy's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cqlduck
+
+HOLDER = """
+import os, sys
+import cqlduck
+con = cqlduck.connect(sys.argv[1])
+con.execute("CREATE STREAM s (k BIGINT)")
+con.append("s", [(1,)], at=1)
+print("open", flush=True)
+sys.stdin.readline()
+os._exit(0) if sys.argv[2] == "killed" else con.close()
+"""
+
+
+def holder(path: Path, how: str) -> subprocess.Popen[str]:
+    """Start a process that has a database open until it is told to end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "open\n" == process.stdout.readline()
+    return process
+
+
+def test_not_onto_a_database_that_is_open_in_this_process(tmp_path: Path) -> None:
+    with cqlduck.connect() as con, cqlduck.connect(tmp_path / "other.duckdb") as other:
+        other.execute("CREATE STREAM s (k BIGINT)")
+        with pytest.raises(cqlduck.DatabaseError, match="open as a database") as caught:
+            con.snapshot(tmp_path / "other.duckdb")
+        assert caught.value.hint
+        other.append("s", [(1,)], at=1)
+    with cqlduck.connect(tmp_path / "other.duckdb") as other:
+        assert [(1,)] == other.sql("FROM s").fetchall()
+        con = cqlduck.connect()
+        con.snapshot(tmp_path / "new.duckdb")
+        assert con.snapshot(tmp_path / "new.duckdb").exists(), "an older snapshot is replaced"
+        con.close()
+
+
+def test_not_onto_a_database_that_another_process_writes(tmp_path: Path) -> None:
+    path = tmp_path / "other.duckdb"
+    process = holder(path, "closed")
+    with cqlduck.connect() as con:
+        with pytest.raises(cqlduck.DatabaseError, match="open as a database"):
+            con.snapshot(path)
+        process.communicate("end\n", timeout=60)
+        assert path == con.snapshot(path)
+
+
+def test_not_beside_the_log_of_one_that_was_killed(tmp_path: Path) -> None:
+    path = tmp_path / "other.duckdb"
+    holder(path, "killed").communicate("end\n", timeout=60)
+    with cqlduck.connect() as con:
+        with pytest.raises(cqlduck.DatabaseError, match="was not closed") as caught:
+            con.snapshot(path)
+        assert "open that database" in (caught.value.hint or "")
+        cqlduck.connect(path).close()
+        assert path == con.snapshot(path)
+    with cqlduck.connect(path) as copy:
+        assert 0 == len(copy.engine.catalogue.inputs)
