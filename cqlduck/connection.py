@@ -36,6 +36,7 @@ from cqlduck.errors import (
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.reads import tables_read
 from cqlduck.rewrite.scope import suggestion
 from cqlduck.rewrite.spelling import misspelt, said_by_duckdb
 from cqlduck.rewrite.syntax import (
@@ -468,8 +469,8 @@ class Connection:
                 kind = word or known.inputs[name].kind.upper()
                 raise CatalogError(
                     f"{found['name']} is a {kind.lower()}; this statement is for tables and views",
-                    hint=f"change it with INSERT INTO {found['name']}, UPDATE or DELETE, without a "
-                    f"schema and WITH; remove it with DROP {kind}",
+                    hint=f"change it with INSERT INTO {found['name']}, UPDATE or DELETE; "
+                    f"remove it with DROP {kind}",
                 )
 
     def _kept(
@@ -599,7 +600,9 @@ class Connection:
                 f"{name} is refreshed from what only reads", hint="as in FROM (SELECT …)"
             )
         raw = None if at is None else moments.raw_time(engine, at)
-        return dml.refresh(engine, thing, ingest.of_query(engine, thing, query), raw)
+        with dml.pending_shown(engine, tables_read(query)):
+            rows = ingest.of_query(engine, thing, query)
+        return dml.refresh(engine, thing, rows, raw)
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""

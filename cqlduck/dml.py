@@ -1,16 +1,21 @@
 """INSERT, UPDATE and DELETE on streams and relations, and REFRESH of relations, as elements.
 
 The statement runs, as it was written, on a temporary table of the same name: empty for a plain
-INSERT, else with the relation's content, what is pending included. The difference between before
-and after becomes elements at the first instant after the input's heartbeat, or at that of its
-latest pending element if later; the rows of a stream with TIMESTAMP BY carry their own. A refresh
-takes the difference between the content and what a query or the caller gives.
+INSERT, else with the relation's content, what is pending included. The other relations that it
+reads show what is pending in them too. The difference between before and after becomes elements at
+the first instant after the input's heartbeat, or at that of its latest pending element if that is
+later; the rows of a stream with TIMESTAMP BY carry their own. A relation that has neither a
+heartbeat nor an element with an instant changes at the beginning of time. A refresh takes the
+difference between the content and what a query or the caller gives.
+
+Elements of that instant that have no effect on the content that a statement sees have none later
+either: they are recorded, and leave the queue (`relations.settle`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -18,9 +23,10 @@ import duckdb
 from cqlduck import offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
-from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan import FOREVER, Column
+from cqlduck.rewrite.reads import tables_read, takes_conflicts
 from cqlduck.rewrite.syntax import Dml, tokenize
-from cqlduck.state import instants, queues, relations
+from cqlduck.state import catalog, instants, queues, relations
 from cqlduck.state.catalog import Input, same_rows, typed
 from cqlduck.state.connection import quoted
 
@@ -32,7 +38,52 @@ def run(
 
     Raises:
         CatalogError: The target is a continuous query.
-        NotSupportedError: UPDATE or DELETE on a stream.
+        NotSupportedError: UPDATE or DELETE on a stream, RETURNING, or ON CONFLICT without a key.
+    """
+    thing = _target(engine, statement)
+    database = engine.database
+    read = tables_read(statement.text)
+    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.text)
+    whole = statement.kind != "INSERT" or conflicts or thing.name.lower() in read
+    if whole and thing.kind == "stream":
+        raise NotSupportedError(
+            f"INSERT INTO {thing.name} that reads {thing.name}",
+            hint="read a continuous query over it instead",
+        )
+    copy = quoted(thing.name)
+    columns, text = thing.columns, statement.text
+    if not whole:
+        columns = offsets.taking(thing.columns, text, database.described)
+    elif statement.kind == "UPDATE":
+        text = offsets.assigned(thing.columns, text)
+    listed = ", ".join(
+        f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
+        for theirs, own in zip(columns, thing.columns, strict=True)
+    )
+    with pending_shown(engine, read - {thing.name.lower()}):
+        _make_copy(engine, thing, columns, with_key=conflicts)
+        try:
+            if whole:
+                _content(engine, thing, engine.next_instant(thing))
+                database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
+            database.execute(text, parameters)
+            database.execute(
+                "CREATE OR REPLACE TEMP TABLE _cql_content_after AS "
+                f"SELECT {listed} FROM temp.{copy}"
+            )
+        finally:
+            # after an error the transaction is over, and the table with it
+            with contextlib.suppress(duckdb.Error):
+                database.execute(f"DROP TABLE temp.{copy}")
+    return _taken(engine, thing, whole)
+
+
+def _target(engine: Engine, statement: Dml) -> Input:
+    """Return what a statement changes.
+
+    Raises:
+        CatalogError: It is a continuous query.
+        NotSupportedError: A stream only grows; there is nobody to return rows to, or no key.
     """
     if statement.name.lower() in engine.catalogue.queries:
         raise CatalogError(
@@ -49,62 +100,103 @@ def run(
         raise NotSupportedError(
             f"RETURNING on {thing.name}", hint="read the relation, or changes() of a query over it"
         )
-    mentions = sum(t.text.lower() == thing.name.lower() for t in tokenize(statement.text))
-    whole = statement.kind != "INSERT" or mentions > 1
-    if whole and thing.kind == "stream":
+    if statement.kind == "INSERT" and takes_conflicts(statement.text) and not thing.primary_key:
+        what = "a stream has none" if thing.kind == "stream" else "declare a PRIMARY KEY"
         raise NotSupportedError(
-            f"INSERT INTO {thing.name} that reads {thing.name}",
-            hint="read a continuous query over it instead",
+            f"ON CONFLICT on {thing.name}, which has no primary key",
+            hint=f"{what}; without ON CONFLICT all rows come",
         )
-    database = engine.database
-    copy = quoted(thing.name)
-    columns, text = thing.columns, statement.text
-    if not whole:
-        columns = offsets.taking(thing.columns, text, database.described)
-    elif statement.kind == "UPDATE":
-        text = offsets.assigned(thing.columns, text)
-    listed = ", ".join(
-        f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
-        for theirs, own in zip(columns, thing.columns, strict=True)
-    )
-    database.execute(f"CREATE TEMP TABLE {copy} ({typed(columns)})")
+    return thing
+
+
+def _make_copy(
+    engine: Engine, thing: Input, columns: tuple[Column, ...], *, with_key: bool
+) -> None:
+    """Make the table that a statement runs on.
+
+    Raises:
+        NotSupportedError: DuckDB has no index over a type of the key, so finds no conflicts.
+    """
+    listed = typed(columns)
+    if with_key:
+        listed += f", UNIQUE ({', '.join(map(quoted, thing.primary_key))})"
     try:
-        if whole:
-            _content(engine, thing, engine.next_instant(thing))
-            database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
-        database.execute(text, parameters)
-        database.execute(
-            f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM temp.{copy}"
+        engine.database.execute(f"CREATE TEMP TABLE {quoted(thing.name)} ({listed})")
+    except duckdb.InvalidTypeException as error:
+        raise NotSupportedError(
+            f"ON CONFLICT on {thing.name}: DuckDB has no index over the types of its primary key",
+            hint="use UPDATE and INSERT, or upsert by append",
+        ) from error
+
+
+@contextlib.contextmanager
+def pending_shown(engine: Engine, read: frozenset[str]) -> Iterator[None]:
+    """Let relations that a statement reads show what is pending in them, as long as the block runs.
+
+    Args:
+        engine: The engine, inside a change.
+        read: The lower-case names of what it reads. If plain views, macros or anything unknown may
+            be among them, these may read any relation.
+    """
+    database, inputs = engine.database, engine.catalogue.inputs
+    if not read:
+        yield
+        return
+    waiting = [
+        thing
+        for thing in inputs.values()
+        if thing.kind == "relation" and relations.has_pending(database, thing)
+    ]
+    if waiting and not _may_read_others(engine):
+        waiting = [thing for thing in waiting if thing.name.lower() in read]
+    for thing in waiting:
+        content, _ = relations.content_at(database, thing, FOREVER - 1)
+        database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {content}")
+    yield
+    for thing in waiting:
+        catalog.create_input_view(database, thing)
+
+
+def _may_read_others(engine: Engine) -> bool:
+    """Return whether there are views or macros of the user's, which may read relations."""
+    own = [*engine.catalogue.inputs, *engine.catalogue.queries]
+    return bool(
+        engine.database.value(
+            "SELECT EXISTS (FROM duckdb_views() WHERE database_name = 'cqlduck' "
+            "AND schema_name = 'main' AND NOT list_contains($1, lower(view_name))) "
+            "OR EXISTS (FROM duckdb_functions() WHERE database_name = 'cqlduck' "
+            "AND schema_name = 'main' AND function_type LIKE '%macro')",
+            [own],
         )
-    finally:
-        # after an error the transaction is over, and the table with it
-        with contextlib.suppress(duckdb.Error):
-            database.execute(f"DROP TABLE temp.{copy}")
-    return _taken(engine, thing, whole)
+    )
 
 
 def _taken(engine: Engine, thing: Input, whole: bool) -> int:
-    if thing.timestamp_by is not None:
+    if whole:
+        return _difference(engine, thing, engine.next_instant(thing))
+    source, given = "temp._cql_content_after", tuple(Column(c.name, "") for c in thing.columns)
+    if thing.timestamp_by is None:
+        rows = queues.arrival(thing, source, given, "")
+        rows = queues.at_once(rows, engine.clock, engine.next_instant(thing))
+    else:
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
         stamp = queues.raw_sql(engine.clock, quoted(own.name), own.type)
-    else:
-        stamp = f"{engine.next_instant(thing)}::BIGINT"
-    if not whole:
-        given = tuple(Column(c.name, "") for c in thing.columns)
-        rows = queues.arrival(thing, "temp._cql_content_after", given, stamp)
-        return engine.accept(thing, rows).taken
-    return _difference(engine, thing, stamp)
+        rows = queues.arrival(thing, source, given, stamp)
+    return engine.accept(thing, rows).taken
 
 
 def _content(engine: Engine, thing: Input, raw: int) -> None:
     """Write the content of a relation at a raw time, what is pending included."""
-    until = instants.instant_of(engine.clock, raw)
-    content = relations.content_at(engine.database, thing, until)
-    engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+    database = engine.database
+    instant = instants.instant_of(engine.clock, raw)
+    content, judged = relations.content_at(database, thing, instant)
+    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+    if judged:
+        relations.settle(database, thing, instant, strict=engine.strict)
 
 
-def _difference(engine: Engine, thing: Input, stamp: str) -> int:
-    """Take what differs before and after as elements at the raw time `stamp`."""
+def _difference(engine: Engine, thing: Input, raw: int) -> int:
+    """Take what differs before and after as elements at a raw time."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     before, after = (
         f"SELECT {same_rows(thing.columns)} FROM temp._cql_content_{when} AS content({listed})"
@@ -119,8 +211,8 @@ def _difference(engine: Engine, thing: Input, stamp: str) -> int:
         f"({after} EXCEPT ALL {before}) AS come"
     )
     given = tuple(Column(c.name, "") for c in thing.columns)
-    rows = queues.arrival(thing, "temp._cql_difference", given, stamp, "_cql_sign")
-    return engine.accept(thing, rows).taken
+    rows = queues.arrival(thing, "temp._cql_difference", given, "", "_cql_sign")
+    return engine.accept(thing, queues.at_once(rows, engine.clock, raw)).taken
 
 
 def refresh(engine: Engine, thing: Input, rows: queues.Arrival, at: int | None) -> int:
@@ -156,7 +248,7 @@ def refresh(engine: Engine, thing: Input, rows: queues.Arrival, at: int | None) 
         ) from error
     _refuse_second_rows(engine, thing)
     _content(engine, thing, raw)
-    return _difference(engine, thing, f"{raw}::BIGINT")
+    return _difference(engine, thing, raw)
 
 
 def _refuse_second_rows(engine: Engine, thing: Input) -> None:

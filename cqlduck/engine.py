@@ -43,7 +43,8 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.syntax import bare
+from cqlduck.rewrite.time import BEGINNING, Clock
 from cqlduck.state import (
     amend,
     answers,
@@ -404,8 +405,9 @@ class Engine:
             CatalogError: There is none of this name.
         """
         found = self.catalogue.inputs.get(name.lower())
+        found = found or self.catalogue.inputs.get(bare(name).lower())
         if found is None:
-            if name.lower() in self.catalogue.queries:
+            if bare(name).lower() in self.catalogue.queries:
                 raise CatalogError(
                     f"{name} is a continuous query, which makes its own elements",
                     hint="append to a stream or relation",
@@ -424,6 +426,7 @@ class Engine:
             CatalogError: There is none of this name.
         """
         found = self.catalogue.queries.get(name.lower())
+        found = found or self.catalogue.queries.get(bare(name).lower())
         if found is None:
             known = [q.name for q in self.catalogue.queries.values()]
             hint = suggestion(name, known, "there are")
@@ -493,7 +496,7 @@ class Engine:
 
     def _waits(self, thing: Input) -> bool:
         assert thing.heartbeat is not None
-        if thing.last_instant is None or thing.first_instant is None:
+        if not thing.next_seq:
             return False
         if self._resolved.get(thing.name) == thing.heartbeat:
             return False
@@ -586,14 +589,14 @@ class Engine:
         else:
             self.database.threads.all()
         with self.database.part("relations"):
-            self._close_relations(going, until)
+            self._close_relations(going, until, bound)
         before = [q.frontier for q in active if q.frontier is not None]
         self.workshop.begin()
         self.tables.begin()
         elements = 0
         moved = []
         for query in active:
-            goal = self.progress.goal(query, until)
+            goal = self._goal(query, until, bound)
             if goal is None:
                 continue
             current.append(query.name)
@@ -655,18 +658,23 @@ class Engine:
                 until = bound if until is None else min(until, bound)
         return until
 
-    def _close_relations(self, going: Set[str], until: int | None) -> None:
+    def _goal(self, query: Query, until: int | None, bound: int | None) -> int | None:
+        """Return where a tick brings a query; where one begins, how large a tick is has no say."""
+        opens = query.since is None and self.progress.is_undated(query)
+        return self.progress.goal(query, bound if opens else until)
+
+    def _close_relations(self, going: Set[str], until: int | None, bound: int | None) -> None:
         for thing in self.catalogue.inputs.values():
             if thing.kind != "relation":
                 continue
             goals = [
                 goal
                 for query in self.catalogue.readers_above(thing)
-                if query.name in going and (goal := self.progress.goal(query, until)) is not None
+                if query.name in going and (goal := self._goal(query, until, bound)) is not None
             ]
             if goals:
                 self.raise_heartbeat(thing, max(goals))
-            if thing.heartbeat is not None and thing.last_instant is not None:
+            if thing.heartbeat is not None and thing.next_seq:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
                 self._resolved[thing.name] = thing.heartbeat
 
@@ -702,7 +710,7 @@ class Engine:
         return written
 
     def _move(self, query: Query, goal: int, queued: Mapping[str, Queue]) -> int:
-        begins = self.progress.begins(query)
+        begins = self.progress.begins(query, goal)
         if query.begin_instant is None:
             if begins is None or begins > goal:
                 query.frontier = goal
@@ -819,7 +827,7 @@ class Engine:
         query = self.query(name)
         goal = self.progress.goal(query, until)
         assert goal is not None
-        begins = (self.progress.begins(query) or 0) - 1
+        begins = (self.progress.begins(query, goal) or 0) - 1
         done = begins if query.frontier is None else max(query.frontier, begins)
         instant, error = failures.first_failure(
             lambda middle: self._try_alone(name, middle), done, goal, error
@@ -927,12 +935,18 @@ class Engine:
         self._taken += count
 
     def next_instant(self, thing: Input) -> int:
-        """Return the instant that an SQL change gets, as a raw time."""
+        """Return the instant that a change without one gets, as a raw time.
+
+        That is the first instant after the input's heartbeat, or that of its latest pending element
+        if later. Before either a relation changes at the beginning of time, a stream by the clock.
+        """
         known = [self.clock.granularity * (i + (k == "heartbeat"))
                  for k, i in (("heartbeat", thing.heartbeat), ("last", thing.last_instant))
                  if i is not None]  # fmt: skip
         if known:
             return max(known)
+        if thing.kind == "relation":
+            return BEGINNING
         return int(wall.time() * 1_000_000) if self.clock.kind == "wall" else 0
 
     def shown(self, instant: int | None) -> str:

@@ -116,8 +116,9 @@ def _arrival(
     seen = None
     if isinstance(stamp, int):
         seen = queues.Survey(count, count, stamp, stamp, True, True)
-        stamp = f"{stamp}::BIGINT"
-    return queues.arrival(thing, rows, given, stamp, f"'{operation}'"), seen
+        arrived = queues.arrival(thing, rows, given, "", f"'{operation}'")
+        return queues.at_once(arrived, engine.clock, stamp), seen
+    return queues.arrival(thing, rows, given, stamp, f"'{operation}'"), None
 
 
 def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:

@@ -105,14 +105,33 @@ class Progress:
             stood = None if begins is None else begins - 1
         return heard is not None and stood is not None and stood + standing < heard
 
-    def begins(self, query: Query) -> int | None:
-        """Return the instant at which time begins for a query's inputs, or None."""
+    def begins(self, query: Query, goal: int | None = None) -> int | None:
+        """Return the instant at which time begins for a query's inputs, or None.
+
+        Args:
+            query: The query.
+            goal: Where a tick brings it: there begins what has nothing else to begin at.
+        """
         known = [
             i.first_instant for i in self.catalogue.inputs_of(query) if i.first_instant is not None
         ]
         if self.catalogue.clock.kind == "integer":
             return min([0, *known])
+        if self.is_undated(query):
+            return goal if query.since is None else query.since + 1
         return min(known) if known else None
+
+    def is_undated(self, query: Query) -> bool:
+        """Return whether a query is still to begin and nothing it reads has an instant.
+
+        It reads relations alone, and they have elements, but of the beginning of time: on
+        wall-clock time it begins at the first instant to which it is advanced.
+        """
+        if query.begin_instant is not None or self.catalogue.clock.kind == "integer":
+            return False
+        inputs = self.catalogue.inputs_of(query)
+        are_undated = all(i.kind == "relation" and i.first_instant is None for i in inputs)
+        return are_undated and any(i.next_seq for i in inputs)
 
     def stands_still(self, query: Query) -> bool:
         """Return whether a query goes no further: it failed, or somebody deactivated it."""

@@ -73,6 +73,7 @@ from cqlduck.rewrite.scope import (
     typed_null,
 )
 from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
+from cqlduck.rewrite.syntax import DATABASE, SCHEMA
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.values import may_vary
 
@@ -533,7 +534,9 @@ class Binder:
             cte = ctes[name.lower()]
             self._derived(tree, tree.alias or name, cte.tree.copy(), scope, cte.ctes)
             return
-        source = None if tree.args.get("db") else self.catalog.lookup(name)
+        is_elsewhere = tree.db.lower() not in ("", SCHEMA)
+        is_elsewhere |= tree.catalog.lower() not in ("", DATABASE)
+        source = None if is_elsewhere else self.catalog.lookup(name)
         if source is None:
             self._unknown(tree, place)
             raise AssertionError

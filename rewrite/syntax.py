@@ -19,7 +19,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.errors import Error, ParseError
+from cqlduck.errors import Error, NotSupportedError, ParseError
 from cqlduck.rewrite import spelling
 from cqlduck.rewrite.time import Duration, parse_duration
 
@@ -29,6 +29,9 @@ MOST_NESTED = 5
 
 _WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
 _HALF = re.compile("[\ud800-\udfff]")
+SCHEMA, DATABASE = "main", "cqlduck"
+"""Where streams, relations and queries are, for those who write it before a name."""
+
 RESERVED = ("_ts", "_weight", "_op")
 STREAM_CLAUSES = "TIMESTAMP BY, OUT OF ORDER WITHIN, LATE, AHEAD AT MOST and FROM 'folder'"
 _STREAM_WORDS = ("TIMESTAMP", "OUT", "LATE", "AHEAD", "FROM")
@@ -168,6 +171,18 @@ Statement = (
 )
 
 
+def bare(name: str) -> str:
+    """Return a name without the schema of streams, relations and queries, if it begins with it.
+
+    >>> bare("main.s"), bare("cqlduck.main.s"), bare("other.s")
+    ('s', 's', 'other.s')
+    """
+    for prefix in (f"{DATABASE}.{SCHEMA}.", f"{SCHEMA}."):
+        if name.lower().startswith(prefix):
+            return name[len(prefix) :]
+    return name
+
+
 def tokenize(text: str) -> list[Token]:
     """Return the tokens of a text.
 
@@ -281,7 +296,7 @@ def _read(reader: Reader) -> Statement:
                     reader.expect("QUERY")
                 if_exists = reader.accept("IF", "EXISTS")
                 at = reader.offset
-                name = reader.name()
+                name = reader.thing()
                 reader.end()
                 return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
     elif reader.accept("REFRESH", "RELATION"):
@@ -300,15 +315,16 @@ def _read(reader: Reader) -> Statement:
         inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
         if inner.accept("CONTINUOUS", "QUERY"):
             at = inner.offset
-            name = inner.name()
+            name = inner.thing()
             inner.end()
             return Explain(name, at)
     else:
+        reader.skip_with()
         for words in (("INSERT", "INTO"), ("DELETE", "FROM"), ("UPDATE",)):
             if reader.accept(*words):
                 at = reader.offset
                 if reader.peek_name():
-                    return Dml(words[0], reader.dotted_name(), reader.whole(), at)
+                    return _dml(reader, words[0], at)
     _refuse_misspelt(reader)
     return Sql(reader.whole(), offset)
 
@@ -338,6 +354,14 @@ def _refuse_misspelt(reader: Reader) -> None:
         )
 
 
+def _dml(reader: Reader, kind: str, at: int) -> Dml:
+    """Read the target; `main.` before it is left out of the text, so that places stay."""
+    whole, start = reader.whole(), reader.tokens[0].start
+    reader.schema()
+    begin, end = at - start, reader.offset - start
+    return Dml(kind, reader.dotted_name(), whole[:begin] + " " * (end - begin) + whole[end:], at)
+
+
 def _shifted(text: str, offset: int) -> list[Token]:
     """Tokenize the rest of one statement, with places in the whole text."""
     tokens = tokenize(" " * offset + text[offset:])
@@ -348,8 +372,8 @@ def _shifted(text: str, offset: int) -> list[Token]:
 def _create_stream(reader: Reader, offset: int) -> CreateStream:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     at = reader.offset
-    name = reader.name()
-    columns, _ = _columns(reader)
+    name = reader.thing()
+    columns, _ = _columns(reader, "STREAM")
     timestamp_by: str | None = None
     bound: Duration | None = None
     ahead: Duration | None = None
@@ -387,13 +411,13 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
 def _create_relation(reader: Reader, offset: int) -> CreateRelation:
     if_not_exists = reader.accept("IF", "NOT", "EXISTS")
     at = reader.offset
-    name = reader.name()
+    name = reader.thing()
     bare = reader.next_is("PRIMARY", "AT", "FROM")
-    columns, key = ((), ()) if bare else _columns(reader)
+    columns, key = ((), None) if bare else _columns(reader, "RELATION")
     source = query = moment = None
     while not reader.done:
         if reader.accept("PRIMARY", "KEY"):
-            key = _names(reader)
+            key = _one_key(reader, key, _names(reader))
         elif reader.accept("AT"):
             moment = _moment(reader)
         elif reader.accept("FROM"):
@@ -409,20 +433,20 @@ def _create_relation(reader: Reader, offset: int) -> CreateRelation:
     if query is None and (bare or moment is not None):
         reader.fail("FROM with a table or a query is missing", "as in: FROM (SELECT …)")
     known = {column.lower(): column for column, _ in columns}
-    for part in key:
+    for part in key or ():
         if part.lower() not in known and not bare:
             raise ParseError(
                 f"PRIMARY KEY names {part}, which is no column of {name}",
                 hint=f"columns: {', '.join(c for c, _ in columns)}",
             ).at(reader.text, at)
     del offset
-    key = tuple(known.get(part.lower(), part) for part in key)
-    return CreateRelation(name, columns, key, source, query, moment, if_not_exists, at)
+    kept = tuple(known.get(part.lower(), part) for part in key or ())
+    return CreateRelation(name, columns, kept, source, query, moment, if_not_exists, at)
 
 
 def _refresh_relation(reader: Reader) -> RefreshRelation:
     at = reader.offset
-    name = reader.name()
+    name = reader.thing()
     moment = _moment(reader) if reader.accept("AT") else None
     query = _query_after_from(reader) if reader.accept("FROM") else None
     reader.end()
@@ -466,7 +490,7 @@ def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
             hint="OR REPLACE makes the query anew, IF NOT EXISTS leaves it as it is",
         ).at(reader.text, place)
     at = reader.offset
-    name = reader.name()
+    name = reader.thing()
     options: tuple[tuple[str, str], ...] = ()
     if reader.accept("WITH"):
         options = _options(reader)
@@ -480,7 +504,7 @@ def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
 
 def _alter_query(reader: Reader) -> AlterQuery:
     at = reader.offset
-    name = reader.name()
+    name = reader.thing()
     for action in ("ACTIVATE", "DEACTIVATE"):
         if reader.accept(action):
             if action == "ACTIVATE" and reader.accept("FROM", "NOW"):
@@ -500,7 +524,7 @@ def _alter_query(reader: Reader) -> AlterQuery:
 
 def _alter_stream(reader: Reader) -> AlterStream:
     at = reader.offset
-    name = reader.name()
+    name = reader.thing()
     if not reader.accept("HEARTBEAT"):
         reader.fail("ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120")
     moment = _moment(reader)
@@ -530,36 +554,117 @@ def _names(reader: Reader) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _columns(reader: Reader) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Read `(name TYPE, …)`; a trailing `PRIMARY KEY (…)` inside the parentheses is read too."""
+def _columns(
+    reader: Reader, kind_of: str
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...] | None]:
+    """Read `(name TYPE, …)`, and the PRIMARY KEY of a relation inside the parentheses, if any.
+
+    Raises:
+        ParseError: They are no columns.
+        NotSupportedError: A constraint, which would not be kept.
+    """
     if not reader.accept("("):
         reader.fail("the columns are missing", "write them as (name TYPE, …)")
     columns: list[tuple[str, str]] = []
-    key: tuple[str, ...] = ()
+    key: tuple[str, ...] | None = None
     while True:
-        if reader.accept("PRIMARY", "KEY"):
-            key = _names(reader)
+        if _is_of_table(reader):
+            key = _key(reader, kind_of, key)
         else:
-            at = reader.offset
-            name = reader.name()
+            at, name = reader.offset, reader.name()
             if name.lower() in RESERVED:
                 raise ParseError(
                     f"{name} is a reserved name", hint="call the column something else"
                 ).at(reader.text, at)
             if name.lower() in (known.lower() for known, _ in columns):
                 raise ParseError(f"column {name} is declared twice").at(reader.text, at)
-            kind = reader.until_comma()
-            if kind.upper().endswith(" PRIMARY KEY"):
-                kind, key = kind[: -len(" PRIMARY KEY")], (name,)
-            if not kind:
+            kind = reader.until_comma(tuple(CONSTRAINTS))
+            if not kind and not reader.next_is("GENERATED", "AS"):
                 reader.fail(f"the type of column {name} is missing", "as in: price DOUBLE")
             columns.append((name, kind))
+            while reader.next_is(*CONSTRAINTS):
+                key = _key(reader, kind_of, key, name)
         if not reader.accept(","):
             break
     reader.expect(")")
     if not columns:
         reader.fail("there are no columns", "write them as (name TYPE, …)")
     return tuple(columns), key
+
+
+CONSTRAINTS = {
+    "PRIMARY": "a stream has no key: it takes every element; use a relation",
+    "NOT": "leave it out, and such rows with WHERE … IS NOT NULL in the query",
+    "NULL": "leave it out: every column may be NULL",
+    "DEFAULT": "leave it out; give the value with the row, or coalesce(…) in the query",
+    "CHECK": "leave it out, and such rows with WHERE in the query",
+    "UNIQUE": "a relation may have a PRIMARY KEY",
+    "REFERENCES": "leave it out, and join in the query",
+    "FOREIGN": "leave it out, and join in the query",
+    "CONSTRAINT": "leave it out; a relation may have a PRIMARY KEY, without a name",
+    "GENERATED": "leave the column out, and work it out in the query",
+    "AS": "leave the column out, and work it out in the query",
+    "COLLATE": "leave it out, and write COLLATE in the query",
+    "USING": "leave it out: DuckDB compresses by itself",
+}
+"""How what may follow a type in CREATE TABLE begins, and what to do here instead."""
+
+_SHOWN = {"PRIMARY": "PRIMARY KEY", "NOT": "NOT NULL", "FOREIGN": "FOREIGN KEY",
+          "GENERATED": "GENERATED AS", "AS": "GENERATED AS"}  # fmt: skip
+
+
+def _is_of_table(reader: Reader) -> bool:
+    """Return whether a constraint of the table is next, and no column that is called so."""
+    after = {"CHECK": ("(",), "UNIQUE": ("(",), "FOREIGN": ("KEY",), "PRIMARY": ("KEY",)}
+    place = reader.position
+    if reader.accept("CONSTRAINT") and reader.peek_name():
+        reader.name()
+        found = reader.next_is(*after)
+    else:
+        reader.position = place
+        found = any(reader.accept(word, *following) for word, following in after.items())
+    reader.position = place
+    return found
+
+
+def _key(
+    reader: Reader, kind_of: str, known: tuple[str, ...] | None, column: str | None = None
+) -> tuple[str, ...]:
+    """Read PRIMARY KEY of a relation, which is kept.
+
+    Raises:
+        NotSupportedError: It is another constraint, or a key of a stream.
+        ParseError: There is a key already.
+    """
+    at = reader.offset
+    if kind_of == "RELATION" and reader.accept("PRIMARY", "KEY"):
+        return _one_key(reader, known, _names(reader) if column is None else (column,))
+    word = reader.word().upper().split()[0]
+    of = "" if column is None else f" on column {column}"
+    raise NotSupportedError(
+        f"{_SHOWN.get(word, word)}{of} in CREATE {kind_of}",
+        hint=CONSTRAINTS[word],
+        text=reader.text,
+        offset=at,
+    )
+
+
+def _one_key(
+    reader: Reader, known: tuple[str, ...] | None, key: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return a key, the only one.
+
+    Raises:
+        ParseError: There is one already.
+    """
+    if known is not None:
+        raise ParseError(
+            "there are two primary keys",
+            hint="write one, as in PRIMARY KEY (a, b)",
+            text=reader.text,
+            offset=reader.offset,
+        )
+    return key
 
 
 class Reader:
@@ -647,6 +752,32 @@ class Reader:
             self.fail("expected a name here")
         return self.word()
 
+    def schema(self) -> None:
+        """Step over `main.` or `cqlduck.main.`: streams, relations and queries are in no other."""
+        schema, database = SCHEMA.upper(), DATABASE.upper()
+        if not self.accept(database, ".", schema, "."):
+            self.accept(schema, ".")
+
+    def thing(self) -> str:
+        """Read the name of a stream, relation or query, with or without its schema."""
+        self.schema()
+        return self.name()
+
+    def skip_with(self) -> None:
+        """Step over WITH and its queries, if an INSERT, UPDATE or DELETE follows them."""
+        if not self.next_is("WITH"):
+            return
+        depth = 0
+        for place, token in enumerate(self.tokens):
+            if token.token_type == TokenType.L_PAREN:
+                depth += 1
+            elif token.token_type == TokenType.R_PAREN:
+                depth -= 1
+                words = self._upper(place + 1 - self.position)[:1]
+                if depth == 0 and words and words[0] in ("INSERT", "UPDATE", "DELETE"):
+                    self.position = place + 1
+                    return
+
     def dotted_name(self) -> str:
         """Read `a.b.c`, joined by dots."""
         return ".".join(self.names())
@@ -668,12 +799,14 @@ class Reader:
         """Read an option's value: the text up to the next comma or closing parenthesis."""
         return self.until_comma().strip("'")
 
-    def until_comma(self) -> str:
-        """Read the text up to the comma or the parenthesis that ends this item."""
+    def until_comma(self, stops: tuple[str, ...] = ()) -> str:
+        """Read the text up to the comma, the parenthesis or the word that ends this item."""
         depth, first = 0, self.position
         while not self.done:
             found = self.tokens[self.position].token_type
-            if depth == 0 and found in (TokenType.COMMA, TokenType.R_PAREN):
+            if depth == 0 and (
+                found in (TokenType.COMMA, TokenType.R_PAREN) or self.next_is(*stops)
+            ):
                 break
             if found in (TokenType.L_PAREN, TokenType.L_BRACKET):
                 depth += 1

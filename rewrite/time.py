@@ -35,6 +35,13 @@ MICROSECONDS: dict[str, int] = {
 MOST = 2**62
 """The longest duration, in instants."""
 
+BEGINNING = -(2**63) + 1
+"""The beginning of time: before every instant, and after what is before all, the first `$low`.
+
+What a relation got without an instant, before it had any, is dated here. It is there from a query's
+first instant on, and tells no query when to begin.
+"""
+
 UNFIXED = {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"}
 
 

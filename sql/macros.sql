@@ -3,6 +3,7 @@
 CREATE OR REPLACE MACRO cql_state.shown(instant) AS (
     SELECT CASE
         WHEN instant IS NULL THEN NULL
+        WHEN instant = -9223372036854775807 THEN 'the beginning of time'
         WHEN any_value(value) FILTER (WHERE name = 'time') = 'wall'
             THEN CAST(make_timestamp(
                 instant * CAST(any_value(value) FILTER (WHERE name = 'granularity') AS BIGINT)

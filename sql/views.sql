@@ -67,15 +67,21 @@ SELECT
     i.source AS folder,
     i.query,
     cql_state.shown(i.heartbeat) AS heartbeat,
-    cql_state.shown(i.first_instant) AS first_element,
-    cql_state.shown(i.last_instant) AS last_element,
+    CASE
+        WHEN i.first_instant IS NULL AND i.next_seq > 0 THEN 'the beginning of time'
+        ELSE cql_state.shown(i.first_instant)
+    END AS first_element,
+    CASE
+        WHEN i.last_instant IS NULL AND i.next_seq > 0 THEN 'the beginning of time'
+        ELSE cql_state.shown(i.last_instant)
+    END AS last_element,
     i.next_seq AS elements,
     i.next_batch,
     i.waiting_for
 FROM cql_state.inputs AS i
 WHERE i.kind = 'relation'
 ORDER BY i.position;
-COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came. query is what REFRESH RELATION reads.';
+COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came. query is what REFRESH RELATION reads. first_element and last_element are of those that have an instant, if any has.';
 
 CREATE OR REPLACE VIEW cql.queries AS
 SELECT

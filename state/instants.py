@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.time import BEGINNING, Clock
 
 MOST = 2**62
 """How far a raw time is from 0 at most, so that windows beyond it can be counted."""
@@ -30,7 +30,9 @@ def heartbeat_after(clock: Clock, raw: int, bound: int) -> int:
 
 
 def instant_of(clock: Clock, raw: int) -> int:
-    """Return the instant of a raw time."""
+    """Return the instant of a raw time; the beginning of time is one too."""
+    if raw == BEGINNING:
+        return BEGINNING
     return raw // clock.granularity if clock.kind == "wall" else raw
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.time import BEGINNING, Clock
 from cqlduck.state import lateness
 from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import Database, quoted
@@ -171,7 +171,7 @@ class Prepared:
 
     def filled(self, rows: Arrival) -> Arrival:
         """Return rows whose source is the table, with what is known of them."""
-        instant = None if self.instant is None else quoted(self.instant)
+        instant = rows.instant if self.instant is None else quoted(self.instant)
         return replace(rows, place=quoted(self.place), instant=instant, ready=self)
 
 
@@ -280,6 +280,12 @@ def cast(given: Column, kind: str) -> str:
     """
     is_text = any(word in given.type for word in ("VARCHAR", "JSON"))
     return fitted(quoted(given.name), kind, is_text=is_text)
+
+
+def at_once(rows: Arrival, clock: Clock, raw: int) -> Arrival:
+    """Return rows that all have one raw time, which may be the beginning of time."""
+    instant = instant_of(clock, raw)
+    return replace(rows, stamp=f"{raw}::BIGINT", instant=f"{instant}::BIGINT")
 
 
 def survey(
@@ -427,6 +433,8 @@ def count(clock: Clock, thing: Input, seen: Survey) -> None:
 def _count(clock: Clock, thing: Input, numbers: int, lowest: int, highest: int) -> None:
     """Move an input's counters and a stream's own heartbeat; `numbers` are given away."""
     thing.next_seq += numbers
+    if highest == BEGINNING:
+        return
     thing.first_instant = _least(thing.first_instant, instant_of(clock, lowest))
     thing.last_instant = _greatest(thing.last_instant, instant_of(clock, highest))
     if thing.kind == "stream":

@@ -93,6 +93,14 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     return count
 
 
+def has_pending(database: Database, thing: Input) -> bool:
+    """Return whether elements of a relation wait for their instants to close."""
+    if not thing.next_seq:
+        return False
+    queue = f"cql_state.{quoted(thing.pending)}"
+    return bool(database.value(f"SELECT EXISTS (FROM {queue})"))
+
+
 def _pending(database: Database, thing: Input, until: int) -> tuple[int, str]:
     """Return how many elements are pending, and which operations there are among them."""
     queue = f"cql_state.{quoted(thing.pending)}"
@@ -169,8 +177,10 @@ def _last_wrong(database: Database, thing: Input) -> int:
     )
 
 
-def content_at(database: Database, thing: Input, until: int) -> str:
+def content_at(database: Database, thing: Input, until: int) -> tuple[str, bool]:
     """Return the bag of a relation at an instant, with all that is pending, as a SELECT.
+
+    Also whether the queue had to be judged for it, so that some of it may have no effect.
 
     What is pending stays pending; the SELECT is good until the relation's queue is judged again.
 
@@ -183,4 +193,34 @@ def content_at(database: Database, thing: Input, until: int) -> str:
     judged = not _only_comes(thing, operations)
     if judged:
         _judge(database, thing, until, operations)
-    return relation.content(described(thing), until, judged=judged).sql("duckdb", copy=False)
+    content = relation.content(described(thing), until, judged=judged)
+    return content.sql("duckdb", copy=False), judged
+
+
+def settle(database: Database, thing: Input, instant: int, *, strict: bool) -> None:
+    """Leave in a relation's queue, of an instant, only what has an effect; record the rest.
+
+    So what a statement does to the content is what becomes of it: an element that was left out does
+    not come back because the statement has removed what kept it out.
+
+    Args:
+        database: The database, inside a transaction; `content_at` has just been asked.
+        thing: The relation.
+        instant: The instant.
+        strict: Whether an element without effect is an error.
+
+    Raises:
+        DataError: With `strict`, there is one.
+    """
+    if not record(database, thing, strict=strict, at=instant):
+        return
+    of, queue = described(thing), f"cql_state.{quoted(thing.pending)}"
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    kept = relation.settled(of, instant).sql("duckdb", copy=False)
+    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_settled AS {kept}")
+    database.execute(f"DELETE FROM {queue} WHERE _ts = {instant}")
+    number = f"row_number() OVER (ORDER BY _cql_seq NULLS FIRST) - 1 + {thing.next_seq}"
+    written = database.execute(
+        f"INSERT INTO {queue} SELECT {listed}, {instant}, _op, {number} FROM temp._cql_settled"
+    ).fetchall()
+    thing.next_seq += int(written[0][0])

@@ -231,6 +231,34 @@ def resolved(relation: Relation) -> exp.Delete:
     )
 
 
+def settled(relation: Relation, instant: int) -> exp.Query:
+    """Return (columns, `_op`, `_cql_seq`): the elements of an instant that have an effect.
+
+    They come to the same as all of its elements do, and none of the others can have one any more.
+    Deletions have no numbers yet.
+    """
+    values = references(relation.columns)
+    outcome = exp.select(column(SEQ)).from_(temp_table(relation.outcome), copy=False)
+    ends = outcome.where(exp.EQ(this=column(LEAVE), expression=number(instant)))
+    ended, enters = ends.where(is_null(column(TS))), ends.where(exp.Not(this=is_null(column(TS))))
+    comes = outcome.where(
+        exp.EQ(this=column(TS), expression=number(instant)), exp.Not(this=is_null(column(LEAVE)))
+    )
+    parts = []
+    for source, seqs, operation in (
+        (relation.store, ended, "-"),
+        (relation.queue, enters, "-"),
+        (relation.queue, comes, "+"),
+    ):
+        seq = column(SEQ) if operation == "+" else named(typed_null("BIGINT"), SEQ)
+        parts.append(
+            exp.select(*(v.copy() for v in values), named(text(operation), OP), seq)
+            .from_(state_table(source), copy=False)
+            .where(exp.In(this=column(SEQ), query=seqs.subquery(copy=False)), copy=False)
+        )
+    return union_all(parts)
+
+
 def without_effect(relation: Relation) -> exp.Select:
     """Return (instant, `_cql_wrong`, element): the elements that have no effect, in order."""
     values = [

@@ -1,0 +1,57 @@
+"""What a statement reads, besides what it changes, and whether an INSERT takes conflicts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from cqlduck.rewrite.syntax import tokenize
+
+
+def tables_read(text: str) -> frozenset[str]:
+    """Return the lower-case names of the tables and functions that a statement reads in FROM.
+
+    The target of an INSERT, UPDATE or DELETE is among them if it is read too. Names that WITH gives
+    are, so it may be more than is read, but not less.
+
+    >>> sorted(tables_read("INSERT INTO v (v) SELECT k FROM main.a JOIN range(3) ON true"))
+    ['a', 'range']
+    >>> tables_read("INSERT INTO v (v) VALUES (1)")
+    frozenset()
+
+    Of what cannot be looked into, all words are returned.
+    """
+    try:
+        tree = sqlglot.parse_one(text, dialect="duckdb")
+    except SqlglotError:
+        return _words(text)
+    target = None
+    if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
+        target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    elif not isinstance(tree, exp.Query):
+        return _words(text)
+    names = [_name(table) for table in tree.find_all(exp.Table) if table is not target]
+    return frozenset(name.lower() for name in names)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(token.text.lower() for token in tokenize(text))
+
+
+def _name(table: exp.Table) -> str:
+    if isinstance(table.this, exp.Func):
+        return str(table.this.name if isinstance(table.this, exp.Anonymous) else table.this.key)
+    return table.name
+
+
+def takes_conflicts(text: str) -> bool:
+    """Return whether an INSERT says what becomes of a row that conflicts with another.
+
+    >>> takes_conflicts("INSERT INTO r VALUES (1) ON CONFLICT DO NOTHING")
+    True
+    """
+    words = [token.text.upper() for token in tokenize(text)]
+    return any(pair == ("ON", "CONFLICT") for pair in pairwise(words)) or "ON CONFLICT" in words
