@@ -40,10 +40,10 @@ def run(
         CatalogError: The target is a continuous query.
         NotSupportedError: UPDATE or DELETE on a stream, RETURNING, or ON CONFLICT without a key.
     """
-    thing = _target(engine, statement)
+    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.text)
+    thing = _target(engine, statement, conflicts)
     database = engine.database
     read = tables_read(statement.text)
-    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.text)
     whole = statement.kind != "INSERT" or conflicts or thing.name.lower() in read
     if whole and thing.kind == "stream":
         raise NotSupportedError(
@@ -78,7 +78,7 @@ def run(
     return _taken(engine, thing, whole)
 
 
-def _target(engine: Engine, statement: Dml) -> Input:
+def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:
     """Return what a statement changes.
 
     Raises:
@@ -100,7 +100,7 @@ def _target(engine: Engine, statement: Dml) -> Input:
         raise NotSupportedError(
             f"RETURNING on {thing.name}", hint="read the relation, or changes() of a query over it"
         )
-    if statement.kind == "INSERT" and takes_conflicts(statement.text) and not thing.primary_key:
+    if conflicts and not thing.primary_key:
         what = "a stream has none" if thing.kind == "stream" else "declare a PRIMARY KEY"
         raise NotSupportedError(
             f"ON CONFLICT on {thing.name}, which has no primary key",

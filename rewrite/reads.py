@@ -10,6 +10,9 @@ from sqlglot.errors import SqlglotError
 
 from cqlduck.rewrite.syntax import tokenize
 
+_READING = {"select", "from", "table", "using", "pivot", "unpivot", "describe", "summarize"}
+"""Without one of these words nothing is read, and a long list of VALUES need not be looked into."""
+
 
 def tables_read(text: str) -> frozenset[str]:
     """Return the lower-case names of the tables and functions that a statement reads in FROM.
@@ -24,15 +27,18 @@ def tables_read(text: str) -> frozenset[str]:
 
     Of what cannot be looked into, all words are returned.
     """
+    words = _words(text)
+    if not words & _READING:
+        return frozenset()
     try:
         tree = sqlglot.parse_one(text, dialect="duckdb")
     except SqlglotError:
-        return _words(text)
+        return words
     target = None
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):
         target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     elif not isinstance(tree, exp.Query):
-        return _words(text)
+        return words
     names = [_name(table) for table in tree.find_all(exp.Table) if table is not target]
     return frozenset(name.lower() for name in names)
 

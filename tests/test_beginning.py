@@ -140,9 +140,7 @@ def test_wrong_elements_of_the_beginning_are_recorded_there(con: cqlduck.Connect
     assert {
         ("the beginning of time", "{'k': 1, 'v': 2}"),
         ("the beginning of time", "{'k': 3, 'v': 3}"),
-    } == set(  # fmt: skip
-        con.sql("SELECT instant, element FROM cql.late").fetchall()
-    )
+    } == set(con.sql("SELECT instant, element FROM cql.late").fetchall())
 
 
 def test_a_file_goes_on_with_what_waits_at_the_beginning(tmp_path: Path) -> None:
