@@ -15,13 +15,13 @@ _READING = {"select", "from", "table", "using", "pivot", "unpivot", "describe", 
 
 
 def tables_read(text: str) -> frozenset[str]:
-    """Return the lower-case names of the tables and functions that a statement reads in FROM.
+    """Return the lower-case names of the tables and macros that a statement reads in FROM.
 
     The target of an INSERT, UPDATE or DELETE is among them if it is read too. Names that WITH gives
     are, so it may be more than is read, but not less.
 
-    >>> sorted(tables_read("INSERT INTO v (v) SELECT k FROM main.a JOIN range(3) ON true"))
-    ['a', 'range']
+    >>> sorted(tables_read("INSERT INTO v (v) SELECT k FROM main.a JOIN of_b(3) ON true"))
+    ['a', 'of_b']
     >>> tables_read("INSERT INTO v (v) VALUES (1)")
     frozenset()
 
@@ -39,18 +39,12 @@ def tables_read(text: str) -> frozenset[str]:
         target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     elif not isinstance(tree, exp.Query):
         return words
-    names = [_name(table) for table in tree.find_all(exp.Table) if table is not target]
-    return frozenset(name.lower() for name in names)
+    tables = [table for table in tree.find_all(exp.Table) if table is not target]
+    return frozenset(table.name.lower() for table in tables)
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(token.text.lower() for token in tokenize(text))
-
-
-def _name(table: exp.Table) -> str:
-    if isinstance(table.this, exp.Func):
-        return str(table.this.name if isinstance(table.this, exp.Anonymous) else table.this.key)
-    return table.name
 
 
 def takes_conflicts(text: str) -> bool:
