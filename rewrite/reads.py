@@ -40,7 +40,12 @@ def tables_read(text: str) -> frozenset[str]:
     elif not isinstance(tree, exp.Query):
         return words
     tables = [table for table in tree.find_all(exp.Table) if table is not target]
-    return frozenset(table.name.lower() for table in tables)
+    return frozenset(_name(table).lower() for table in tables) - {""}
+
+
+def _name(table: exp.Table) -> str:
+    """Return the name of a table or macro; functions of DuckDB's own have none here."""
+    return table.name or str(table.this.name if isinstance(table.this, exp.Anonymous) else "")
 
 
 def _words(text: str) -> frozenset[str]:

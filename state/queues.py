@@ -125,6 +125,11 @@ class Arrival:
     instant: str | None = None
     ready: Prepared | None = None
 
+    @property
+    def is_of_beginning(self) -> bool:
+        """Whether the rows have no instant, and none is needed (`at_once`)."""
+        return self.instant == f"{BEGINNING}::BIGINT"
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -377,7 +382,7 @@ def accept(database: Database, clock: Clock, thing: Input, rows: Arrival) -> Tak
     seen = rows.known or survey(database, thing, rows).get(0)
     if seen is None or not seen.count:
         return Taken(0, 0)
-    if is_clean(clock, thing, seen, lateness.limit(clock, thing)):
+    if rows.is_of_beginning or is_clean(clock, thing, seen, lateness.limit(clock, thing)):
         insert(database, clock, thing, rows, seen)
         return Taken(seen.count, 0)
     return _accept_staged(database, clock, thing, rows)
