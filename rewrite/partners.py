@@ -5,6 +5,9 @@
     L ▷ R  =  L − (L ⋉ R)
     L ⟕ R  =  (L ⋈ R) + (L ▷ R) × NULLs
 
+The first form works the keys and the conditions on R alone out for all tuples of R. Where that may
+raise an error it is the second one, in which each is applied to pairs.
+
 δ has each key once, so a tuple of L meets at most one partner and keeps its weight. The only
 counting is in δ; all else is linear in each input.
 """
@@ -27,6 +30,7 @@ from cqlduck.rewrite.plan import (
     Project,
     UnionAll,
 )
+from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column, typed_null
 from cqlduck.rewrite.values import identity
 from cqlduck.rewrite.weighted import is_null
@@ -60,19 +64,21 @@ class Partners:
             conditions: Which tuples are partners, over the columns of both sides.
         """
         mine, theirs, equal, others = _sorted(left, right, conditions)
+        keys = self._keys(left, right, equal)
+        if keys is None or others or _may_raise(left, right, [*theirs, *(k for _, _, k in keys)]):
+            return self._matched_columns(left, right, list(conditions))
         if theirs:
             right = Filter(right, exp.and_(*[c.copy() for c in theirs]))
-        keys = self._keys(left, right, equal)
-        if keys is None or others:
-            return self._matched_columns(left, right, [*mine, *equal, *others])
         if not keys:
             return self._distinct(right, [exp.Literal.number(1)])[0], mine
         plan, names = self._distinct(right, [key for _, _, key in keys])
-        links = [
-            kind(this=own.copy(), expression=column(name))
-            for (kind, own, _), name in zip(keys, names, strict=True)
-        ]
-        return plan, [*mine, *links]
+        links = {
+            id(condition): kind(this=own.copy(), expression=column(name))
+            for condition, (kind, own, _), name in zip(equal, keys, names, strict=True)
+        }
+        # in the order of the text: who stands before one that may raise guards it
+        kept = {id(c) for c in (*mine, *equal)}
+        return plan, [links.get(id(c), c) for c in conditions if id(c) in kept]
 
     def meets_one(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> bool:
         """Return whether a tuple of `left` meets one key of `right` at most."""
@@ -134,6 +140,8 @@ class Partners:
         read = names_in(conditions)
         listed = [c for c in left.columns if c.name in read]
         pairs = Join((left, right), tuple(conditions))
+        if not listed:
+            return self._distinct(pairs, [exp.Literal.number(1)])[0], []
         values: list[exp.Expr] = [column(c.name) for c in listed]
         # the conditions may tell equal values apart, and then their partners are not the same
         values += [e for c in listed if (e := identity(column(c.name), c.type)) is not None]
@@ -175,6 +183,12 @@ class Partners:
             if len(types) > 1 and not types <= INTEGERS - {"BOOLEAN"}:
                 return None
         return keys
+
+
+def _may_raise(left: Plan, right: Plan, trees: Sequence[exp.Expr]) -> bool:
+    """Return whether one of some expressions over two plans may raise an error."""
+    types = {c.name: c.type for c in (*left.columns, *right.columns)}
+    return any(can_raise(tree, types) for tree in trees)
 
 
 def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:

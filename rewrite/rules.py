@@ -1,7 +1,7 @@
 """Plan to plan. `RULES` is the whole pipeline, in order; each rule is one law.
 
-`prune` first, so that no other rule keeps columns that nobody reads; `share` last, so that what the
-others have written out twice is one again.
+`prune` first, so that no other rule keeps columns that nobody reads, or works them out; `share`
+last, so that what the others have written out twice is one again.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from cqlduck.rewrite.plan import (
     walk,
     with_children,
 )
+from cqlduck.rewrite.postpone import postpone
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import number
 
@@ -364,6 +365,7 @@ def _key(value: object) -> object:
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
     prune,
+    postpone,
     distinct_arguments,
     canonical_values,
     materialize,

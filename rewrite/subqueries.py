@@ -25,6 +25,7 @@ from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
+from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import Item, NoRule, Scope, column, resolve
 
 if TYPE_CHECKING:
@@ -263,8 +264,10 @@ def correlated(
             nested.append(written)
         else:
             conditions += binder.conditions(written, inner, aliases)
-    partners = [c for c in conditions if not names_in([c]) <= known]
-    own = [c for c in conditions if names_in([c]) <= known]
+    # a condition that may raise is applied to rows of the subquery that meet a row around it
+    types = {c.name: c.type for plan in inner.plans for c in plan.columns}
+    own = [c for c in conditions if names_in([c]) <= known and not can_raise(c, types)]
+    partners = [c for c in conditions if not any(c is mine for mine in own)]
     again = exp.Where(this=exp.and_(*nested)) if nested else None
     plan = where(binder, again, inner, own, aliases, ctes)
     listed = [e.this if isinstance(e, exp.Alias) else e for e in query.expressions]

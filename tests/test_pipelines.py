@@ -179,11 +179,12 @@ def test_no_step_is_without_an_equality_while_the_graph_is_connected(graph, data
         pipes = list(pipelines.of(con.engine.catalogue.clock, node))
     assert 1 == len(pipes) if "NOW" in windows else count == len(pipes)
     for pipe in pipes:
-        parts = {
+        legs = {
             place: exp.select(*(exp.column(c.name, quoted=True) for c in plan.columns)).from_("x")
             for place, plan in enumerate(node.inputs)
         }
-        written = pipelines.nested(node, pipe, parts)
+        (arm,) = pipelines.arms(node)
+        written = pipelines.nested(node, pipe, arm, legs)
         steps = [select for select in written.find_all(exp.Select) if select.args.get("joins")]
         assert count - 1 == len(steps)
         for select in steps:

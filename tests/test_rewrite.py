@@ -23,6 +23,7 @@ import cqlduck.rewrite
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
 from cqlduck.rewrite.bind import Binder
+from cqlduck.rewrite.canonical import canonical_values
 from cqlduck.rewrite.macros import Macro, Macros, expand_macros
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -53,6 +54,7 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
+from cqlduck.rewrite.postpone import postpone
 from cqlduck.rewrite.queries import QuerySyntax, parse_query, take_operator
 from cqlduck.rewrite.rules import RULES, distinct_arguments, materialize, optimize, prune, share
 from cqlduck.rewrite.scope import column, suggestion
@@ -749,7 +751,15 @@ def test_what_lives_for_an_instant() -> None:
 
 
 def test_rules_in_order() -> None:
-    assert (prune, distinct_arguments, materialize, share) == RULES
+    expected = (
+        prune,
+        postpone,
+        distinct_arguments,
+        canonical_values,
+        materialize,
+        share,
+    )
+    assert expected == RULES
     plan = bound("SELECT k FROM s [RANGE 5]")
     assert share(materialize(prune(plan))) == optimize(plan)
 

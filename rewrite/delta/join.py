@@ -12,7 +12,7 @@ out: where one input is always the latest, its term is all, with everything that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from sqlglot import exp
 from cqlduck.rewrite.delta import pipelines
 from cqlduck.rewrite.delta.endless import is_endless
 from cqlduck.rewrite.delta.pipelines import Pipeline
+from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Join, Plan
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -49,8 +50,7 @@ def is_stepwise(rules: Rules, node: Join) -> bool:
 def keep(rules: Rules, node: Join) -> None:
     """Keep the combinations that begin or end in the tick, which several operators read."""
     if is_stepwise(rules, node):
-        parts = [_pipeline(rules, node, pipe) for pipe in pipelines.of(rules.clock, node)]
-        rules.gather(node, parts, "combinations that begin or end")
+        rules.gather(node, list(_pipelines(rules, node)), "combinations that begin or end")
     else:
         rules.delta(node, _lives(rules, node), "the combinations that begin or end")
 
@@ -74,71 +74,35 @@ def lives(rules: Rules, node: Join) -> exp.Query:
 
 
 def _lives(rules: Rules, node: Join) -> exp.Query:
-    pipes = pipelines.of(rules.clock, node)
-    return union_all([_pipeline(rules, node, pipe)[0] for pipe in pipes])
+    return union_all([query for query, _ in _pipelines(rules, node)])
 
 
-def _pipeline(rules: Rules, node: Join, pipe: Pipeline) -> tuple[exp.Query, frozenset[str]]:
-    """Return the combinations in which the input changes that a pipeline begins with.
+def _pipelines(rules: Rules, node: Join) -> Iterator[tuple[exp.Query, frozenset[str]]]:
+    """Yield each pipeline, and the temporary tables without which it is empty."""
+    for pipe in pipelines.of(rules.clock, node):
+        for arm in pipelines.arms(node):
+            legs = {place: _leg(rules, node, pipe, place) for place in pipe.order}
+            read = list(legs[pipe.changed].find_all(exp.Table))
+            is_kept = all(table.db == "temp" for table in read)
+            needs = frozenset(table.name for table in read) if is_kept else frozenset()
+            yield pipelines.nested(node, pipe, arm, legs), needs
 
-    Returns:
-        The combinations, and the temporary tables without which there are none.
+
+def _leg(rules: Rules, node: Join, pipe: Pipeline, place: int) -> exp.Query:
+    """Return what a pipeline meets of an input."""
+    plan = node.inputs[place]
+    if place == pipe.changed:
+        return rules.staged_lives(plan, _harmless(plan, node))
+    if place in pipe.standing:
+        return rules.standing(plan)
+    return rules.lives(plan) if place in pipe.fresh else rules.alive(plan)
+
+
+def _harmless(plan: Plan, node: Join) -> list[exp.Expr]:
+    """Return conditions about one input that all of its tuples have to meet, and never raise.
+
+    Those are the ones before the first that may: of what does not meet it, it has to be known.
     """
-    parts: dict[int, exp.Query] = {}
-    for place in pipe.order:
-        plan = node.inputs[place]
-        if place == pipe.changed:
-            parts[place] = rules.staged_lives(plan, _harmless(plan, node.predicates))
-        elif place in pipe.standing:
-            parts[place] = rules.standing(plan)
-        elif place in pipe.fresh:
-            parts[place] = rules.lives(plan)
-        else:
-            parts[place] = rules.alive(plan)
-    read = list(parts[pipe.changed].find_all(exp.Table))
-    is_kept = all(table.db == "temp" for table in read)
-    needs = frozenset(table.name for table in read) if is_kept else frozenset()
-    return pipelines.nested(node, pipe, parts), needs
-
-
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-
-
-def _harmless(plan: Plan, predicates: Iterable[exp.Expr]) -> list[exp.Expr]:
-    """Return the predicates about one input that cannot fail.
-
-    Those compare a column with constants of its kind, or with NULL: there is nothing to cast.
-    """
-    types = {known.name: known.type for known in plan.columns}
-    return [predicate for predicate in predicates if _cannot_fail(predicate, types)]
-
-
-def _cannot_fail(tree: exp.Expr, types: Mapping[str, str]) -> bool:
-    match tree:
-        case exp.Paren() | exp.Not():
-            return _cannot_fail(tree.this, types)
-        case exp.And() | exp.Or():
-            return _cannot_fail(tree.left, types) and _cannot_fail(tree.right, types)
-        case exp.Is(this=exp.Column(), expression=exp.Null()):
-            return tree.this.name in types
-        case exp.In(expressions=[_, *_] as listed):
-            return all(_are_alike(tree.this, constant, types) for constant in listed)
-        case exp.Between():
-            ends = (tree.args["low"], tree.args["high"])
-            return all(_are_alike(tree.this, end, types) for end in ends)
-        case _ if isinstance(tree, _COMPARISONS):
-            left, right = tree.left, tree.right
-            return _are_alike(left, right, types) or _are_alike(right, left, types)
-        case _:
-            return False
-
-
-def _are_alike(tree: exp.Expr, constant: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Return whether these are a column of the input and a constant of its kind."""
-    if isinstance(constant, exp.Neg):
-        constant = constant.this
-    if not isinstance(tree, exp.Column) or not isinstance(constant, exp.Literal):
-        return False
-    kind = types.get(tree.name)
-    return kind == "VARCHAR" if constant.is_string else kind in _INTEGERS and constant.is_int
+    names = {c.name for c in plan.columns}
+    early = set.intersection(*(set(arm.early) for arm in pipelines.arms(node)))
+    return [c for c in node.predicates if c in early and names_in([c]) and names_in([c]) <= names]

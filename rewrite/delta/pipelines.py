@@ -20,7 +20,7 @@ input without a link comes when nothing else is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -37,6 +37,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     is_instantaneous,
 )
+from cqlduck.rewrite.raising import can_raise, parts
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
 
@@ -142,18 +143,117 @@ def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
     return {owners[c.name] for c in tree.find_all(exp.Column) if c.name in owners}
 
 
-def nested(node: Join, pipe: Pipeline, parts: Mapping[int, exp.Query]) -> exp.Query:
+@dataclass(frozen=True)
+class Arm:
+    """A part of a pipeline's combinations, and where its conditions stand.
+
+    Attributes:
+        early: Conditions that never raise; each is tested as soon as what it reads is joined.
+        guarded: Conditions that may raise, and those behind them in the text: tested in order, each
+            of combinations alone that stand together and meet all before it.
+    """
+
+    early: tuple[exp.Expr, ...]
+    guarded: tuple[exp.Expr, ...] = ()
+
+
+def arms(node: Join) -> Iterator[Arm]:
+    """Yield the arms of a join: disjoint parts of its combinations, that together are all.
+
+    A condition that may raise is applied to combinations that stand together and meet the
+    conditions before it in the text, to no others. So it and those behind it stand last, guarded.
+    Where an equality is among these without which inputs would not be linked, the join is cut in
+    two by whether the operands of the condition raise, if each is of one input:
+
+        σ_p∧q (R ⋈ S)  =  σ_p∧q (σ_raises(e) R ⋈ S)  +  σ_TRY(p)∧q (σ_¬raises(e) R ⋈ S)
+
+    The first part is guarded, and of few tuples. In the second TRY(p) never raises, so its equality
+    may be that of the join. An operand of several inputs cannot be told before they are joined:
+    then the equalities behind it count as if they stood before it.
+    """
+    types = {c.name: c.type for plan in node.inputs for c in plan.columns}
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    early: list[exp.Expr] = []
+    for number, condition in enumerate(node.predicates):
+        rest = node.predicates[number:]
+        if not can_raise(condition, types):
+            early.append(condition)
+            continue
+        links = [c for c in rest if _is_link(c, owners)]
+        if not links or _are_linked(node, owners, early):
+            yield Arm(tuple(early), rest)
+            return
+        raising = list(dict.fromkeys(parts(condition, types)))
+        if any(len(_places(part, owners)) != 1 for part in raising):
+            safe = [c for c in links if not can_raise(c, types)]
+            yield Arm((*early, *safe), tuple(c for c in rest if c not in safe))
+            return
+        for part in raising:
+            yield Arm((*early, _raises(part)), rest)
+            early.append(exp.not_(_raises(part)))
+        early.append(_tried(condition, raising))
+    yield Arm(tuple(early))
+
+
+def _is_link(condition: exp.Expr, owners: Mapping[str, int]) -> bool:
+    """Return whether a condition is an equality between inputs."""
+    if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
+        return False
+    one, other = (_places(side, owners) for side in (condition.this, condition.expression))
+    return bool(one and other) and not one & other
+
+
+def _are_linked(node: Join, owners: Mapping[str, int], conditions: list[exp.Expr]) -> bool:
+    """Return whether equalities connect all inputs."""
+    groups = [{place} for place in range(len(node.inputs))]
+    for condition in conditions:
+        if _is_link(condition, owners):
+            read = _places(condition, owners)
+            met = [group for group in groups if group & read]
+            groups = [group for group in groups if not group & read] + [set().union(*met)]
+    return len(groups) == 1
+
+
+def _raises(part: exp.Expr) -> exp.Expr:
+    """Return whether an expression raises: then TRY makes NULL of what is true or false."""
+    is_nothing = exp.Is(this=exp.paren(part.copy()), expression=exp.null())
+    return exp.Is(this=exp.Try(this=is_nothing), expression=exp.null())
+
+
+def _tried(condition: exp.Expr, raising: list[exp.Expr]) -> exp.Expr:
+    """Return a condition with parts that may raise under TRY."""
+
+    def tried(node: exp.Expr) -> exp.Expr:
+        return exp.Try(this=node.copy()) if node in raising else node
+
+    return condition.copy().transform(tried, copy=False)
+
+
+def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
+    """Return conditions that are tested in order, after those ahead: CASE says so to DuckDB.
+
+    It reads both sides of the last join, so DuckDB does not test it of one of them alone.
+    """
+    first, *others = (exp.and_(*(c.copy() for c in ahead)), *guarded)
+    inner: exp.Expr = exp.true()
+    for condition in reversed(others):
+        inner = exp.Case().when(condition.copy(), inner).else_(exp.false())
+    return exp.Case().when(first, inner).else_(exp.false())
+
+
+def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) -> exp.Query:
     """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
 
     Args:
         node: The join.
         pipe: The pipeline.
-        parts: By place, the lifetimes of each input that it meets.
+        arm: Which of its combinations.
+        legs: By place, the lifetimes of each input that it meets.
     """
     owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
     shown = {c.name for c in node.columns}
-    waiting = [*node.predicates, *pipe.implied.values()]
-    query, name = parts[pipe.changed], f"i{pipe.changed}"
+    waiting = [*arm.early, *pipe.implied.values()]
+    query, name = legs[pipe.changed], f"i{pipe.changed}"
     has_end = not is_endless(node.inputs[pipe.changed])
     met = {pipe.changed}
     for step, place in enumerate(pipe.order[1:], 1):
@@ -168,7 +268,12 @@ def nested(node: Join, pipe: Pipeline, parts: Mapping[int, exp.Query]) -> exp.Qu
         if has_end:
             conditions.append(_before(other, name))
         mine = {known.name for known in plan.columns}
-        read = {c.name for condition in waiting for c in condition.find_all(exp.Column)}
+        later = [*waiting, *arm.guarded]
+        if place == pipe.order[-1]:
+            later = []
+            if arm.guarded:
+                conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
+        read = {c.name for condition in later for c in condition.find_all(exp.Column)}
         listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
         enter = _most("greatest", qualified(name, ENTER), qualified(other, ENTER))
         leave: exp.Expr = forever()
@@ -185,11 +290,19 @@ def nested(node: Join, pipe: Pipeline, parts: Mapping[int, exp.Query]) -> exp.Qu
                 named(weight, WEIGHT),
             )
             .from_(query.subquery(name, copy=False), copy=False)
-            .join(parts[place].subquery(other, copy=False), join_type="cross", copy=False)
+            .join(legs[place].subquery(other, copy=False), join_type="cross", copy=False)
             .where(*conditions, copy=False)
         )
         name, has_end = f"step{step}", has_end or ends
     return query
+
+
+def _both(one: str, other: str) -> exp.Expr:
+    """Return what is true of all combinations, and reads both sides."""
+    return exp.LT(
+        this=_most("greatest", qualified(one, ENTER), qualified(other, ENTER)),
+        expression=forever(),
+    )
 
 
 def _before(one: str, other: str) -> exp.Expr:

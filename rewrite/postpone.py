@@ -1,0 +1,102 @@
+"""Expressions of a subquery that may raise are worked out above the join that reads it.
+
+    R ⋈ₚ π_f(x)→y (S)  =  π_f(x)→y (R ⋈ₚ[y := f(x)] S)        where f may raise
+
+Below the join f would be worked out for all tuples of S, and whether it is for those that meet no
+tuple of R would depend on DuckDB's plan and on how time is cut. Above, it is for tuples that are
+needed at an instant. What never raises stays below, where it is worked out once for each tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Column, Join, Plan, Project, children, with_children
+from cqlduck.rewrite.raising import can_raise
+from cqlduck.rewrite.scope import column
+
+
+def postpone(plan: Plan) -> Plan:
+    """Move expressions that may raise above the joins of a plan."""
+    plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
+    if isinstance(plan, Project) and isinstance(plan.input, Project) and _raising(plan.input):
+        return _composed(plan, plan.input)
+    if isinstance(plan, Join) and any(map(_raising, plan.inputs)):
+        return _above(plan)
+    return plan
+
+
+def _raising(plan: Plan) -> set[str]:
+    """Return the columns of a projection that may raise; of anything else, none."""
+    if not isinstance(plan, Project):
+        return set()
+    types = {known.name: known.type for known in plan.input.columns}
+    pairs = zip(plan.expressions, plan.columns, strict=True)
+    return {known.name for value, known in pairs if can_raise(value, types)}
+
+
+def _composed(outer: Project, inner: Project) -> Project:
+    meant = {
+        known.name: value for value, known in zip(inner.expressions, inner.columns, strict=True)
+    }
+    listed = tuple(_with(value, meant) for value in outer.expressions)
+    return Project(inner.input, listed, outer.columns)
+
+
+def _above(node: Join) -> Plan:
+    inputs: list[Plan] = []
+    meant: dict[str, exp.Expr] = {}
+    for place, plan in enumerate(node.inputs):
+        late = _raising(plan)
+        if not late:
+            inputs.append(plan)
+            continue
+        assert isinstance(plan, Project)
+        pairs = list(zip(plan.expressions, plan.columns, strict=True))
+        read = {
+            c.name
+            for value, known in pairs
+            if known.name in late
+            for c in value.find_all(exp.Column)
+        }
+        fresh = {
+            known.name: Column(f"{known.name} of input {place}", known.type)
+            for known in plan.input.columns
+            if known.name in read
+        }
+        renamed = {name: column(known.name) for name, known in fresh.items()}
+        meant |= {known.name: _with(value, renamed) for value, known in pairs if known.name in late}
+        kept = [(value, known) for value, known in pairs if known.name not in late]
+        kept += [(column(name), known) for name, known in fresh.items()]
+        if not kept:
+            kept = [(exp.Literal.number(1), Column(f"one of input {place}", "INTEGER"))]
+        values, columns = zip(*kept, strict=True)
+        inputs.append(Project(plan.input, values, columns))
+    shown = {c.name for c in node.columns}
+    needed = {
+        c.name for name, value in meant.items() if name in shown for c in value.find_all(exp.Column)
+    }
+    names = [c.name for plan in inputs for c in plan.columns]
+    joined = replace(
+        node,
+        inputs=tuple(inputs),
+        predicates=tuple(_with(predicate, meant) for predicate in node.predicates),
+        shown=tuple(name for name in names if name in shown | needed) or (names[0],),
+    )
+    listed = tuple(meant.get(c.name, column(c.name)).copy() for c in node.columns)
+    return Project(joined, listed, node.columns)
+
+
+def _with(tree: exp.Expr, meant: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return an expression with columns replaced by what they stand for."""
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or node.name not in meant:
+            return node
+        value = meant[node.name].copy()
+        return value if isinstance(value, exp.Column) else exp.paren(value, copy=False)
+
+    return tree.copy().transform(replaced, copy=False)

@@ -1,0 +1,156 @@
+"""Which expressions can raise an error for some row: a cast, an overflow, a function out of range.
+
+The analysis is one-sided: what it calls safe never raises; of the rest it does not know. Safe are
+columns and constants, comparisons of values of one type or of numbers that DuckDB widens, AND, OR,
+NOT, IS, CASE and COALESCE of safe parts, casts that widen or go to text, TRY_CAST, and some
+functions of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from sqlglot import exp
+
+_WIDENED = {
+    name: rank
+    for rank, name in enumerate(
+        ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE")
+    )
+}
+"""Types in an order in which each holds the values of those before it, or a value next to them."""
+
+_ALIASES = {"INT": "INTEGER", "TEXT": "VARCHAR", "REAL": "FLOAT"}
+
+_COMPARISONS = (
+    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
+)  # fmt: skip
+
+_OF_TEXT = {
+    exp.Lower: "VARCHAR", exp.Upper: "VARCHAR", exp.Length: "BIGINT", exp.StartsWith: "BOOLEAN",
+    exp.Like: "BOOLEAN", exp.ILike: "BOOLEAN",
+}  # fmt: skip
+"""Functions of text that never raise, and the type of what they give."""
+
+_LITERAL = "a constant"
+
+
+def can_raise(tree: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Return whether an expression may raise for some row.
+
+    Args:
+        tree: The expression.
+        types: The types of its columns, by name.
+    """
+    return _type(tree, types) is None
+
+
+def parts(tree: exp.Expr, types: Mapping[str, str]) -> Iterator[exp.Expr]:
+    """Yield the smallest parts of an expression that may raise though their operands do not."""
+    if not can_raise(tree, types):
+        return
+    inner = [part for child in _operands(tree) for part in parts(child, types)]
+    if inner:
+        yield from inner
+    else:
+        yield tree
+
+
+def _operands(tree: exp.Expr) -> Iterator[exp.Expr]:
+    for child in tree.iter_expressions():
+        if isinstance(child, exp.Expr) and not isinstance(child, (exp.DataType, exp.Identifier)):
+            yield child
+
+
+def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
+    """Return the type of a safe expression, as far as it matters; None if it may raise."""
+    match tree:
+        case exp.Column():
+            return _plain(types[tree.name]) if tree.name in types else None
+        case exp.Literal() | exp.Null():
+            return _LITERAL
+        case exp.Boolean():
+            return "BOOLEAN"
+        case exp.Paren():
+            return _type(tree.this, types)
+        case exp.Neg() if isinstance(tree.this, exp.Literal):
+            return _LITERAL
+        case exp.And() | exp.Or():
+            return _when(_all_of("BOOLEAN", (tree.left, tree.right), types), "BOOLEAN")
+        case exp.Not():
+            return _when(_all_of("BOOLEAN", (tree.this,), types), "BOOLEAN")
+        case exp.Is(expression=exp.Null() | exp.Boolean()):
+            return _when(_type(tree.this, types) is not None, "BOOLEAN")
+        case _ if isinstance(tree, _COMPARISONS):
+            return _when(_common([tree.this, tree.expression], types) is not None, "BOOLEAN")
+        case exp.Between():
+            ends = [tree.this, tree.args["low"], tree.args["high"]]
+            return _when(_common(ends, types) is not None, "BOOLEAN")
+        case exp.In(expressions=[_, *_] as listed) if not tree.args.get("query"):
+            return _when(_common([tree.this, *listed], types) is not None, "BOOLEAN")
+        case exp.Coalesce():
+            return _common([tree.this, *tree.expressions], types)
+        case exp.Case(this=None):
+            return _case(tree, types)
+        case exp.TryCast():
+            return None if _type(tree.this, types) is None else _plain(tree.to.sql("duckdb"))
+        case exp.Cast():
+            return _cast(tree, types)
+        case exp.Add() | exp.Sub() | exp.Mul():
+            # of doubles there are infinities, of whole numbers none
+            kind = _common([tree.left, tree.right], types)
+            return kind if kind in ("FLOAT", "DOUBLE") else None
+        case _ if type(tree) in _OF_TEXT:
+            of = list(_operands(tree))
+            return _OF_TEXT[type(tree)] if _all_of("VARCHAR", of, types) else None
+    return None
+
+
+def _plain(type_name: str) -> str:
+    return _ALIASES.get(type_name.upper(), type_name.upper())
+
+
+def _when(safe: bool, type_name: str) -> str | None:
+    return type_name if safe else None
+
+
+def _all_of(wanted: str, trees: Iterable[exp.Expr], types: Mapping[str, str]) -> bool:
+    return all(_type(tree, types) in (wanted, _LITERAL) for tree in trees)
+
+
+def _common(trees: list[exp.Expr], types: Mapping[str, str]) -> str | None:
+    """Return the type to which DuckDB brings values that are compared, if that never raises.
+
+    A constant is cast once, when the statement is planned, whatever the rows are; unless it is the
+    column that is cast, as to compare text with a number or whole numbers with others.
+    """
+    found = [_type(tree, types) for tree in trees]
+    known = {kind for kind in found if kind not in (None, _LITERAL)}
+    if None in found or len(known) == 0:
+        return None if None in found else _LITERAL
+    constants = [tree for tree in trees if isinstance(tree, (exp.Literal, exp.Neg))]
+    numbers = [tree for tree in constants if not (isinstance(tree, exp.Literal) and tree.is_string)]
+    if known <= _WIDENED.keys():
+        widest = max((str(kind) for kind in known), key=_WIDENED.__getitem__)
+        whole = all(number.is_int for number in numbers)
+        return widest if whole or widest in ("FLOAT", "DOUBLE") else None
+    (kind, *others) = known
+    return None if others or numbers else kind
+
+
+def _case(tree: exp.Case, types: Mapping[str, str]) -> str | None:
+    branches = tree.args["ifs"]
+    if not _all_of("BOOLEAN", [branch.this for branch in branches], types):
+        return None
+    default = tree.args.get("default")
+    values = [branch.args["true"] for branch in branches]
+    return _common([*values, *([] if default is None else [default])], types)
+
+
+def _cast(tree: exp.Cast, types: Mapping[str, str]) -> str | None:
+    inner, wanted = _type(tree.this, types), _plain(tree.to.sql("duckdb"))
+    if inner in (wanted, _LITERAL) or wanted == "VARCHAR":
+        return None if inner is None else wanted
+    if inner in _WIDENED and wanted in _WIDENED and _WIDENED[inner] <= _WIDENED[wanted]:
+        return wanted
+    return None

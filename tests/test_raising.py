@@ -1,0 +1,192 @@
+"""Conditions and expressions that may raise: when a query fails follows from its text and the data.
+
+Not from how time is cut into ticks, from the form of the statements, or from what DuckDB works out
+first. The expected instant is found pair by pair, as the text reads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from sqlglot import exp, parse_one
+
+import cqlduck
+from cqlduck.rewrite import raising
+
+S, R = tuple[int, int, str | None], tuple[int, int, str | None]
+"""A tuple of the stream (t, k, x), and of the relation (from which instant it is there, k, y)."""
+
+
+class Raised(Exception):
+    """A condition raises for a pair."""
+
+
+def number(text: str | None) -> int | None:
+    if text == "bad":
+        raise Raised
+    return None if text is None else int(text)
+
+
+def is_more(value: int | None, than: int) -> bool | None:
+    return None if value is None else value > than
+
+
+def are_equal(one: int | None, other: int | None) -> bool | None:
+    return None if one is None or other is None else one == other
+
+
+CONDITIONS: dict[str, Callable[[S, R], bool | None]] = {
+    "s.k = r.k": lambda s, r: s[1] == r[1],
+    "s.x::INT > 0": lambda s, r: is_more(number(s[2]), 0),
+    "r.y::INT > 0": lambda s, r: is_more(number(r[2]), 0),
+    "s.x::INT = r.k": lambda s, r: are_equal(number(s[2]), r[1]),
+    "s.k = r.y::INT": lambda s, r: are_equal(s[1], number(r[2])),
+    "s.k > 0": lambda s, r: s[1] > 0,
+}
+
+WINDOWS = {"NOW": 0, "RANGE 1": 1, "RANGE 20": 20}
+
+SHAPES = {
+    "on": "SELECT s.t, r.k FROM s [{window}] JOIN r ON {conditions}",
+    "where": "SELECT s.t, r.k FROM s [{window}], r WHERE {conditions}",
+    "exists": "SELECT s.t FROM s [{window}] WHERE EXISTS (SELECT 1 FROM r WHERE {conditions})",
+}
+
+LAST = 6
+
+
+def expected(
+    shape: str, width: int, conditions: list[str], lefts: list[S], rights: list[R]
+) -> tuple[int | None, list[Counter[tuple[int, ...]]]]:
+    """The instant at which the query fails, or None; and what it holds at each before that."""
+    held: list[Counter[tuple[int, ...]]] = []
+    for now in range(LAST + 1):
+        found: Counter[tuple[int, ...]] = Counter()
+        for s in (s for s in lefts if s[0] <= now <= s[0] + width):
+            there = [r for r in rights if r[0] <= now]
+            try:
+                met = [r for r in there if all(CONDITIONS[c](s, r) for c in conditions)]
+            except Raised:
+                return now, held
+            if shape == "exists":
+                found[(s[0],)] += bool(met)
+            else:
+                found.update((s[0], r[1]) for r in met)
+        held.append(+found)
+    return None, held
+
+
+TEXT = st.sampled_from(["0", "1", "2", "bad", None])
+LEFTS = st.lists(st.tuples(st.integers(0, LAST), st.integers(0, 2), TEXT), max_size=4)
+RIGHTS = st.lists(st.tuples(st.integers(0, LAST), st.integers(0, 2), TEXT), max_size=4)
+ORDERS = st.lists(st.sampled_from(sorted(CONDITIONS)), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@example("on", "NOW", ["s.k = r.k", "s.x::INT > 0"], [(0, 1, "bad")], [(1, 1, "1")], [0], True)
+@example("on", "NOW", ["s.x::INT > 0", "s.k = r.k"], [(0, 1, "bad")], [(0, 2, "1")], [], True)
+@example("where", "RANGE 20", ["s.x::INT = r.k"], [(0, 1, "bad")], [(3, 2, "1")], [1], False)
+@example("exists", "NOW", ["r.y::INT > 0"], [(0, 1, "1")], [(1, 2, "bad")], [], False)
+@given(
+    shape=st.sampled_from(sorted(SHAPES)),
+    window=st.sampled_from(sorted(WINDOWS)),
+    conditions=ORDERS,
+    lefts=LEFTS,
+    rights=RIGHTS,
+    cuts=st.lists(st.integers(0, LAST), max_size=3),
+    staged=st.booleans(),
+)
+def test_a_query_fails_at_the_first_pair_that_raises(
+    shape: str,
+    window: str,
+    conditions: list[str],
+    lefts: list[S],
+    rights: list[R],
+    cuts: list[int],
+    staged: bool,
+) -> None:
+    fails, held = expected(shape, WINDOWS[window], conditions, lefts, rights)
+    with cqlduck.connect() as con:
+        con.engine.forms.always = staged
+        con.execute("CREATE STREAM s (t BIGINT, k INTEGER, x VARCHAR) TIMESTAMP BY t")
+        con.execute("CREATE RELATION r (k INTEGER, y VARCHAR)")
+        body = SHAPES[shape].format(window=window, conditions=" AND ".join(conditions))
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        for t, k, x in sorted(lefts, key=lambda s: s[0]):
+            con.append("s", [(t, k, x)])
+        for t, k, y in sorted(rights, key=lambda r: r[0]):
+            con.append("r", [(k, y)], at=t)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for to in (*sorted(cuts), LAST):
+                con.advance(to)
+        ((state, frontier),) = con.sql("SELECT state, frontier FROM cql.queries").fetchall()
+        assert ("active" if fails is None else "failed") == state
+        assert (LAST if fails is None else fails - 1) == int(frontier)
+        changes = con.changes("q").fetchall()
+    for now, content in enumerate(held):
+        found: Counter[tuple[int, ...]] = Counter()
+        for *row, at, weight in changes:
+            if at <= now:
+                found[tuple(row)] += weight
+        assert content == +found
+
+
+def cases() -> Iterator[tuple[str, bool]]:
+    for safe in (
+        "i > 1", "i > 1.5 AND d > 2", "i = b", "b < d", "v = 'x'", "v LIKE 'a%'", "i IN (1, 2)",
+        "i IS NULL OR NOT v = 'y'", "coalesce(i, 0) > b", "CAST(i AS BIGINT) = b", "d * 2 + d > 1",
+        "CASE WHEN v = 'x' THEN i ELSE 0 END = 1", "TRY_CAST(v AS INTEGER) = i", "lower(v) = 'x'",
+        "i BETWEEN 1 AND b", "CAST(b AS VARCHAR) = v", "i IS NOT DISTINCT FROM b",
+    ):  # fmt: skip
+        yield safe, safe == "i > 1.5 AND d > 2"
+    for unsafe in (
+        "CAST(v AS INTEGER) = 1", "i + 1 > 2", "v = 1", "v = i", "b // i = 1",
+        "CAST(b AS INTEGER) = 1",
+        "CASE WHEN v = 'x' THEN i + 1 ELSE 0 END = 1", "coalesce(CAST(v AS INTEGER), 0) = 1",
+        "sqrt(d) > 1", "-i = 1",
+    ):  # fmt: skip
+        yield unsafe, True
+
+
+@pytest.mark.parametrize(("text", "unsafe"), list(cases()))
+def test_what_may_raise(text: str, unsafe: bool) -> None:
+    types = {"i": "INTEGER", "b": "BIGINT", "d": "DOUBLE", "v": "VARCHAR"}
+    assert unsafe == raising.can_raise(parse_one(text, read="duckdb"), types)
+
+
+def test_the_parts_that_may_raise_are_the_smallest() -> None:
+    types = {"i": "INTEGER", "v": "VARCHAR"}
+    tree = parse_one("CAST(v AS INTEGER) = i + 1 OR i IS NULL", read="duckdb")
+    found = [part.sql("duckdb") for part in raising.parts(tree, types)]
+    assert ["CAST(v AS INT)", "i + 1"] == found
+    assert [] == list(raising.parts(exp.column("i"), types))
+
+
+@pytest.mark.parametrize("kind", ["", "LEFT"])
+@pytest.mark.parametrize("cuts", [[], [0], [1], [0, 1, 2]], ids=str)
+def test_an_expression_of_a_subquery_is_worked_out_for_rows_that_are_needed(
+    con: cqlduck.Connection, kind: str, cuts: list[int]
+) -> None:
+    con.execute("CREATE STREAM s (t BIGINT, k INTEGER) TIMESTAMP BY t")
+    con.execute("CREATE RELATION r (k INTEGER, y VARCHAR)")
+    inner = "(SELECT k, coalesce(y::INTEGER, 0) AS v, y::DATE AS unread FROM r)"
+    body = f"SELECT s.k, j.v FROM s [NOW] {kind} JOIN {inner} j ON s.k = j.k"
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+    con.append("r", [(1, "7"), (2, "bad"), (3, "bad")], at=1)
+    con.append("s", [(0, 1), (1, 1), (3, 3)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for to in (*cuts, 2, 4):
+            con.advance(to)
+    early = [(1, None, 0, 1), (1, None, 1, -1)] if kind else []
+    assert sorted([*early, (1, 7, 1, 1), (1, 7, 2, -1)], key=str) == sorted(
+        con.changes("q").fetchall(), key=str
+    )
+    ((state, frontier),) = con.sql("SELECT state, frontier FROM cql.queries").fetchall()
+    assert ("failed", 2) == (state, int(frontier))
