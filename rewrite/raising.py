@@ -26,7 +26,7 @@ _COMPARISONS = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
 )  # fmt: skip
 
-_OF_TEXT = {
+_OF_TEXT: Mapping[type[exp.Expr], str] = {
     exp.Lower: "VARCHAR", exp.Upper: "VARCHAR", exp.Length: "BIGINT", exp.StartsWith: "BOOLEAN",
     exp.Like: "BOOLEAN", exp.ILike: "BOOLEAN",
 }  # fmt: skip
