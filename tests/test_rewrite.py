@@ -445,7 +445,7 @@ def test_parts_of_a_window() -> None:
     assert (True, 10, 5) == (hop.hop, hop.range.instants, hop.slide.instants)
     assert (True, 10, 10) == (tumble.hop, tumble.range.instants, tumble.slide.instants)
     parted = only('PARTITION BY a, s."b" ROWS 3 RANGE 10 WHERE c > 1')
-    assert ["a", "s.b"] == [name for name, _ in parted.partition_by]
+    assert [("a",), ("s", "b")] == [name for name, _ in parted.partition_by]
     assert (3, 10, "c > 1") == (parted.rows, parted.range.instants, parted.where.sql("duckdb"))
 
 
