@@ -477,8 +477,10 @@ class Connection:
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> duckdb.DuckDBPyRelation:
         """Run a reading statement in the engine's own transaction; return a copy of its rows."""
-        found = self._engine.database.relation(query, parameters)
-        return _relation(pa.table({})) if found is None else relation.copied(found)
+        database = self._engine.database
+        with database.interrupts.running(database.connection):
+            found = database.relation(query, parameters)
+            return _relation(pa.table({})) if found is None else relation.copied(found)
 
     def _text(self, text: str) -> duckdb.DuckDBPyRelation:
         return _relation(pa.table({"explain": text.splitlines()}))

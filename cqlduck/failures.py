@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from cqlduck.errors import QueryError
 from cqlduck.state import instants
-from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.catalog import EXPIRED, Catalogue, Query
 
 Run = Callable[[int], Exception | None]
 """Runs a query up to an instant, and keeps that, or returns why it failed."""
@@ -76,8 +76,14 @@ def failed_below(catalogue: Catalogue, query: Query) -> Query | None:
 
     Of several it is the one that stopped first.
     """
-    failed = [q for q in (query, *catalogue.queries_of(query)) if q.state == "failed"]
+    failed = [q for q in (query, *catalogue.queries_of(query)) if _has_failed(q)]
     return min(failed, key=lambda q: (q.frontier is not None, q.frontier or 0), default=None)
+
+
+def _has_failed(query: Query) -> bool:
+    """Return whether a query has failed, and nobody has deactivated it or made it go on since."""
+    has_expired = query.state == EXPIRED and query.error_reason is not None
+    return query.state == "failed" or has_expired
 
 
 def refusal(catalogue: Catalogue, query: Query) -> QueryError | None:

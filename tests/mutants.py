@@ -165,7 +165,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/catalog.py",
         ("who is two above one that stands still runs on",
-         "names += inner.inputs", "pass",
+         "(inner, *self.below.get(name, ()))", "(inner,)",
          "test_standing_still.py::"
          "test_who_is_above_one_that_was_deactivated_waits_and_misses_nothing"),
     ),
@@ -1111,8 +1111,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "return min([0, *known])", "return 0",
          SEMANTICS + "integer_time_begins_at_the_first_element_if_that_is_negative"),
         ("the frontier is the largest heartbeat",
-         "return min(beat for beat in beats if beat is not None)\n\n    def begins",
-         "return max(beat for beat in beats if beat is not None)\n\n    def begins",
+         "return min(beat for beat in beats if beat is not None)\n\n    def way",
+         "return max(beat for beat in beats if beat is not None)\n\n    def way",
          SEMANTICS + "the_frontier_is_the_smallest_heartbeat_and_relations_never_hold_it_back"),
         ("relations hold time back",
          "if i.kind == \"stream\" or i.source is not None] or inputs", "] or inputs",

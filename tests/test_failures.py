@@ -77,17 +77,28 @@ def test_it_is_told_after_reopening_and_of_wall_clock_time(tmp_path) -> None:
             CREATE STREAM s (v VARCHAR, t TIMESTAMP) TIMESTAMP BY t;
             CREATE CONTINUOUS QUERY bad AS SELECT CAST(v AS INTEGER) AS n FROM s;
         """)
-        con.append("s", [("1", "2013-01-01"), ("x", "2013-01-02")])
-        con.advance("2013-01-03")
+        con.append("s", [("1", "2013-01-01"), ("x", "2013-01-01 02:00")])
+        con.advance("2013-01-01 03:00")
     with cqlduck.connect(path) as con:
         with pytest.raises(cqlduck.QueryError) as caught:
             con.table("bad")
-        assert "2013-01-02 00:00:00" == str(caught.value.instant)
-        assert "s(v = 'x', t = 2013-01-02 00:00:00)" == caught.value.row
+        assert "2013-01-01 02:00:00" == str(caught.value.instant)
+        assert "s(v = 'x', t = 2013-01-01 02:00:00)" == caught.value.row
         written = (caught.value.hint or "").partition("'bad', '")[2].partition("'")[0]
         assert [(1,)] == con.as_of("bad", written).select("n").fetchall()
         con.execute("ALTER CONTINUOUS QUERY bad DEACTIVATE")
         assert 1 == len(con.table("bad").fetchall())
+
+
+def test_a_failure_is_told_when_the_query_has_expired_too(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (v VARCHAR, t TIMESTAMP) TIMESTAMP BY t;")
+    con.execute("CREATE CONTINUOUS QUERY bad AS SELECT CAST(v AS INTEGER) AS n FROM s")
+    con.append("s", [("1", "2013-01-01"), ("x", "2013-01-02")])
+    con.advance("2014-01-01")
+    con.advance("2014-01-02")
+    assert [("expired",)] == con.sql("SELECT state FROM cql.queries").fetchall()
+    with pytest.raises(cqlduck.QueryError, match="'x'"):
+        con.table("bad")
 
 
 def test_advance_warns_once_of_each_query_that_fails(

@@ -82,10 +82,10 @@ def test_a_call_that_is_interrupted_before_it_has_committed_did_nothing(
         con.execute(APPLICATION)
         con.append("s", [(1,)], at=1)
         con.engine.database.trace = at(word, ctrl_c)
-        late = [(2, 2), (3, 0)]
+        rows = [(2, 2), (3, 0 if word == "ROLLBACK" else 3)]
         error = cqlduck.LateError if word == "ROLLBACK" else KeyboardInterrupt
         with pytest.raises(error):
-            con.append("s", [(k,) for k, _ in late], at=[t for _, t in late])
+            con.append("s", [(k,) for k, _ in rows], at=[t for _, t in rows])
         if word == "ROLLBACK":
             # the error was first: what came meanwhile is not lost
             with pytest.raises(KeyboardInterrupt):
