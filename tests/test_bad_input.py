@@ -764,6 +764,7 @@ def rewrite_rows(folder: Path, table: pa.Table) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(table, folder / "part-0.parquet")
+    change_manifest(folder, checksums={})
 
 
 def change_manifest(folder: Path, **changes: Any) -> None:
@@ -777,6 +778,16 @@ def cut_in_half(folder: Path) -> None:
     file.write_bytes(content[: len(content) // 2])
 
 
+def without_checksums(spoil: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """The same, where the manifest does not give it away."""
+
+    def spoiled(folder: Path) -> None:
+        spoil(folder)
+        change_manifest(folder, checksums={})
+
+    return spoiled
+
+
 BREAKAGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "not JSON": (lambda f: (f / dropzone.MANIFEST).write_text("{not JSON"), ["JSON", "manifest"]),
     "an empty manifest": (lambda f: (f / dropzone.MANIFEST).write_text(""), ["JSON"]),
@@ -786,9 +797,13 @@ BREAKAGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "another version": (lambda f: change_manifest(f, version=2), ["version", "2"]),
     "another stream": (lambda f: change_manifest(f, stream="good"), ["stream", "good"]),
     "another number": (lambda f: change_manifest(f, batch=7), ["batch", "7"]),
-    "half a file": (cut_in_half, ["cannot be read"]),
+    "half a file": (without_checksums(cut_in_half), ["cannot be read"]),
+    "half a file with a checksum": (cut_in_half, ["part-0.parquet", "checksum", "manifest says"]),
     "no file": (lambda f: (f / "part-0.parquet").unlink(), ["part-0.parquet"]),
-    "no Parquet": (lambda f: (f / "part-0.parquet").write_text("a,b\n1,x\n"), ["cannot be read"]),
+    "no Parquet": (
+        without_checksums(lambda f: (f / "part-0.parquet").write_text("a,b\n1,x\n")),
+        ["cannot be read"],
+    ),
     "more rows than it says": (lambda f: change_manifest(f, rows=1), ["2 rows", "1"]),
     "fewer rows than it says": (lambda f: change_manifest(f, rows=3), ["2 rows", "3"]),
     "a column less": (

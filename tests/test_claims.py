@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
+import pyarrow.parquet as pq
 import pytest
+import xxhash
 
 import cqlduck
-from cqlduck.sources import dropzone
+from cqlduck.sources import checksums, dropzone
 from cqlduck.sources.ahead import Ahead
 
 WAYS = ["together", "ahead", "by DuckDB"]
@@ -29,6 +32,11 @@ def follow(con: cqlduck.Connection, way: str, monkeypatch: pytest.MonkeyPatch) -
 def change(folder: Path, **fields: Any) -> None:
     path = folder / dropzone.MANIFEST
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / dropzone.MANIFEST).read_text())
+    return found
 
 
 def taken(con: cqlduck.Connection) -> list[Any]:
@@ -110,6 +118,76 @@ def test_a_manifest_that_is_right_whatever_the_types(
         con.execute(f"CREATE STREAM s (at {declared}) TIMESTAMP BY at FROM 's'")
         follow(con, way, monkeypatch)
         assert 2 == taken(con)[0][0]
+
+
+# --------------------------------------------------------------------------------------- checksums
+
+
+def flip(file: Path) -> None:
+    """Change a byte of a value; the file stays one that can be read."""
+    table = pq.read_table(file)
+    pq.write_table(table.set_column(0, "v", pa.compute.add(table["v"], 1)), file)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_file_that_was_changed_is_noticed(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        dropzone.write_batch(tmp_path, "s", number, pa.table({"v": [number], "_ts": [number]}))
+    folder = dropzone.batch_folder(tmp_path / "s", 1)
+    file = folder / "part-0.parquet"
+    whole = file.read_bytes()
+    flip(file)
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute("CREATE STREAM s (v BIGINT) FROM 's'")
+        with pytest.raises(cqlduck.DropZoneError) as caught:
+            follow(con, way, monkeypatch)
+        found, said = (checksums.of_file(file), manifest(folder)["checksums"][file.name])
+        assert f"{file} has the checksum {found}, and its manifest says {said}" == str(
+            caught.value.message
+        )
+        assert 1 == taken(con)[0][0]
+        file.write_bytes(whole)
+        follow(con, way, monkeypatch)
+        assert (3, 3, "1") == taken(con)[0]
+
+
+def test_checksums_may_be_missing(tmp_path: Path) -> None:
+    dropzone.write_batch(tmp_path, "s", 0, pa.table({"v": [1], "_ts": [1]}))
+    change(dropzone.batch_folder(tmp_path / "s", 0), checksums={})
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute("CREATE STREAM s (v BIGINT) FROM 's'")
+        assert 1 == con.follow()
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ([], "'checksums' is not an object"),
+        ({"other.parquet": "xxh3_64:2d06800538d394c2"}, "names 'other.parquet', which 'files'"),
+        ({"part-0.parquet": "2d06800538d394c2"}, "no checksum for 'part-0.parquet'"),
+        ({"part-0.parquet": "md5:d41d8cd98f00b204e9800998ecf8427e"}, "no checksum for"),
+        ({"part-0.parquet": "xxh3_64:2D06800538D394C2"}, "no checksum for"),
+        ({"part-0.parquet": 7}, "no checksum for"),
+    ],
+    ids=str,
+)
+def test_checksums_that_are_none(written: Any, words: str, tmp_path: Path) -> None:
+    dropzone.write_batch(tmp_path, "s", 0, pa.table({"v": [1], "_ts": [1]}))
+    change(dropzone.batch_folder(tmp_path / "s", 0), checksums=written)
+    with pytest.raises(cqlduck.DropZoneError, match=words):
+        dropzone.read_batch(tmp_path / "s", 0)
+
+
+def test_a_checksum_is_that_of_the_whole_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    # the value that the algorithm's authors give
+    assert "xxh3_64:2d06800538d394c2" == checksums.of_file(file)
+    many = bytes(range(256)) * (checksums.PIECE // 128 + 1)
+    file.write_bytes(many)
+    assert f"xxh3_64:{xxhash.xxh3_64_hexdigest(many)}" == checksums.of_file(file)
 
 
 # ------------------------------------------------------------------------------------------- links

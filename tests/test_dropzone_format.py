@@ -7,6 +7,7 @@ import os
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import duckdb
 import pyarrow as pa
@@ -28,6 +29,7 @@ from cqlduck.sources.dropzone import (
 )
 
 T = datetime(2013, 2, 11, 5, 2)
+CHECKSUM = "xxh3_64:2d06800538d394c2"  # of no bytes
 MICROS = 1_360_558_920_000_000  # of T
 
 
@@ -67,6 +69,7 @@ def test_the_manifest_is_as_documented(flights: Path) -> None:
         "heartbeat": "2013-02-11T05:02:00Z",
         "files": ["part-0.parquet"],
         "schema": [["_ts", "TIMESTAMP"], ["origin", "VARCHAR"]],
+        "checksums": {"part-0.parquet": ANY},
     }
     assert expected == json.loads(manifest_path(flights).read_text(encoding="utf-8"))
 
@@ -78,10 +81,14 @@ def test_the_manifest_is_as_documented(flights: Path) -> None:
         Manifest(1, "s", 0, 0, None, None, -3, (), (), wall_clock=False),
         Manifest(1, "s", 0, 0, None, None, MICROS - 1, (), (("ä", "BIGINT"),), wall_clock=True),
         Manifest(1, "s", 0, 0, None, None, -1, (), (), wall_clock=True),
+        Manifest(1, "s", 0, 2, 1, 2, None, ("a", "b"), (("x", "INTEGER"),), False, {"b": CHECKSUM}),
     ],
 )
 def test_to_json_and_back(tmp_path: Path, manifest: Manifest) -> None:
     path = batch_folder(tmp_path / "s", 0) / "_manifest.json"
+    path.parent.mkdir(parents=True)
+    for name in manifest.files:
+        (path.parent / name).touch()
     assert manifest == Manifest.from_json(manifest.to_json(), path)
 
 

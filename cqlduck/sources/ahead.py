@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
+from cqlduck.sources import checksums
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import columns_of
 from cqlduck.state.queues import Prepared
@@ -125,6 +126,10 @@ def _mark(batch: Batch) -> _Mark | None:
 
 def _read(batch: Batch, prepare: Prepare) -> Small | None:
     mark = _mark(batch)
+    try:
+        checksums.check(batch.folder, batch.manifest.checksums)
+    except DropZoneError:
+        return None  # it is said when DuckDB is to read it
     table = _table(batch.files) if mark else None
     columns = None if table is None else columns_of(table.schema)
     if not mark or table is None or columns is None:

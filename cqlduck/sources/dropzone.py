@@ -5,7 +5,8 @@
        {"version": 1, "stream": "flights", "batch": 42, "rows": 918,
         "min_ts": "2013-02-11T05:02:00Z", "max_ts": "2013-02-11T23:58:00Z",
         "heartbeat": "2013-02-11T23:59:59.999999Z",
-        "files": ["part-0.parquet"], "schema": [["origin", "VARCHAR"], ["dep_delay", "DOUBLE"]]}
+        "files": ["part-0.parquet"], "schema": [["origin", "VARCHAR"], ["dep_delay", "DOUBLE"]],
+        "checksums": {"part-0.parquet": "xxh3_64:2d06800538d394c2"}}
 
 What a reader may rely on:
 
@@ -29,7 +30,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -40,6 +41,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cqlduck.errors import DropZoneError
+from cqlduck.sources import checksums
 
 __all__ = [
     "MANIFEST",
@@ -144,6 +146,7 @@ class Manifest:
         schema: (column, DuckDB type) in order; may be empty in a batch without rows.
         wall_clock: Whether the three times are microseconds since 1970-01-01 UTC (True) or instants
             of integer time (False); None if none of them is there.
+        checksums: The checksums of files by name, see `checksums`; of all, of some or of none.
     """
 
     version: int
@@ -156,10 +159,11 @@ class Manifest:
     files: tuple[str, ...]
     schema: tuple[tuple[str, str], ...]
     wall_clock: bool | None = None
+    checksums: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the manifest as the text of its file, one line that ends in a newline."""
-        fields = {
+        fields: dict[str, Any] = {
             "version": self.version,
             "stream": self.stream,
             "batch": self.batch,
@@ -170,6 +174,8 @@ class Manifest:
             "files": list(self.files),
             "schema": [list(column) for column in self.schema],
         }
+        if self.checksums:
+            fields["checksums"] = dict(self.checksums)
         return json.dumps(fields, ensure_ascii=False) + "\n"
 
     @classmethod
@@ -217,6 +223,7 @@ class Manifest:
             )
         rows = _count(fields, "rows", path)
         min_ts, max_ts, heartbeat, wall_clock = _times(fields, rows, path)
+        files = _files(fields, rows, path)
         return cls(
             version=VERSION,
             stream=folder.parent.name,
@@ -225,9 +232,10 @@ class Manifest:
             min_ts=min_ts,
             max_ts=max_ts,
             heartbeat=heartbeat,
-            files=_files(fields, rows, path),
+            files=files,
             schema=_schema(fields, rows, path),
             wall_clock=wall_clock,
+            checksums=_checksums(fields, files, path),
         )
 
 
@@ -305,6 +313,23 @@ def _schema(fields: Mapping[str, Any], rows: int, path: Path) -> tuple[tuple[str
     if len({column.casefold() for column, _ in schema}) < len(schema):
         raise _wrong(path, "'schema' has a column twice (names do not differ by case)")
     return tuple((column, type_) for column, type_ in schema)
+
+
+def _checksums(fields: Mapping[str, Any], files: Sequence[str], path: Path) -> dict[str, str]:
+    """Return the checksums of a manifest; it need not have any."""
+    found = fields.get("checksums", {})
+    if not isinstance(found, dict):
+        raise _wrong(path, f"'checksums' is not an object: {json.dumps(found)}")
+    for name, checksum in found.items():
+        if name not in files:
+            raise _wrong(path, f"'checksums' names {name!r}, which 'files' does not")
+        if not isinstance(checksum, str) or not checksums.is_written_right(checksum):
+            raise _wrong(
+                path,
+                f"'checksums' has no checksum for {name!r}: {json.dumps(checksum)}",
+                'write it like "xxh3_64:2d06800538d394c2", or leave it out',
+            )
+    return found
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -541,7 +566,7 @@ def hidden_folder(folder: Path, number: int) -> Path:
 
 
 def publish(hidden: Path, manifest: Manifest) -> bool:
-    """Put a batch in place: add its manifest, make it durable, rename its folder.
+    """Put a batch in place: add its manifest with checksums, make it durable, rename its folder.
 
     Args:
         hidden: A folder in the stream's folder with the files that the manifest lists. It is gone
@@ -555,7 +580,9 @@ def publish(hidden: Path, manifest: Manifest) -> bool:
     try:
         if target.exists():
             return False
-        (hidden / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        sums = {name: checksums.of_file(hidden / name) for name in manifest.files}
+        text = replace(manifest, checksums=sums).to_json()
+        (hidden / MANIFEST).write_text(text, encoding="utf-8")
         for name in (*manifest.files, MANIFEST):
             _sync(hidden / name)
         _sync(hidden)
@@ -713,8 +740,8 @@ def describe(
 
 def _in_utc(table: pa.Table) -> pa.Table:
     """Return `table` with plain UTC timestamps for those that have a time zone."""
-    for i, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            plain = table.column(i).cast(pa.timestamp(field.type.unit))
-            table = table.set_column(i, field.name, plain)
+    for i, column in enumerate(table.schema):
+        if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            plain = table.column(i).cast(pa.timestamp(column.type.unit))
+            table = table.set_column(i, column.name, plain)
     return table

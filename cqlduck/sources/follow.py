@@ -26,7 +26,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import suggestion
-from cqlduck.sources import claims, dropzone, quarantine, sparksink
+from cqlduck.sources import checksums, claims, dropzone, quarantine, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
@@ -224,6 +224,8 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
     if len(kinds) > 1:
         return False
     try:
+        for batch in full:
+            checksums.check(batch.folder, batch.manifest.checksums)
         if files:
             listed = ", ".join(literal(str(path)) for path in files)
             source = f"read_parquet([{listed}], hive_partitioning = false)"
@@ -324,6 +326,7 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
     Raises:
         DropZoneError: The files cannot be read, or do not hold what the manifest says.
     """
+    checksums.check(batch.folder, batch.manifest.checksums)
     files = ", ".join(literal(str(path)) for path in batch.files)
     source = f"read_parquet([{files}], hive_partitioning = false)"
     try:
