@@ -405,6 +405,7 @@ class Connection:
                 made = registration.create_input(engine, statement)
                 if made and isinstance(statement, CreateRelation) and statement.query is not None:
                     self._refresh(statement.name, statement.query, statement.at)
+                    engine.close_beginning(engine.input(statement.name))
             case RefreshRelation():
                 self._refresh(statement.name, statement.query, statement.at)
             case CreateQuery():

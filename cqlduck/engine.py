@@ -930,6 +930,10 @@ class Engine:
         for query in past:
             query.amend_from = _least(query.amend_from, instant)
 
+    def close_beginning(self, thing: Input) -> None:
+        """Let a new relation show what it has been filled with without an instant."""
+        relations.close(self.database, thing, BEGINNING, strict=self.strict)
+
     def took(self, count: int) -> None:
         """Count elements that were taken in, for the report of the next tick."""
         self._taken += count
