@@ -131,6 +131,8 @@ def _aggregates(select: exp.Select, legs: Described, aggregates: frozenset[str])
 
 def _argument(call: exp.Func) -> exp.Expr | None:
     """Return the first argument of an aggregate, with DISTINCT and ORDER BY."""
+    if isinstance(call, exp.Anonymous) and not call.expressions:
+        return None
     value = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
     return value if isinstance(value, exp.Expr) else None
 

@@ -45,6 +45,8 @@ def restore(tree: exp.Expr, reading: Reading) -> None:
                 kind = node.args.get("kind")
                 if isinstance(kind, str) and not _PLAIN.fullmatch(kind):
                     node.set("kind", exp.to_identifier(kind, quoted=True))
+            case exp.Anonymous(expressions=[first]):
+                _spread_distinct(node, first)
             case exp.WithinGroup(this=exp.Anonymous() as function):
                 # as which DuckDB knows the functions of the standard
                 known = function.name.removeprefix(CALL).lower()
@@ -60,6 +62,18 @@ def restore(tree: exp.Expr, reading: Reading) -> None:
                         (n.meta["start"] for n in node.walk() if "start" in n.meta), default=0
                     ),
                 )
+
+
+def _spread_distinct(call: exp.Anonymous, first: exp.Expr) -> None:
+    """Let DISTINCT stand on the first argument alone: of several sqlglot would make a tuple."""
+    distinct = first.this if isinstance(first, exp.Order) else first
+    if not isinstance(distinct, exp.Distinct) or len(distinct.expressions) < 2:
+        return
+    value, *others = distinct.expressions
+    if isinstance(first, exp.Order):
+        first.set("this", others[-1])
+        others[-1] = first
+    call.set("expressions", [exp.Distinct(expressions=[value]), *others])
 
 
 def _note_items(select: exp.Select, reading: Reading) -> None:

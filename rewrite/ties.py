@@ -438,6 +438,12 @@ def _order_call(call: exp.Func, terms: Callable[[], list[exp.Expr]]) -> None:
         last = call.expressions[-1] if call.expressions else None
         if last is None:
             return
+        first = call.expressions[0]
+        if isinstance(first, exp.Distinct) and first is not last:
+            if not isinstance(last, exp.Order):
+                order = exp.Order(this=last.copy(), expressions=[_term(first.expressions[0])])
+                call.set("expressions", [*call.expressions[:-1], order])
+            return
         changed = _ordered(last, terms)
         if changed is not None:
             call.set("expressions", [*call.expressions[:-1], changed])

@@ -32,6 +32,14 @@ SLOW = """
 """
 
 
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """A process that was started in the background ignores SIGINT, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(params=["memory", "file"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return ":memory:" if request.param == "memory" else str(tmp_path / "some.duckdb")

@@ -1282,13 +1282,13 @@ def test_small_doubles_count_as_much_as_large_ones() -> None:
 
 
 def test_what_has_not_changed_emits_nothing() -> None:
-    """A sum that is 5 before and after is no element; NaN equals NaN and −0.0 equals 0.0."""
+    """A sum that is 5 before and after is no element; NaN is NaN, and −0.0 is shown as it came."""
     into = [(1, (1, 2.0)), (1, (1, 3.0)), (2, (1, 1.0)), (2, (1, 4.0))]
     text = "SELECT sum(x) AS t, count(*) AS n FROM s [NOW] GROUP BY k"
     assert [(5.0, 2, 1, 1), (5.0, 2, 3, -1)] == play(DOUBLES, text, {"s": into}, 4)
     same = [(1, (1, math.nan)), (2, (1, math.nan)), (3, (1, 0.0)), (4, (1, -0.0))]
     found = play(DOUBLES, "SELECT x FROM s [ROWS 1]", {"s": same}, 5)
-    assert [("nan", 1, 1), ("nan", 3, -1), ("0.0", 3, 1)] == [
+    assert [("nan", 1, 1), ("nan", 3, -1), ("0.0", 3, 1), ("0.0", 4, -1), ("-0.0", 4, 1)] == [
         (str(x), ts, weight) for x, ts, weight in found
     ]
 
