@@ -254,7 +254,7 @@ print(interrupts)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_interrupted_again_and_again_nothing_is_lost_or_there_twice(database: str) -> None:
     wanted, chance = 90, random.Random(5)
     process = subprocess.Popen(
