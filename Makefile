@@ -50,7 +50,7 @@ bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all result
 # Flink's requirements exclude cqlduck's, so each has an environment of its own.
 peers: $(PEERS:%=.peers/%/installed)  ## other engines for the benchmarks, under ./.peers
 
-long: $(VENV)/installed  ## 20,000 random cases of each generator, hours; CASES=1000 for fewer
+long: $(VENV)/installed  ## 20,000 random cases of each generator; CASES, SEED, GENERATORS choose
 	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -m long -v tests/test_many_cases.py
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]

@@ -115,7 +115,10 @@ CHANGES = st.lists(
 )
 
 
-@given(keyed=st.booleans(), changes=CHANGES)
+STATEMENTS = {"keyed": st.booleans(), "changes": CHANGES}
+
+
+@given(**STATEMENTS)
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 def test_the_content_is_what_the_last_statement_left(keyed: bool, changes: list[tuple]) -> None:
     """What UPDATE and DELETE see and leave is what holds when the instant closes."""

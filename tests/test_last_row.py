@@ -38,12 +38,15 @@ def changes(rows: list[Row], by: str, last: str) -> Counter[tuple[int | None, in
     return found
 
 
-@given(
-    st.sampled_from(list(QUERIES)),
-    ROWS,
-    st.sets(st.integers(0, 6)),
-    st.sampled_from([None, True, False]),
-)
+LAST_ROWS = {
+    "query": st.sampled_from(list(QUERIES)),
+    "rows": ROWS,
+    "cuts": st.sets(st.integers(0, 6)),
+    "staged": st.sampled_from([None, True, False]),
+}
+
+
+@given(**LAST_ROWS)
 @example(
     "SELECT k, v FROM s [PARTITION BY k ROWS 1]",
     [(0, 1, 0), (0, None, 0), (1, 1, 1), (2, None, 1), (2, None, 2), (3, 1, 2)],

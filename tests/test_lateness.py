@@ -201,7 +201,14 @@ def test_ahead_on_the_clock_on_the_wall(tmp_path: Path) -> None:
         assert [("3600 seconds",)] == con.sql("SELECT ahead_at_most FROM cql.streams").fetchall()
 
 
-@given(stream=streams, steps=st.lists(arrivals | times, max_size=6), arrow=st.booleans())
+APPENDS = {
+    "stream": streams,
+    "steps": st.lists(arrivals | times, max_size=6),
+    "arrow": st.booleans(),
+}
+
+
+@given(**APPENDS)
 @settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 4)
 def test_appends_are_judged_by_the_letter(
     zone: tuple[cqlduck.Connection, Path],
@@ -383,6 +390,11 @@ def test_a_batch_that_is_ahead_is_quarantined_and_following_goes_on(
 
 
 FOLDERS = itertools.count()
+BATCHES = {
+    "stream": streams,
+    "batches": st.lists(sent, min_size=1, max_size=5),
+    "cuts": st.just([1, 1, 1, 1]) | st.lists(st.integers(1, 3), min_size=1, max_size=4),
+}
 
 
 @example(
@@ -390,11 +402,7 @@ FOLDERS = itertools.count()
     batches=[Sent((((1, 1),),)), Sent((((5, 1),),)), Sent((((2, 1),),))],
     cuts=[1, 1],
 )
-@given(
-    stream=streams,
-    batches=st.lists(sent, min_size=1, max_size=5),
-    cuts=st.just([1, 1, 1, 1]) | st.lists(st.integers(1, 3), min_size=1, max_size=4),
-)
+@given(**BATCHES)
 @settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 12)
 def test_no_cut_of_following_changes_what_is_late(
     zone: tuple[cqlduck.Connection, Path], stream: Stream, batches: list[Sent], cuts: list[int]

@@ -1,66 +1,161 @@
-"""Very many random cases against the reference evaluator: `make long CASES=20000`.
+"""Very many random cases of each generator: `make long CASES=20000`.
 
 The cases come in parts, each with a seed of its own, so that processes share them, the progress
 can be seen, and a part that fails can be run again by itself. A part is the same cases for the same
-generator.
+generator. `SEED` is that of the first part; `GENERATORS=any_sql,amendments` chooses some.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
-import strategies
+import test_amend
+import test_beginning
 import test_differential
+import test_dml
+import test_last_row
+import test_lateness
+import test_quarantine
+import test_refresh
 import test_sql_differential
+import test_standing_still
+import test_twice
+import test_values
 from hypothesis import Phase, given, seed, settings
+from hypothesis import strategies as st
 
-PART = 500
-PARTS = range(-(-int(os.environ.get("CASES", "20000")) // PART))
+import cqlduck
+
+CASES = int(os.environ.get("CASES", "20000"))
 FIRST = int(os.environ.get("SEED", "0"))
+CHOSEN = os.environ.get("GENERATORS", "")
 
 pytestmark = pytest.mark.long
 
 
-def run(part: int, cases, check) -> None:
-    """Check a part of the cases."""
-    ran = 0
+@dataclass(frozen=True)
+class Generator:
+    """Random cases of one kind.
+
+    Attributes:
+        check: What fails if something is wrong; what is drawn are its arguments.
+        cases: What is drawn, by the names of the arguments.
+        part: How many cases make a part.
+        zone: If `check` gets a connection and its drop zone first, as a pair: its settings.
+    """
+
+    check: Callable[..., object]
+    cases: Mapping[str, st.SearchStrategy[Any]]
+    part: int = 500
+    zone: Mapping[str, Any] | None = None
+
+
+def as_in(test: Callable[..., object]) -> Callable[..., object]:
+    """Return what a property test does with a case."""
+    return test.hypothesis.inner_test  # type: ignore[attr-defined, no-any-return]
+
+
+GENERATORS: Mapping[str, Generator] = {
+    # windows, joins, groups, restarts
+    "subset": Generator(
+        lambda case: test_differential.on_disk_if_it_restarts(case, threads=1),
+        {"case": test_differential.ANY_CASE},
+    ),
+    "any_sql": Generator(
+        test_sql_differential.on_disk_if_it_restarts,
+        {
+            "case": test_sql_differential.ANY_CASE,
+            "window_edge": st.sampled_from(["closed", "half_open"]),
+        },
+    ),
+    "equal_values": Generator(
+        test_values.check,
+        {"world": test_values.worlds(), "recompute": st.sampled_from(["allow", "always"])},
+    ),
+    "standing_still": Generator(
+        as_in(
+            test_standing_still.test_random_graphs_of_queries_say_what_the_reference_says_up_to_their_frontiers
+        ),
+        test_standing_still.GRAPHS,
+    ),
+    "amendments": Generator(
+        as_in(test_amend.test_as_if_nothing_had_been_late), {"data": st.data()}
+    ),
+    "late_appends": Generator(
+        as_in(test_lateness.test_appends_are_judged_by_the_letter),
+        test_lateness.APPENDS,
+        zone={"threads": 1},
+    ),
+    "late_batches": Generator(
+        as_in(test_lateness.test_no_cut_of_following_changes_what_is_late),
+        test_lateness.BATCHES,
+        part=100,
+        zone={"threads": 1},
+    ),
+    "quarantined_batches": Generator(
+        as_in(test_quarantine.test_no_cut_of_following_changes_what_is_quarantined),
+        test_quarantine.BATCHES,
+        part=100,
+        zone={"threads": 1, "strict": True},
+    ),
+    "beginning_of_time": Generator(
+        as_in(test_beginning.test_the_order_of_statements_and_of_ticks_changes_nothing),
+        {"data": st.data()},
+    ),
+    "statements": Generator(
+        as_in(test_dml.test_the_content_is_what_the_last_statement_left), test_dml.STATEMENTS
+    ),
+    "replaced_queries": Generator(
+        as_in(test_twice.test_readers_of_a_replaced_query_go_on), test_twice.REPLACEMENTS
+    ),
+    "refreshed_relations": Generator(
+        as_in(test_refresh.test_the_content_is_at_each_instant_the_last_refresh),
+        test_refresh.CONTENTS,
+    ),
+    "last_rows": Generator(as_in(test_last_row.test_the_last_row), test_last_row.LAST_ROWS),
+}
+
+
+def parts() -> Iterator[tuple[str, int]]:
+    """Yield the names of the chosen generators, each with the numbers of its parts."""
+    for name in CHOSEN.split(",") if CHOSEN else GENERATORS:
+        for part in range(-(-CASES // GENERATORS[name].part)):
+            yield name, part
+
+
+@pytest.mark.parametrize(("name", "part"), list(parts()))
+def test_many_cases(name: str, part: int, tmp_path: Path) -> None:
+    generator = GENERATORS[name]
+    if generator.zone is None:
+        run(generator, part)
+        return
+    with cqlduck.connect(drop_zone=tmp_path, **generator.zone) as con:
+        run(generator, part, (con, tmp_path))
+
+
+def run(generator: Generator, part: int, *place: Any) -> None:
+    """Check a part of a generator's cases."""
+    count, ran = min(generator.part, CASES), 0
 
     @seed(FIRST + part)
-    @given(case=cases)
+    @given(**generator.cases)
     @settings(
         suppress_health_check=test_differential.QUIET,
         deadline=None,
-        max_examples=PART,
+        max_examples=count,
         database=None,
         phases=(Phase.generate, Phase.shrink),
         print_blob=True,
     )
-    def one(case: strategies.Case) -> None:
+    def one(**case: Any) -> None:
         nonlocal ran
-        check(case)
+        generator.check(*place, **case)
         ran += 1
 
     one()
-    assert ran >= PART
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_many_cases(part):
-    """What `tests/test_differential.py` draws: windows, joins, groups, restarts."""
-    run(
-        part,
-        test_differential.ANY_CASE,
-        lambda case: test_differential.on_disk_if_it_restarts(case, threads=1),
-    )
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_many_sql_cases(part):
-    """What `tests/test_sql_differential.py` draws: any SQL; under either window_edge in turn."""
-    edge = ("closed", "half_open")[part % 2]
-    run(
-        part,
-        test_sql_differential.ANY_CASE,
-        lambda case: test_sql_differential.on_disk_if_it_restarts(case, window_edge=edge),
-    )
+    assert ran >= count

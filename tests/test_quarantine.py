@@ -136,6 +136,12 @@ changes = st.lists(
 )
 
 
+BATCHES = {
+    "batches": st.lists(st.tuples(changes, st.none() | st.integers(0, 9)), min_size=1, max_size=4),
+    "cuts": st.lists(st.integers(1, 2), min_size=1, max_size=4),
+}
+
+
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[cqlduck.Connection, Path]]:
     root = tmp_path_factory.mktemp("zone")
@@ -143,10 +149,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[cqlduck.Con
         yield con, root
 
 
-@given(
-    batches=st.lists(st.tuples(changes, st.none() | st.integers(0, 9)), min_size=1, max_size=4),
-    cuts=st.lists(st.integers(1, 2), min_size=1, max_size=4),
-)
+@given(**BATCHES)
 @settings(deadline=None, max_examples=settings().max_examples // 20)
 def test_no_cut_of_following_changes_what_is_quarantined(
     many: tuple[cqlduck.Connection, Path],

@@ -159,10 +159,13 @@ def test_what_is_refused_leaves_all_as_it_was(con, statement, kind, words):
 ROWS = st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["a", None])), max_size=5)
 
 
-@given(
-    contents=st.lists(st.tuples(st.integers(1, 3), ROWS), max_size=5),
-    advances=st.sets(st.integers(0, 15)),
-)
+CONTENTS = {
+    "contents": st.lists(st.tuples(st.integers(1, 3), ROWS), max_size=5),
+    "advances": st.sets(st.integers(0, 15)),
+}
+
+
+@given(**CONTENTS)
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=20)
 def test_the_content_is_at_each_instant_the_last_refresh(contents, advances):
     with cqlduck.connect() as con:

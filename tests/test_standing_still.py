@@ -317,7 +317,10 @@ class Player:
                 assert last == self.reached[node.name]
 
 
-@given(script=scripts(), max_tick=st.sampled_from([1, 3, 2_000_000]))
+GRAPHS = {"script": scripts(), "max_tick": st.sampled_from([1, 3, 2_000_000])}
+
+
+@given(**GRAPHS)
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -166,14 +166,17 @@ def content(query: str, rows: Iterable[tuple[Any, ...]], reader: str) -> Counter
         return bag(plain.sql(reader))
 
 
+REPLACEMENTS = {
+    "bodies": st.lists(st.sampled_from(BODIES), min_size=2, max_size=3),
+    "reader": st.sampled_from(READERS),
+    "batches": st.lists(ROWS, min_size=4, max_size=7),
+    "cuts": st.sets(st.integers(1, 6)),
+    "at": st.integers(0, 3),
+}
+
+
 @settings(max_examples=10)
-@given(
-    bodies=st.lists(st.sampled_from(BODIES), min_size=2, max_size=3),
-    reader=st.sampled_from(READERS),
-    batches=st.lists(ROWS, min_size=4, max_size=7),
-    cuts=st.sets(st.integers(1, 6)),
-    at=st.integers(0, 3),
-)
+@given(**REPLACEMENTS)
 def test_readers_of_a_replaced_query_go_on(
     bodies: list[str],
     reader: str,

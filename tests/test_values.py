@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -392,10 +391,3 @@ def test_a_deletion_carries_what_was_inserted(world: World) -> None:
 @given(worlds())
 def test_what_is_worked_out_again_shows_the_same(world: World) -> None:
     check(world, recompute="always")
-
-
-@pytest.mark.long
-@settings(max_examples=150, deadline=None, suppress_health_check=QUIET)
-@given(worlds(), st.sampled_from(["allow", "always"]))
-def test_more_worlds(world: World, recompute: str) -> None:
-    check(world, recompute=recompute)
