@@ -541,13 +541,13 @@ class Engine:
         failed: dict[str, Exception] = {}
         try:
             while True:
-                self.progress.apart = frozenset(failed)
+                self.progress.set_apart(failed)
                 _, found = self._try_tick(lambda: until)
                 if found is None:
                     break
                 failed[found[0]] = found[1]
         finally:
-            self.progress.apart = frozenset()
+            self.progress.set_apart(())
         for name, error in failed.items():
             self._advance_alone(name, error, until)
 
@@ -619,17 +619,17 @@ class Engine:
     def _bounded(self, active: list[Query]) -> int | None:
         """Return an instant up to which a tick takes in no more elements than it should."""
         until: int | None = None
-        going = {query.name for query in active}
+        targets = {query.name: self.progress.target(query) for query in active}
         for thing in self.catalogue.inputs.values():
             if thing.kind != "stream":
                 continue
             readers = [
                 query
                 for query in self.catalogue.readers_above(thing)
-                if query.name in going and self.progress.may_go_on(query)
+                if query.name in targets and self.progress.may_go_on(query, targets[query.name])
             ]
             floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
-            if not readers or any(self.progress.target(q) is None for q in readers):
+            if not readers or any(targets[q.name] is None for q in readers):
                 continue
             heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
             size = min(self.max_tick, HEAVY_TICK) if heavy else self.max_tick

@@ -125,7 +125,8 @@ def told(catalogue: Catalogue, failed: Query, query: Query) -> QueryError:
 def fail(catalogue: Catalogue, query: Query, instant: int, reason: str, row: str | None) -> None:
     """Let a query fail at an instant, in a change."""
     at = instants.shown_instant(catalogue.clock, instant)
-    query.state, query.error_reason, query.error_row = "failed", reason, row
+    catalogue.turn(query, "failed")
+    query.error_reason, query.error_row = reason, row
     query.error = f"at {at}: {reason}" + ("" if row is None else f", at the row {row}")
     if query.frontier is None or query.frontier < instant - 1:
         query.frontier = instant - 1

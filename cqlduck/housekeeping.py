@@ -123,7 +123,7 @@ class Housekeeping:
     def _expire(self) -> None:
         """Let go of what is kept for queries that stand still."""
         for query in self.expiring():
-            query.state = EXPIRED
+            self.catalogue.turn(query, EXPIRED)
             log.warning(
                 "%s has stood still for longer than %s; what its inputs had since is no longer "
                 "kept for it",

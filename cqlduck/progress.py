@@ -7,7 +7,7 @@ tick takes from the queue if that holds what the tick is to read, no more and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
@@ -30,12 +30,22 @@ class Progress:
     compiled: dict[str, Compiled]
     in_memory: bool
     apart: frozenset[str] = frozenset()
+    _above: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of queries above those that are apart: the names of these."""
     _seen: dict[str, int] = field(default_factory=dict)
     """Of queries: how many elements their inputs had in all at the last tick."""
 
     def recount(self) -> None:
         """Forget what was counted."""
         self._seen.clear()
+
+    def set_apart(self, names: Collection[str]) -> None:
+        """Let only these queries have failed, and wait for their turn."""
+        self.apart = frozenset(names)
+        self._above = {}
+        for name in names:
+            for reader in self.catalogue.readers_of(self.catalogue.queries[name.lower()]):
+                self._above[reader.name] = (*self._above.get(reader.name, ()), name)
 
     def target(self, query: Query) -> int | None:
         """Return how far a query could go, or None.
@@ -44,8 +54,9 @@ class Progress:
         that stand still, however far below.
         """
         beats = [self.heard(query)]
-        below = self.catalogue.queries_of(query)
-        beats += [inner.frontier for inner in below if self.stands_still(inner)]
+        beats += [inner.frontier for inner in self.catalogue.stopped_below(query)]
+        apart = self._above.get(query.name, ())
+        beats += [self.catalogue.queries[name.lower()].frontier for name in apart]
         if any(beat is None for beat in beats):
             return None
         return min(beat for beat in beats if beat is not None)
@@ -86,8 +97,7 @@ class Progress:
 
     def waits(self, query: Query) -> bool:
         """Return whether a query stands still until somebody lets it, or one below it, go on."""
-        below = self.catalogue.queries_of(query)
-        return query.state != "active" or any(inner.state != "active" for inner in below)
+        return query.state != "active" or bool(self.catalogue.stopped_below(query))
 
     def expires(self, query: Query, standing: int | None) -> bool:
         """Return whether a query has stood still for longer than its inputs are kept for it.
@@ -137,9 +147,9 @@ class Progress:
         """Return whether a query goes no further: it failed, or somebody deactivated it."""
         return query.state != "active" or query.name in self.apart
 
-    def may_go_on(self, query: Query) -> bool:
-        """Return whether a query has a way to go, or will have when it gets a heartbeat."""
-        return self.target(query) is None or self.goal(query, None) is not None
+    def may_go_on(self, query: Query, target: int | None) -> bool:
+        """Return whether a query has a way to its target, or will have when it gets a heartbeat."""
+        return target is None or query.frontier is None or target > query.frontier
 
     def passes(self, queue: Queue, going: Set[str], until: int | None) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it.

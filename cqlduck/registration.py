@@ -504,7 +504,7 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
             if active:
                 raise _expired(engine, query)
             return
-        query.state = "active" if active else "inactive"
+        engine.catalogue.turn(query, "active" if active else "inactive")
         engine.recount()
         if active:
             query.error = query.error_reason = query.error_row = None

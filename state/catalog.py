@@ -120,17 +120,20 @@ class Reading:
         readers: Of each stream, relation and query the queries that read it themselves.
         above: Of each stream and relation the queries that read it, themselves or through others.
         below: Of each query those that it reads, itself or through others.
+        stopped: Of each query those below it that are not active.
     """
 
     inputs: dict[str, tuple[Input, ...]] = field(default_factory=dict)
     readers: dict[str, list[Query]] = field(default_factory=dict)
     above: dict[str, list[Query]] = field(default_factory=dict)
     below: dict[str, tuple[Query, ...]] = field(default_factory=dict)
+    stopped: dict[str, tuple[Query, ...]] = field(default_factory=dict)
 
     def add(self, catalogue: Catalogue, query: Query) -> None:
         """Add a query after those that it reads."""
         self.inputs[query.name] = found = self.found(catalogue, query)
-        self.below[query.name] = self.queries(catalogue, query)
+        self.below[query.name] = below = self.queries(catalogue, query)
+        self.stopped[query.name] = tuple(inner for inner in below if inner.state != "active")
         for name in dict.fromkeys(query.inputs):
             self.readers.setdefault(name, []).append(query)
         for thing in found:
@@ -201,9 +204,11 @@ class Catalogue:
     def reading(self) -> Reading:
         """Who reads whom, worked out once for what is registered."""
         if self._reading is None:
-            self._reading = Reading()
+            reading = Reading()
             for query in self.queries.values():
-                self._reading.add(self, query)
+                reading.add(self, query)
+            # whole at once: the bar of a long call looks from a thread of its own
+            self._reading = reading
         return self._reading
 
     def inputs_of(self, query: Query) -> Sequence[Input]:
@@ -223,6 +228,18 @@ class Catalogue:
         """Return the queries that a query reads, itself or through others."""
         known = self.reading.below.get(query.name)
         return self.reading.queries(self, query) if known is None else known
+
+    def stopped_below(self, query: Query) -> Sequence[Query]:
+        """Return the queries that a query reads, itself or through others, and are not active."""
+        known = self.reading.stopped.get(query.name)
+        if known is None:
+            return [q for q in self.queries_of(query) if q.state != "active"]
+        return known
+
+    def turn(self, query: Query, state: str) -> None:
+        """Let a query be in a state from now on: active, inactive, failed or expired."""
+        query.state = state
+        self._reading = None
 
     def readers_of(self, query: Query) -> list[Query]:
         """Return the queries that read a query, themselves or through others, in their order."""

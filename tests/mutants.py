@@ -158,12 +158,16 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/progress.py",
         ("who cannot go on holds the others back",
-         "return self.target(query) is None or self.goal(query, None) is not None",
+         "return target is None or query.frontier is None or target > query.frontier",
          "return True",
          "test_bad_input.py::test_a_query_above_a_failed_one_does_not_hold_back_the_others"),
     ),
     *_of(
         "state/catalog.py",
+        ("one that was deactivated holds nobody back",
+         'tuple(inner for inner in below if inner.state != "active")', "()",
+         "test_standing_still.py::"
+         "test_who_is_above_one_that_was_deactivated_waits_and_misses_nothing"),
         ("who is two above one that stands still runs on",
          "(inner, *self.below.get(name, ()))", "(inner,)",
          "test_standing_still.py::"
