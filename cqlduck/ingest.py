@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cqlduck.data import place, sound, tables
+from cqlduck.data import place, sound, tables, texts
 from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
@@ -67,7 +67,7 @@ def read(thing: Input, data: Any) -> pa.Table:
     """
     table = tables.read(thing, data)
     sound.check(thing, table)
-    return table
+    return texts.as_times(thing, table)
 
 
 def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> DataError:
@@ -145,8 +145,8 @@ def _matched(thing: Input, schema: pa.Schema, *, timed: bool = True) -> tuple[Co
         DataError: A column is missing or unknown.
     """
     found = matched(thing, schema.names, timed=timed)
-    texts = {field.name for field in schema if has_text(field.type)}
-    return tuple(Column(c.name, "VARCHAR" if c.name in texts else "") for c in found)
+    with_text = {field.name for field in schema if has_text(field.type)}
+    return tuple(Column(c.name, "VARCHAR" if c.name in with_text else "") for c in found)
 
 
 def matched(thing: Input, names: Sequence[str], *, timed: bool = True) -> tuple[Column, ...]:
