@@ -8,14 +8,17 @@ statements run here. Elements that have no effect are recorded in `cql_state.lat
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
-from cqlduck.rewrite.delta import bags, primary_key, relation
-from cqlduck.rewrite.delta.relation import Relation
+from cqlduck.rewrite.delta import bags, primary_key, primary_key_once, relation
+from cqlduck.rewrite.delta.relation import Law, Relation
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
+
+FEW = 10_000
+"""How many elements are copied at most before they are judged."""
 
 
 class WrongElement(DataError):
@@ -34,42 +37,60 @@ class WrongElement(DataError):
 
 
 @dataclass(frozen=True)
-class Statements:
-    """The statements of a relation, written once."""
+class Pending:
+    """What a relation's queue has up to an instant.
 
-    outcome: str
-    of_upserts: str
-    came: str
-    ends: str
-    begins: str
-    resolved: str
-    without_effect: str
+    Attributes:
+        count: How many elements.
+        inserts: How many of them are insertions.
+        upserts: How many are upserts.
+        first: The first of their instants, or None.
+        last: The last one.
+        matches_null: Whether a value is NULL by which rows of the store are looked for.
+    """
+
+    count: int
+    inserts: int
+    upserts: int
+    first: int | None
+    last: int | None
+    matches_null: bool
+
+    @property
+    def are_upserts(self) -> bool:
+        """Whether there are upserts alone."""
+        return self.upserts == self.count
+
+    @property
+    def is_at_once(self) -> bool:
+        """Whether all of it has one instant."""
+        return self.first == self.last
 
 
 @functools.lru_cache(maxsize=1024)
-def _statements(of: Relation) -> Statements:
-    law = primary_key if of.primary_key else bags
-    trees = (
-        law.outcome(of),
-        primary_key.latest(of) if of.primary_key else law.outcome(of),
-        relation.came(of),
-        relation.ends(of),
-        relation.begins(of),
-        relation.resolved(of),
-        relation.without_effect(of),
-    )
-    return Statements(*(tree.sql("duckdb", copy=False) for tree in trees))
+def _statement(of: Relation, write: Law) -> str:
+    """Return a statement of a relation, written once."""
+    return write(of).sql("duckdb", copy=False)
 
 
-def described(thing: Input) -> Relation:
-    """Return a relation as the delta rules see it."""
-    return Relation(
+def described(thing: Input, found: Pending | None = None) -> Relation:
+    """Return a relation as the delta rules see it.
+
+    Args:
+        thing: The relation.
+        found: What is pending; if that is little, it is in a table of its own.
+    """
+    of = Relation(
         thing.columns,
         thing.primary_key,
         thing.table,
         thing.pending,
         f"_cql_outcome_{thing.position}",
     )
+    if found is None:
+        return of
+    few = f"_cql_few_{thing.position}" if found.count <= FEW else None
+    return replace(of, matches_null=found.matches_null, few=few)
 
 
 def close(database: Database, thing: Input, until: int, *, strict: bool = False) -> int:
@@ -78,19 +99,31 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     Raises:
         WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
     """
-    count, operations = _pending(database, thing, until)
-    if not count:
+    found = _pending(database, thing, until)
+    if not found.count:
         return 0
-    written, values = _statements(described(thing)), {"until": until}
-    if _only_comes(thing, operations):
-        database.execute(written.came, values)
+    if _only_comes(thing, found):
+        database.execute(_statement(described(thing), relation.came), {"until": until})
     else:
-        _judge(database, thing, until, operations)
+        _judge(database, thing, until, found)
+        _carry_out(database, thing, found, strict=strict)
+    database.execute(_statement(described(thing), relation.resolved), {"until": until})
+    return found.count
+
+
+def _carry_out(database: Database, thing: Input, found: Pending, *, strict: bool) -> None:
+    """Do what the outcome of a relation's queue says; what has nothing to do does not run."""
+    of = described(thing, found)
+    ((wrong, ends, rows),) = database.rows(
+        "SELECT count(*) FILTER (_cql_wrong <> 0), count(*) FILTER (_ts IS NULL), count(*) "
+        f"FROM temp.{quoted(of.outcome)}"
+    )
+    if wrong:
         record(database, thing, strict=strict)
-        database.execute(written.ends)
-        database.execute(written.begins)
-    database.execute(written.resolved, values)
-    return count
+    if ends:
+        database.execute(_statement(of, relation.ends))
+    if rows > wrong + ends:
+        database.execute(_statement(of, relation.begins))
 
 
 def has_pending(database: Database, thing: Input) -> bool:
@@ -101,29 +134,41 @@ def has_pending(database: Database, thing: Input) -> bool:
     return bool(database.value(f"SELECT EXISTS (FROM {queue})"))
 
 
-def _pending(database: Database, thing: Input, until: int) -> tuple[int, str]:
-    """Return how many elements are pending, and which operations there are among them."""
-    queue = f"cql_state.{quoted(thing.pending)}"
-    count, operations = database.rows(
-        f"SELECT count(*), coalesce(string_agg(DISTINCT _op, ''), '') FROM {queue} WHERE _ts <= ?",
+def _pending(database: Database, thing: Input, until: int) -> Pending:
+    """Return what is pending up to an instant."""
+    names = thing.primary_key or tuple(c.name for c in thing.columns)
+    nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in names)
+    ((count, inserts, upserts, first, last, matches_null),) = database.rows(
+        "SELECT count(*), count(*) FILTER (_op = '+'), count(*) FILTER (_op = 'u'), min(_ts), "
+        f"max(_ts), coalesce(bool_or({nulls}), false) FROM cql_state.{quoted(thing.pending)} "
+        "WHERE _ts <= ?",
         [until],
-    )[0]
-    return int(count), str(operations)
-
-
-def _only_comes(thing: Input, operations: str) -> bool:
-    """Return whether nothing has to be judged: what is pending are insertions into a bag."""
-    return operations in ("", "+") and not thing.primary_key
-
-
-def _judge(database: Database, thing: Input, until: int, operations: str) -> None:
-    """Write the outcome of a relation's queue, which has these operations."""
-    of = described(thing)
-    written = _statements(of)
-    query = written.of_upserts if operations == "u" else written.outcome
-    database.execute(
-        f"CREATE OR REPLACE TEMP TABLE {quoted(of.outcome)} AS {query}", {"until": until}
     )
+    return Pending(count, inserts, upserts, first, last, matches_null)
+
+
+def _only_comes(thing: Input, found: Pending) -> bool:
+    """Return whether nothing has to be judged: what is pending are insertions into a bag."""
+    return found.inserts == found.count and not thing.primary_key
+
+
+def _judge(database: Database, thing: Input, until: int, found: Pending) -> None:
+    """Write the outcome of a relation's queue, of which this has been found."""
+    of, values = described(thing, found), {"until": until}
+    if of.few is not None:
+        rows = _statement(of, relation.set_apart)
+        database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(of.few)} AS {rows}", values)
+        values = {}
+    law: Law = bags.outcome
+    if thing.primary_key:
+        law = primary_key.outcome
+        if found.are_upserts:
+            law = primary_key.latest
+        elif found.is_at_once and found.first is not None:
+            law = primary_key_once.outcome if found.upserts else primary_key_once.without_upserts
+            values["instant"] = found.first
+    outcome = _statement(of, law)
+    database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(of.outcome)} AS {outcome}", values)
 
 
 def record(database: Database, thing: Input, *, strict: bool, at: int | None = None) -> int:
@@ -138,7 +183,8 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
     Raises:
         WrongElement: With `strict`, there is one.
     """
-    bad = f"FROM ({_statements(described(thing)).without_effect}) AS bad(instant, wrong, element)"
+    without_effect = _statement(described(thing), relation.without_effect)
+    bad = f"FROM ({without_effect}) AS bad(instant, wrong, element)"
     if at is not None:
         bad += f" WHERE instant = {at}"
     reason = (
@@ -189,10 +235,10 @@ def content_at(database: Database, thing: Input, until: int) -> tuple[str, bool]
         thing: The relation.
         until: An instant after its heartbeat.
     """
-    _, operations = _pending(database, thing, until)
-    judged = not _only_comes(thing, operations)
+    found = _pending(database, thing, until)
+    judged = not _only_comes(thing, found)
     if judged:
-        _judge(database, thing, until, operations)
+        _judge(database, thing, until, found)
     content = relation.content(described(thing), until, judged=judged)
     return content.sql("duckdb", copy=False), judged
 

@@ -37,6 +37,7 @@ BOUNDS = "test_bounds.py::test_wall_clock_time"
 FLATTEN = "test_flatten.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
+AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
 KILLERS = (
@@ -1029,8 +1030,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/delta/relation.py",
         ("tuples with NULL are never there to be deleted",
-         "same([qualified(left, n) for n in names], [qualified(right, n) for n in names])",
-         "same([qualified(left, n) for n in names], [qualified(right, n) for n in names], names)",
+         "return same(mine, theirs, never_null)", "return same(mine, theirs, names)",
          SEMANTICS + "a_relation_changes_by_insertions_and_deletions"),
         ("what is gone comes again",
          "seqs.where(exp.Not(this=is_null(column(TS))), _stays(column(LEAVE)))",
@@ -1062,6 +1062,18 @@ MUTANTS: tuple[Mutant, ...] = (
          "changes = exp.true()", RELATIONS),
         ("a second row is right",
          'qualified("i", TAKES_PLACE),\n        exp.EQ', "exp.true(),\n        exp.EQ", RELATIONS),
+    ),
+    *_of(
+        "rewrite/delta/primary_key_once.py",
+        ("at one instant an upsert keeps what came before it",
+         "is_null(column(UPSERT)), exp.GTE(this=column(SEQ), expression=column(UPSERT))",
+         "is_null(column(UPSERT)), exp.true()", AT_ONCE),
+        ("at one instant a second row comes",
+         "takes = exp.or_(column(RESETS), frees, exp.Not(this=has))", "takes = exp.true()",
+         AT_ONCE),
+        ("at one instant the same tuple comes again",
+         "exp.NEQ(this=column(STANDS), expression=exp.paren(_had()))", "column(STANDS)",
+         AT_ONCE),
     ),
     *_of(
         "state/answers.py",

@@ -7,18 +7,20 @@ row is known by its number, so it is seen which of several equal rows stands.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlglot import exp
 
 import cqlduck
-from cqlduck.rewrite.delta import bags, primary_key, relation
+from cqlduck.rewrite.delta import bags, primary_key, primary_key_once, relation
 from cqlduck.rewrite.delta.relation import Relation
 from cqlduck.rewrite.plan import FOREVER, Column
+from cqlduck.state import relations
 
 GOLDEN = Path(__file__).parent / "golden" / "relations"
 
@@ -69,8 +71,8 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
-    keyed = draw(st.booleans())
+def cases(draw: st.DrawFn, keyed: bool | None = None) -> Case:
+    keyed = draw(st.booleans()) if keyed is None else keyed
     rows = st.tuples(st.integers(0, 2 if keyed else 0), st.integers(0, 2))
     unique = (lambda row: row[0]) if keyed else None
     held = draw(st.lists(rows, max_size=3, unique_by=unique))
@@ -189,22 +191,61 @@ def fill(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
 QUIET = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 
 
-@given(case=cases())
-@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
-def test_a_queue_comes_to_what_the_model_says(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
-    model = Model(case)
-    fill(shell, case)
+def given_as(shell: duckdb.DuckDBPyConnection, case: Case, few: bool) -> Relation:
+    """Return a case's relation with what is known of its queue, which may be apart."""
     of = described(case)
-    law = primary_key if case.keyed else bags
-    found = shell.execute(law.outcome(of).sql("duckdb"), {"until": 4}).fetchall()
+    fill(shell, case)
+    if few:
+        rows = relation.set_apart(of).sql("duckdb")
+        shell.execute(f"CREATE OR REPLACE TEMP TABLE few AS {rows}", {"until": 4})
+    matched = [value for e in case.elements for value in (e.row[:1] if case.keyed else e.row)]
+    null = len(VALUES[case.type])
+    return replace(of, matches_null=null in matched, few="few" if few else None)
+
+
+def check(shell: duckdb.DuckDBPyConnection, case: Case, tree: exp.Expr, **values: int) -> None:
+    """Compare what a queue comes to with the model."""
+    model = Model(case)
+    used = {name.this for name in tree.find_all(exp.Placeholder)}
+    values = {name: value for name, value in ({"until": 4} | values).items() if name in used}
+    found = shell.execute(tree.sql("duckdb"), values).fetchall()
     rows = [*case.held, *(e.row for e in case.elements)]
     lives = [(n, enter, leave) for n, enter, leave, _ in found if leave is not None]
     wrong = Counter({(at, rows[n]): count for n, at, leave, count in found if leave is None})
     assert sorted(model.lives, key=repr) == sorted(lives, key=repr)
     assert dict(model.wrong) == dict(wrong)
+    # what enters, or has no effect, is a row of the queue
+    assert all(n >= len(case.held) for n, at, _, _ in found if at is not None)
+
+
+@given(case=cases(), few=st.booleans())
+@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
+def test_a_queue_comes_to_what_the_model_says(
+    shell: duckdb.DuckDBPyConnection, case: Case, few: bool
+) -> None:
+    of = given_as(shell, case, few)
+    law = primary_key if case.keyed else bags
+    check(shell, case, law.outcome(of))
+    if not of.matches_null:
+        check(shell, case, law.outcome(replace(of, matches_null=True)))
     if case.keyed and {e.operation for e in case.elements} == {"u"}:
-        latest = shell.execute(primary_key.latest(of).sql("duckdb"), {"until": 4}).fetchall()
-        assert sorted(found) == sorted(latest)
+        check(shell, case, primary_key.latest(of))
+
+
+@given(case=cases(keyed=True), few=st.booleans(), upserts=st.booleans())
+@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
+def test_a_queue_of_one_instant_comes_to_what_the_model_says(
+    shell: duckdb.DuckDBPyConnection, case: Case, few: bool, upserts: bool
+) -> None:
+    others = {} if upserts else {"u": "+"}
+    elements = tuple(
+        replace(e, instant=3, operation=others.get(e.operation, e.operation)) for e in case.elements
+    )
+    case = replace(case, elements=elements)
+    of = given_as(shell, case, few)
+    check(shell, case, primary_key_once.outcome(of), instant=3)
+    if not upserts:
+        check(shell, case, primary_key_once.without_upserts(of), instant=3)
 
 
 @given(case=cases())
@@ -287,16 +328,70 @@ def test_a_key_may_change_at_thousands_of_instants_of_one_tick(con: cqlduck.Conn
     assert [(many,)] == con.sql("SELECT sum(occurrences)::INTEGER FROM cql.late").fetchall()
 
 
+def test_few_changes_of_one_instant_run_no_more_than_they_need() -> None:
+    texts: list[str] = []
+    with cqlduck.connect(trace=lambda sql, _: texts.append(sql), threads=1) as con:
+        con.execute("""
+            CREATE RELATION r (k INTEGER, v INTEGER) PRIMARY KEY (k);
+            CREATE CONTINUOUS QUERY q AS SELECT k, v FROM r;
+        """)
+        con.append("r", [(1, 1), (2, 2), (3, 3)], at=1)
+        con.advance(1)
+
+        def run(at: int, *statements: str) -> list[str]:
+            con.execute(";".join(statements))
+            texts.clear()
+            con.advance(at)
+            return [text for text in texts if "_cql_outcome" in text]
+
+        mixed = run(2, "UPDATE r SET v = 9 WHERE k = 1", "DELETE FROM r WHERE k = 2",
+                    "INSERT INTO r VALUES (4, 4)")  # fmt: skip
+        assert not any("RECURSIVE" in text or "NOT DISTINCT FROM s" in text for text in mixed)
+        comes, goes = run(3, "INSERT INTO r VALUES (5, 5)"), run(4, "DELETE FROM r WHERE k = 5")
+        # no row ends where one comes, none enters where one goes, and nothing is wrong
+        assert [4, 3, 3] == [len(mixed), len(comes), len(goes)]
+        assert [(1, 9), (3, 3), (4, 4)] == sorted(con.table("q").fetchall())
+
+
+@pytest.mark.parametrize("few", [0, 10_000])
+def test_many_changes_come_to_the_same_as_few(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(relations, "FEW", few)
+    con.execute("""
+        CREATE RELATION r (k INTEGER, v INTEGER) PRIMARY KEY (k);
+        CREATE CONTINUOUS QUERY q AS SELECT k, v FROM r;
+    """)
+    con.append("r", [(k, k) for k in range(9)], at=1)
+    con.append("r", [(2, 7), (None, 1), (None, 2)], at=2)
+    con.retract("r", [(2, 2), (3, 3), (3, 4)], at=2)
+    con.retract("r", [(5, 5)], at=3)
+    con.advance(5)
+    kept = [(k, k) for k in (0, 1, 4, 6, 7, 8)]
+    assert sorted([*kept, (2, 7), (None, 1)], key=repr) == sorted(
+        con.table("q").fetchall(), key=repr
+    )
+    assert [("{'k': 3, 'v': 4}", 1), ("{'k': NULL, 'v': 2}", 1)] == con.sql(
+        "SELECT element, occurrences::INTEGER FROM cql.late ORDER BY ALL"
+    ).fetchall()
+
+
 EXAMPLE = Relation(
     (Column("k", "INTEGER"), Column("name", "VARCHAR")), ("k",), "relation_r", "pending_r"
 )
+FEW = replace(EXAMPLE, matches_null=False, few="few")
 STATEMENTS = {
     "bags": lambda: [("what the queue of a bag comes to", bags.outcome(EXAMPLE))],
     "primary_key": lambda: [
         ("what the queue comes to under a key", primary_key.outcome(EXAMPLE)),
         ("the same, of upserts alone", primary_key.latest(EXAMPLE)),
     ],
+    "primary_key_once": lambda: [
+        ("what a queue of one instant comes to under a key", primary_key_once.outcome(FEW)),
+        ("the same without upserts", primary_key_once.without_upserts(FEW)),
+    ],
     "relation": lambda: [
+        ("few elements are set apart", relation.set_apart(EXAMPLE)),
         ("insertions into a bag need no judging", relation.came(EXAMPLE)),
         ("rows end", relation.ends(EXAMPLE)),
         ("rows enter", relation.begins(EXAMPLE)),

@@ -23,7 +23,7 @@ Parameter: `$until`, the instant up to which the queue is resolved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -62,6 +62,10 @@ class Relation:
         store: Its store, inside `cql_state`.
         queue: Its queue, inside `cql_state`.
         outcome: The temporary table of what its queue comes to.
+        matches_null: Whether a value may be NULL by which rows of the store are looked for. If not,
+            DuckDB can look for few rows in the parts of the store alone where they may lie.
+        few: A temporary table of what is pending, if that is little. Of a queue that was long once
+            DuckDB expects many rows, and would go through the store another way.
     """
 
     columns: tuple[Column, ...]
@@ -69,6 +73,12 @@ class Relation:
     store: str
     queue: str
     outcome: str = "_cql_outcome"
+    matches_null: bool = True
+    few: str | None = None
+
+
+Law = Callable[[Relation], exp.Expr]
+"""What says a statement of a relation."""
 
 
 # -- what the laws read ---------------------------------------------------------------------------
@@ -77,8 +87,18 @@ class Relation:
 def pending(relation: Relation) -> exp.Select:
     """Return (columns, `_ts`, `_op`, `_cql_seq`, `_cql_enter`): the elements to be resolved."""
     enter = named(column(TS), ENTER)
+    rows = exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), enter)
+    if relation.few is not None:
+        return rows.from_(temp_table(relation.few), copy=False)
+    return rows.from_(state_table(relation.queue), copy=False).where(
+        until(column(TS), parameter("until")), copy=False
+    )
+
+
+def set_apart(relation: Relation) -> exp.Select:
+    """Return what is pending, for the table `few`."""
     return (
-        exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), enter)
+        exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)))
         .from_(state_table(relation.queue), copy=False)
         .where(until(column(TS), parameter("until")), copy=False)
     )
@@ -94,7 +114,7 @@ def held(relation: Relation, names: Sequence[str], operation: str) -> exp.Select
         names: The columns that have to be the same.
         operation: '+' or 'u'; '+' is for tuples of which copies are deleted.
     """
-    matches = meet("q", "s", names)
+    matches = meet("q", "s", names, () if relation.matches_null else _plain(relation.columns))
     if operation == "+":
         matches = exp.and_(_is(qualified("q", OP), "-"), matches)
     listed = [qualified("s", c.name) for c in relation.columns]
@@ -161,9 +181,10 @@ def upserts() -> exp.Expr:
     return _is(column(OP), "u")
 
 
-def meet(left: str, right: str, names: Sequence[str]) -> exp.Expr:
+def meet(left: str, right: str, names: Sequence[str], never_null: Container[str] = ()) -> exp.Expr:
     """Return whether rows of two tables have the same in these columns, NULL being the same."""
-    return same([qualified(left, n) for n in names], [qualified(right, n) for n in names])
+    mine, theirs = ([qualified(side, n) for n in names] for side in (left, right))
+    return same(mine, theirs, never_null)
 
 
 def text(value: str) -> exp.Expr:
@@ -308,12 +329,20 @@ def content(relation: Relation, instant: int, *, judged: bool) -> exp.Query:
 def _outcomes(relation: Relation, listed: Sequence[exp.Expr]) -> exp.Select:
     """Return the outcome of rows of the queue, with these rows."""
     matches = exp.EQ(this=qualified("q", SEQ), expression=qualified("o", SEQ))
+    few = relation.few
+    queue = state_table(relation.queue) if few is None else temp_table(few)
     return (
         exp.select(*listed)
         .from_(temp_table(relation.outcome).as_("o"), copy=False)
-        .join(state_table(relation.queue).as_("q"), on=matches, copy=False)
+        .join(queue.as_("q"), on=matches, copy=False)
         .where(exp.Not(this=is_null(qualified("o", TS))), copy=False)
     )
+
+
+def _plain(columns: Sequence[Column]) -> list[str]:
+    """Return the names of columns whose values have no others inside, which might be NULL."""
+    nested = ("[", "STRUCT", "MAP", "UNION", "VARIANT")
+    return [c.name for c in columns if not any(word in c.type for word in nested)]
 
 
 def _into_store(relation: Relation, rows: exp.Select) -> exp.Insert:

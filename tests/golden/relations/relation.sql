@@ -1,3 +1,14 @@
+-- title: few elements are set apart
+SELECT
+  "k",
+  "name",
+  "_ts",
+  "_op",
+  "_cql_seq"
+FROM cql_state."pending_r"
+WHERE
+  "_ts" <= $until;
+
 -- title: insertions into a bag need no judging
 INSERT INTO cql_state."relation_r" (
   "k",
