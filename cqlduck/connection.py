@@ -181,7 +181,7 @@ class Connection:
             trace=settings.trace,
         )
         try:
-            self._engine = Engine(
+            self._own = Engine(
                 base,
                 max_tick=int(settings.max_tick),
                 kept_records=int(settings.records),
@@ -207,6 +207,7 @@ class Connection:
 
     def __enter__(self) -> Connection:
         """Return the connection itself."""
+        self._own.refuse_closed()
         return self
 
     def __exit__(
@@ -217,6 +218,12 @@ class Connection:
     ) -> None:
         """Close the connection."""
         self.close()
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine, unless it is closed: so every call that begins with it says that it is."""
+        self._own.refuse_closed()
+        return self._own
 
     @property
     def engine(self) -> Engine:
@@ -251,21 +258,19 @@ class Connection:
     @contextmanager
     def _open(self) -> Iterator[Engine]:
         """Hold the engine still, unless it is closed."""
-        with self._engine.lock:
-            if self._engine.closed:
-                raise CatalogError("the connection is closed", hint="connect again")
-            yield self._engine
+        with self._own.opened():
+            yield self._own
 
     def __repr__(self) -> str:
         """Return in a line which database it is, and what is there."""
-        with self._engine.lock:
-            return f"<cqlduck.Connection {inventory.summary(self._engine)}>"
+        with self._own.lock:
+            return f"<cqlduck.Connection {inventory.summary(self._own)}>"
 
     def _repr_html_(self) -> str:
         """Return what is there, for a notebook."""
-        with self._engine.lock:
-            parts = [f"<p>{html.escape(inventory.summary(self._engine))}</p>"]
-            if not self._engine.closed:
+        with self._own.lock:
+            parts = [f"<p>{html.escape(inventory.summary(self._own))}</p>"]
+            if not self._own.closed:
                 for things in (self.streams, self.relations, self.queries):
                     parts += [things._repr_html_()] if things else []
             return "".join(parts)
@@ -273,16 +278,19 @@ class Connection:
     def close(self) -> None:
         """Stop the scheduler and close the database; in a process that was forked, do nothing.
 
+        What another thread reads is stopped. Relations that were returned can be read no more, but
+        for those of `execute`.
+
         Raises:
             DatabaseError: It is called from a listener, inside of a tick.
         """
-        if self._engine.database.owner.is_other:
+        if self._own.database.owner.is_other:
             return
-        self._engine.refuse_in_listener("close()")
+        self._own.refuse_in_listener("close()")
         self._scheduler.stop()
         if self._ahead is not None:
             self._ahead.close()
-        self._engine.close()
+        self._own.close()
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -313,7 +321,7 @@ class Connection:
         result: duckdb.DuckDBPyRelation | None = None
         held = self._engine.database.interrupts.held()
         naming = self._naming(self._queried(statements, text), sys._getframe(1))
-        with held, self._engine.lock, naming:
+        with held, self._open(), naming:
             self._engine.database.threads.all()
             with self._engine.changing():
                 self._engine.settle(stores=True)
@@ -335,13 +343,13 @@ class Connection:
 
     def _frames(self, text: str, frame: FrameType) -> dict[str, pa.Table]:
         """Return the caller's data frames that a text names and the database does not know."""
-        if not self._sees_variables or self._engine.closed:
+        if not self._sees_variables:
             return {}
         found = of_python.frames_in(text, frame)
         if not found:
             return {}
-        with self._engine.lock:
-            database, known = self._engine.database, self._engine.catalogue
+        with self._open() as engine:
+            database, known = engine.database, engine.catalogue
             return {
                 name: of_python.as_table(name, data)
                 for name, data in found.items()
@@ -653,7 +661,7 @@ class Connection:
         engine.refuse_in_listener("advance()")
         what = "advance" if to is None else f"advance to {to}"
         with engine.database.interrupts.held():
-            with engine.lock, self._meter.during(what, engine.progress.way):
+            with engine.opened(), self._meter.during(what, engine.progress.way):
                 until = None
                 if rows or to is not None:
                     if not isinstance(rows, Mapping):
@@ -718,7 +726,7 @@ class Connection:
 
     def _warn(self, level: int) -> None:
         """Warn a caller, so many frames up, of the queries that failed on the way, each once."""
-        for error in self._engine.new_failures():
+        for error in self._own.new_failures():
             warnings.warn(str(error), RuntimeWarning, stacklevel=level)
 
     # -- answers ----------------------------------------------------------------------------------
@@ -749,10 +757,7 @@ class Connection:
             QueryError: The query failed, or one that it reads; `as_of` gives its last answer.
             NotSupportedError: A VARIANT holds an INTERVAL or a BIT, which Arrow's has no type for.
         """
-        engine = self._engine
-        with engine.lock:
-            if engine.closed:
-                raise CatalogError("the connection is closed", hint="connect again")
+        with self._open() as engine:
             found = engine.query(query)
             engine.refuse_failed(found)
             engine.settle()
@@ -777,8 +782,7 @@ class Connection:
             DataError: The instant is after the frontier or before kept history.
             QueryError: It is after the frontier, and the query failed, or one that it reads.
         """
-        engine = self._engine
-        with engine.lock:
+        with self._open() as engine:
             found = engine.query(query)
             instant = moments.instant(engine, t)
             if found.frontier is None or instant > found.frontier:
@@ -844,14 +848,13 @@ class Connection:
                 not given yet are forgotten.
             QueryError: After what was emitted: the query failed, or one that it reads.
         """
-        engine = self._engine
-        with engine.lock:
+        with self._open() as engine:
             found = engine.query(query)
             position = found.frontier if since is None else moments.instant(engine, since)
             self._refuse_before_history(found, position)
         return Subscription(
             lambda position: self._come(query, position),
-            lambda: self._scheduler.running and not engine.closed,
+            lambda: self._scheduler.running and not self._own.closed,
             engine.changed,
             position,
             timeout,
@@ -859,14 +862,13 @@ class Connection:
 
     def _come(self, query: str, position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
         """Return the elements of a query after an instant, and how far they go."""
-        engine = self._engine
+        engine = self._own
         with engine.lock:
-            if engine.closed:
-                return [], position
             found = engine.query(query)
             if found.frontier is None or (position is not None and found.frontier <= position):
                 engine.refuse_failed(found)
                 return [], position
+            engine.refuse_closed()
             self._refuse_forgotten(found, position)
             start = found.history_from
             # of a relation, what stands at the start of history is no change
@@ -920,6 +922,7 @@ class Connection:
             NotSupportedError: The statement changes something.
             ParseError: DuckDB's own word on the query.
         """
+        self._engine.refuse_closed()
         if not _reads(query):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
@@ -931,8 +934,7 @@ class Connection:
 
     def explain(self, query: str) -> str:
         """Return the plan of a query and, for each operator, its SQL."""
-        engine = self._engine
-        with engine.lock:
+        with self._open() as engine:
             found = engine.query(query)
             return engine.compiled[found.name.lower()].explain()
 
@@ -958,9 +960,8 @@ class Connection:
         ...     [line.what for line in profile.lines() if line.level == "operator"]
         ['project: "s.k" AS k, "count0" AS n', 'aggregate: COUNT(*) BY s.k']
         """
-        engine = self._engine
-        base = engine.database
-        with engine.lock:
+        with self._open() as engine:
+            base = engine.database
             if base.profile is not None:
                 raise Error("a profile is being taken already", hint="end that one first")
             found = Profile(engine.operators, deep=deep)
@@ -982,10 +983,10 @@ class Connection:
             DatabaseError: It cannot be written there, or is called from a listener.
         """
         self._engine.refuse_in_listener("snapshot()")
-        with self._engine.lock:
-            self._engine.settle(stores=True)
-            self._engine.database.threads.all()
-            return snapshot.write(self._engine.database, path)
+        with self._open() as engine:
+            engine.settle(stores=True)
+            engine.database.threads.all()
+            return snapshot.write(engine.database, path)
 
     def _read(
         self,
@@ -996,21 +997,18 @@ class Connection:
         frames: Mapping[str, pa.Table] = NO_FRAMES,
     ) -> duckdb.DuckDBPyRelation:
         """Return a relation over a copy of what a query gives now, on a connection of its own."""
-        with self._engine.lock:
-            if self._engine.closed:
-                raise CatalogError("the connection is closed", hint="connect again")
-            self._engine.settle(stores=stores)
+        with self._open() as engine:
+            engine.settle(stores=stores)
             if stores:
                 text = query.lower()
-                known = self._engine.catalogue.queries
-                self._engine.keep_answers(q for name, q in known.items() if name in text)
-            reader = self._engine.database.reader()
+                known = engine.catalogue.queries
+                engine.keep_answers(q for name, q in known.items() if name in text)
+            reader = engine.database.reader()
             # what a tick leaves out of the database for now must not be of a later tick than this
             reader.execute("BEGIN TRANSACTION")
             reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
-        interrupts = self._engine.database.interrupts
-        reading = self._engine.database.threads.reading()
-        with reading, readable(reader, frames), interrupts.running(reader):
+        interrupts, reading = engine.database.interrupts, engine.database.threads.reading()
+        with _until_closed(engine), reading, readable(reader, frames), interrupts.running(reader):
             if _is_select(query):
                 text = query.strip().rstrip(";")
                 reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)
@@ -1031,7 +1029,7 @@ class Connection:
         those that were committed stay; calling it again goes on from there. A call that has
         committed what it was for is let return.
         """
-        self._engine.database.interrupts.interrupt()
+        self._own.database.interrupts.interrupt()
 
     # -- the scheduler ----------------------------------------------------------------------------
 
@@ -1058,9 +1056,23 @@ class Connection:
         Raises:
             DatabaseError: It is called from a listener, inside of that tick.
         """
-        self._engine.refuse_in_listener("stop()")
-        if not self._engine.database.owner.is_other:
+        self._own.refuse_in_listener("stop()")
+        if not self._own.database.owner.is_other:
             self._scheduler.stop()
+
+
+@contextmanager
+def _until_closed(engine: Engine) -> Iterator[None]:
+    """Say so if another thread has closed the connection while the block read from it.
+
+    Raises:
+        DatabaseError: It has.
+    """
+    try:
+        yield
+    except duckdb.Error:
+        engine.refuse_closed()
+        raise
 
 
 def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:

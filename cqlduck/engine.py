@@ -179,12 +179,30 @@ class Engine:
 
     # -- the frame of every change ----------------------------------------------------------------
 
+    def refuse_closed(self) -> None:
+        """Refuse to go on when the database is closed.
+
+        Raises:
+            DatabaseError: It is.
+        """
+        if self.closed:
+            raise DatabaseError("the connection is closed", hint="connect again")
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Hold the engine still while the block runs.
+
+        Raises:
+            DatabaseError: The database is closed.
+        """
+        with self.lock:
+            self.refuse_closed()
+            yield
+
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
         """One change at a time, in a transaction; after a failure the catalogue is as it was."""
-        with self.lock, self.database.interrupts.held():
-            if self.closed:
-                raise DatabaseError("the connection is closed", hint="connect again")
+        with self.opened(), self.database.interrupts.held():
             outermost = self.database.depth == 0
             compiled, taken = dict(self.compiled), self._taken
             fresh, held = self.fresh.marks(), self.waiting.marks()
@@ -479,7 +497,7 @@ class Engine:
 
     def run(self, until: int | None = None) -> None:
         """Advance all queries as far as the heartbeats allow, or up to an instant."""
-        with self.lock:
+        with self.opened():
             while self._behind(until):
                 self._step(until)
 
@@ -520,7 +538,7 @@ class Engine:
         Returns:
             What `before` did.
         """
-        with self.lock:
+        with self.opened():
             bound, failed = self._try_tick(before)
             if failed is not None:
                 with self.changing():

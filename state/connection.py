@@ -12,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,9 @@ its least and greatest values, by which a join skips it; so smaller ones skip mo
 
 DUCKDBS = 122_880
 """How many rows DuckDB stores together by itself, as it does in memory."""
+
+PAUSE = 0.001
+"""Seconds between two attempts to close a connection that another thread reads from."""
 
 Trace = Callable[[str, Any], None]
 
@@ -130,6 +135,7 @@ class Database:
         self.path = os.fspath(path)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
+        self._readers: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.depth = 0
         self.recorded: set[tuple[str, str]] = set()
         """What the change has written that is cut at its end (`state.records`): table and owner."""
@@ -383,10 +389,12 @@ class Database:
     def reader(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own that sees what is committed."""
         self.threads.all()
-        return self.session(self.connection.cursor())
+        reader = self.connection.cursor()
+        self._readers.add(reader)
+        return self.session(reader)
 
     def close(self) -> None:
-        """Write everything into the file and let go of it."""
+        """Write everything into the file and let go of it; what is being read of it is stopped."""
         if self.owner.is_other:
             return
         try:
@@ -394,6 +402,18 @@ class Database:
             with contextlib.suppress(duckdb.Error):
                 self.execute("USE memory")
                 self.execute(f"DETACH {ALIAS}")
-            self.connection.close()
+            self._close_all()
         finally:
             self._release()
+
+    def _close_all(self) -> None:
+        """Close the connection and its readers, of which other threads may be reading."""
+        while True:
+            try:
+                self.connection.close()
+            except duckdb.ResourceInUseException:
+                for reader in list(self._readers):
+                    reader.interrupt()
+                time.sleep(PAUSE)
+            else:
+                return

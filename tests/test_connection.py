@@ -754,7 +754,7 @@ def test_a_query_that_there_is_not(con: cqlduck.Connection, call: str) -> None:
 def test_a_closed_connection_gives_no_answer(con: cqlduck.Connection, call: str) -> None:
     con.execute(LAST_TWO)
     con.close()
-    refused(cqlduck.CatalogError, lambda: getattr(con, call)("q"), "closed")
+    refused(cqlduck.DatabaseError, lambda: getattr(con, call)("q"), "closed")
 
 
 def test_history_forgets_what_is_older() -> None:

@@ -119,7 +119,7 @@ def test_a_connection_shows_itself(tmp_path: Path) -> None:
     con.close()
     assert "closed" in repr(con)
     assert [] == cells(con._repr_html_())
-    with pytest.raises(cqlduck.CatalogError, match="closed"):
+    with pytest.raises(cqlduck.DatabaseError, match="closed"):
         _ = con.queries
 
 

@@ -79,7 +79,7 @@ def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> 
     singly: set[str] = set()
     left = {i.name: limit for i in engine.catalogue.inputs.values() if i.source is not None}
     while True:
-        with engine.lock:
+        with engine.opened():
             with engine.database.part(INGEST):
                 plan = _plan(engine, root, left, held, singly)
             try:
