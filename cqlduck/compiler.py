@@ -19,8 +19,7 @@ from cqlduck.rewrite.aggregates import RECOMPUTED
 from cqlduck.rewrite.macros import Macro, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.queries import OPERATORS
-from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.spelling import said_by_duckdb
+from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.time import Clock
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database

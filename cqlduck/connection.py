@@ -26,21 +26,17 @@ from cqlduck import variables as of_python
 from cqlduck.data import relation
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import (
-    BindError,
     CatalogError,
     DataError,
     Error,
     NotSupportedError,
-    ParseError,
 )
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.reads import tables_read
-from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.spelling import misspelt, said_by_duckdb
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import (
-    BEFORE_ITEM,
     AlterQuery,
     AlterStream,
     CreateQuery,
@@ -54,7 +50,6 @@ from cqlduck.rewrite.syntax import (
     Sql,
     Statement,
     refuse_nested_with,
-    tokenize,
 )
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
@@ -67,6 +62,7 @@ from cqlduck.state.queues import Taken
 from cqlduck.state.records import KEPT
 from cqlduck.state.threads import SOME
 from cqlduck.subscription import Subscription
+from cqlduck.translated import from_duckdb, placed
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -329,9 +325,9 @@ class Connection:
                     try:
                         result = self._statement(statement, parameters)
                     except duckdb.Error as error:
-                        raise _from_duckdb(error, text, statement.offset) from error
+                        raise from_duckdb(error, text, statement.offset) from error
                     except Error as error:
-                        raise _placed(error, statement, text) from error
+                        raise placed(error, statement, text) from error
             return result
 
     def _queried(self, statements: Sequence[Statement], text: str) -> str:
@@ -930,7 +926,7 @@ class Connection:
                 query, parameters, stores=True, frames=self._frames(query, sys._getframe(1))
             )
         except duckdb.Error as error:
-            raise _from_duckdb(error, query, 0) from error
+            raise from_duckdb(error, query, 0) from error
 
     def explain(self, query: str) -> str:
         """Return the plan of a query and, for each operator, its SQL."""
@@ -1087,7 +1083,7 @@ def _statements(text: str) -> list[Any]:
     try:
         return list(duckdb.extract_statements(text))
     except duckdb.Error as error:
-        raise _from_duckdb(error, text, 0) from error
+        raise from_duckdb(error, text, 0) from error
 
 
 def _reads(text: str) -> bool:
@@ -1113,59 +1109,3 @@ def _is_select(text: str) -> bool:
     return kind in ("SELECT", "RELATION") and not re.match(
         r"\s*(describe|show|summarize|pragma)\b", text, re.IGNORECASE
     )
-
-
-_NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
-_LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
-
-
-def _from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
-    """Return DuckDB's own error as one of ours, with the place in the text."""
-    message = str(error)
-    head = message.split("\n\nLINE ")[0].strip()
-    found = _LINE.search(message)
-    place = offset
-    if found:
-        shown = found[2]
-        column = len(found[3]) - len(f"LINE {found[1]}: ")
-        start = text.find(shown.strip("."), offset)
-        if start >= 0 and column >= 0:
-            place = start + column
-    else:
-        named = _NAMED.search(message)
-        start = text.lower().find(named[1].lower(), offset) if named else -1
-        place = start if start >= 0 else place
-    first, _, rest = head.partition("\n")
-    kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
-    return kind(
-        said_by_duckdb(first),
-        hint=" ".join(rest.split()) or _misspelt(text, place),
-        text=text,
-        offset=min(place, max(len(text) - 1, 0)),
-    )
-
-
-def _misspelt(text: str, place: int) -> str | None:
-    """Return what may be meant by a word near a place where DuckDB cannot read on."""
-    found = misspelt(tokenize(text), place)
-    return None if found is None else f"is {found[0].text} meant to be {found[1]}?"
-
-
-def _placed(error: Error, statement: Statement, text: str) -> Error:
-    """Move an error's place from the body of a query to the whole text."""
-    part = None
-    if isinstance(statement, CreateQuery):
-        part = statement.body
-    elif isinstance(statement, (Sql, Dml)):
-        part = statement.text
-    elif isinstance(statement, (CreateRelation, RefreshRelation)):
-        part = statement.query
-    if part is not None and error.text == part and error.text != text:
-        start = text.find(part, max(statement.offset - len(part), 0))
-        if start < 0 and part.startswith(BEFORE_ITEM):
-            # it stands right after FROM
-            start = text.find(part.removeprefix(BEFORE_ITEM), statement.offset) - len(BEFORE_ITEM)
-        if start >= 0 and error.offset is not None:
-            error.text = text
-            error.offset = max(start + error.offset, statement.offset)
-    return error.at(text, statement.offset)

@@ -42,7 +42,7 @@ from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow
 from cqlduck.rewrite.delta import Form
-from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import bare
 from cqlduck.rewrite.time import BEGINNING, Clock
 from cqlduck.state import (

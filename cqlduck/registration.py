@@ -15,8 +15,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.scope import suggestion
-from cqlduck.rewrite.spelling import said_by_duckdb
+from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.syntax import (
     RESERVED,
     CreateQuery,
@@ -249,7 +248,7 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
             if not is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
                 _begin(engine, statement, engine.compile(statement.name, statement.body))
         elif has_same_words(old.body, statement.body) and old.state not in ("failed", EXPIRED):
-            options = _known(statement.options, ("history", "keep"))
+            options = dict(statement.options)
             old.keep = _kept_for(engine, options.get("keep"))
         else:
             _replace(engine, statement, old)
@@ -323,7 +322,7 @@ def _begin(
     engine: Engine, statement: CreateQuery, compiled: Compiled, old: Query | None = None
 ) -> None:
     """Register a query; it goes on with the log of an `old` one, if it replaces one."""
-    options = _known(statement.options, ("history", "keep"))
+    options = dict(statement.options)
     if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
         engine.set_time("integer", "a window without a unit")
     inputs = tuple(source.name for source in compiled.sources.values())
@@ -411,7 +410,7 @@ def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -
     """
     with engine.changing():
         query = engine.query(name)
-        options = _known(written, ("history", "keep"))
+        options = dict(written)
         if "history" in options:
             raise BindError(
                 "history says where a query begins, and this one has begun",
@@ -556,15 +555,3 @@ def begin_anew(engine: Engine, name: str) -> None:
         _drop_query(engine, old, keep_log=not amends)
         _begin(engine, statement, compiled, None if amends else old)
         _move_behind(engine, readers)
-
-
-def _known(written: Sequence[tuple[str, str]], names: tuple[str, ...]) -> dict[str, str]:
-    """Return options as a mapping.
-
-    Raises:
-        BindError: One that there is not.
-    """
-    for key, _ in written:
-        if key not in names:
-            raise BindError(f"there is no option {key}", hint=f"the options are {', '.join(names)}")
-    return dict(written)

@@ -17,7 +17,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.housekeeping import STANDING
-from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.time import parse_duration
 from cqlduck.state.records import KEPT
 

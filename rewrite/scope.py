@@ -9,8 +9,7 @@ the SELECT list, names are compared without regard to case, `a.b` may be a field
 from __future__ import annotations
 
 import contextlib
-import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -21,6 +20,7 @@ from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.methods import methods_as_calls
 from cqlduck.rewrite.plan import Column, Plan
 from cqlduck.rewrite.queries import place_of
+from cqlduck.rewrite.spelling import suggestion
 
 
 @dataclass(frozen=True)
@@ -129,16 +129,6 @@ class NothingRead(NoRule):
 def column(name: str) -> exp.Column:
     """Return a reference to a column of a node."""
     return exp.column(exp.to_identifier(name, quoted=True))
-
-
-def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool = True) -> str:
-    """Return `did you mean …?`, or else what there is, if not too many: then only `listed`."""
-    known = list(dict.fromkeys(candidates))
-    close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
-    if close:
-        (meant,) = [c for c in known if c.lower() == close[0]][:1]
-        return f"did you mean {meant}?"
-    return f"{listed}: {', '.join(known) or 'none'}" if every else listed
 
 
 def resolve(

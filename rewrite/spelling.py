@@ -59,8 +59,62 @@ def meant(word: str, candidates: Iterable[str]) -> str | None:
     upper = word.upper()
     if upper in firsts or len(upper) < 3:
         return None
-    close = difflib.get_close_matches(upper, firsts, n=1, cutoff=CLOSE)
-    return firsts[close[0]] if close else None
+    close = max(firsts, key=lambda first: _likeness(upper, first))
+    return firsts[close] if _likeness(upper, close) >= CLOSE else None
+
+
+def suggestion(name: str, candidates: Iterable[str], listed: str, *, every: bool = True) -> str:
+    """Return `did you mean …?`, or else what there is, if not too many: then only `listed`.
+
+    >>> suggestion("hystory", ["history", "keep"], "the options are")
+    'did you mean history?'
+    >>> suggestion("colour", ["history", "keep"], "the options are")
+    'the options are: history, keep'
+    """
+    known = list(dict.fromkeys(candidates))
+    close = difflib.get_close_matches(name.lower(), [c.lower() for c in known], n=1)
+    if close:
+        (meant,) = [c for c in known if c.lower() == close[0]][:1]
+        return f"did you mean {meant}?"
+    return f"{listed}: {', '.join(known) or 'none'}" if every else listed
+
+
+def slip(
+    words: Sequence[str], phrases: Iterable[str], *, alone: bool = False
+) -> tuple[int, str] | None:
+    """Return which of the next words is misspelt and what was meant, or None.
+
+    The phrase counts of which most words stand before that one.
+
+    Args:
+        words: The next words of a statement, in capitals.
+        phrases: What may stand there.
+        alone: Whether all other words of the phrase have to be right, because what stands there may
+            be a name.
+
+    >>> slip(["OUT", "OF", "ODER", "WITHIN", "5"], ["OUT OF ORDER WITHIN", "LATE"])
+    (2, 'ORDER')
+    """
+    best: tuple[int, float, str] | None = None
+    for phrase in phrases:
+        parts = phrase.split()
+        pairs = list(zip(words, parts, strict=False))
+        right = next((n for n, (word, part) in enumerate(pairs) if word != part), len(pairs))
+        if right == len(pairs) or (
+            alone and list(words[right + 1 : len(parts)]) != parts[right + 1 :]
+        ):
+            continue
+        alike = _likeness(*pairs[right])
+        if alike >= CLOSE and (best is None or (right, alike) > best[:2]):
+            best = right, alike, parts[right]
+    return None if best is None else (best[0], best[2])
+
+
+def _likeness(word: str, meant: str) -> float:
+    """Return how alike two words are, at most 1; those of the same letters are."""
+    if sorted(word) == sorted(meant):
+        return 1.0
+    return difflib.SequenceMatcher(None, word, meant).ratio()
 
 
 def misspelt(tokens: Sequence[Token], place: int) -> tuple[Token, str] | None:

@@ -19,8 +19,9 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from cqlduck.errors import Error, NotSupportedError, ParseError
+from cqlduck.errors import BindError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import spelling
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.time import Duration, parse_duration
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
@@ -34,7 +35,14 @@ SCHEMA, DATABASE = "main", "cqlduck"
 
 RESERVED = ("_ts", "_weight", "_op")
 STREAM_CLAUSES = "TIMESTAMP BY, OUT OF ORDER WITHIN, LATE, AHEAD AT MOST and FROM 'folder'"
-_STREAM_WORDS = ("TIMESTAMP", "OUT", "LATE", "AHEAD", "FROM")
+_OF_STREAM = ("TIMESTAMP BY", "OUT OF ORDER WITHIN", "LATE", "AHEAD AT MOST", "FROM")
+_STREAM_WORDS = tuple(clause.split()[0] for clause in _OF_STREAM)
+_OF_RELATION = ("PRIMARY KEY", "AT", "FROM")
+_OPTIONS = {"history": ("true", "false"), "keep": ("unbounded", "default")}
+"""The options of a query, and what each may be besides a duration."""
+
+MOST_AHEAD = 6
+"""How many words are looked at to say which of them is misspelt."""
 
 
 @dataclass(frozen=True)
@@ -289,19 +297,21 @@ def _read(reader: Reader) -> Statement:
         if reader.accept("CONTINUOUS"):
             reader.expect("QUERY")
             return _create_query(reader, offset, or_replace)
+        reader.refuse_slip("OR REPLACE", alone=True)
     elif reader.accept("DROP"):
         for kind in ("STREAM", "RELATION", "CONTINUOUS"):
             if reader.accept(kind):
                 if kind == "CONTINUOUS":
                     reader.expect("QUERY")
-                if_exists = reader.accept("IF", "EXISTS")
+                if_exists = reader.accept_if("IF EXISTS")
                 at = reader.offset
                 name = reader.thing()
                 reader.end()
                 return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
     elif reader.accept("REFRESH", "RELATION"):
         return _refresh_relation(reader)
-    elif reader.accept("ALTER", "CONTINUOUS", "QUERY"):
+    elif reader.accept("ALTER", "CONTINUOUS"):
+        reader.expect("QUERY")
         return _alter_query(reader)
     elif reader.accept("ALTER", "STREAM"):
         return _alter_stream(reader)
@@ -310,10 +320,14 @@ def _read(reader: Reader) -> Statement:
             if reader.accept(*words):
                 reader.end()
                 return Show(words[-1], offset)
+        if reader.accept("CONTINUOUS"):
+            reader.expect("QUERIES")
     elif reader.accept("EXPLAIN"):
         # the tokenizer keeps what follows EXPLAIN as one string
         inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
-        if inner.accept("CONTINUOUS", "QUERY"):
+        inner.refuse_slip("CONTINUOUS QUERY", alone=True)
+        if inner.accept("CONTINUOUS"):
+            inner.expect("QUERY")
             at = inner.offset
             name = inner.thing()
             inner.end()
@@ -325,6 +339,8 @@ def _read(reader: Reader) -> Statement:
                 at = reader.offset
                 if reader.peek_name():
                     return _dml(reader, words[0], at)
+        if reader.next_is("INSERT", "DELETE"):
+            reader.refuse_slip("INSERT INTO", "DELETE FROM")
     _refuse_misspelt(reader)
     return Sql(reader.whole(), offset)
 
@@ -370,7 +386,7 @@ def _shifted(text: str, offset: int) -> list[Token]:
 
 
 def _create_stream(reader: Reader, offset: int) -> CreateStream:
-    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if_not_exists = reader.accept_if("IF NOT EXISTS")
     at = reader.offset
     name = reader.thing()
     columns, _ = _columns(reader, "STREAM")
@@ -390,26 +406,31 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
                 ).at(reader.text, place)
             timestamp_by = known[written.lower()]
         elif reader.accept("OUT", "OF", "ORDER", "WITHIN"):
-            bound = reader.duration(_STREAM_WORDS)
+            bound = reader.duration(_STREAM_WORDS, _OF_STREAM)
         elif reader.accept("AHEAD", "AT", "MOST"):
-            ahead = reader.duration(_STREAM_WORDS)
+            ahead = reader.duration(_STREAM_WORDS, _OF_STREAM)
         elif reader.accept("LATE"):
             place = reader.offset
             late = reader.word().upper()
             if late not in LATE_POLICIES:
-                raise ParseError(f"LATE is one of {', '.join(LATE_POLICIES)}, not {late}").at(
-                    reader.text, place
-                )
+                raise ParseError(
+                    f"LATE is one of {', '.join(LATE_POLICIES)}, not {late}",
+                    hint=suggestion(late, LATE_POLICIES, "as in LATE KEEP", every=False),
+                ).at(reader.text, place)
         elif reader.accept("FROM"):
             source = reader.string()
         else:
-            reader.fail("this is no clause of CREATE STREAM", f"the clauses are {STREAM_CLAUSES}")
+            reader.fail(
+                "this is no clause of CREATE STREAM",
+                f"the clauses are {STREAM_CLAUSES}",
+                _OF_STREAM,
+            )
     del offset
     return CreateStream(name, columns, timestamp_by, bound, late, source, ahead, if_not_exists, at)
 
 
 def _create_relation(reader: Reader, offset: int) -> CreateRelation:
-    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if_not_exists = reader.accept_if("IF NOT EXISTS")
     at = reader.offset
     name = reader.thing()
     bare = reader.next_is("PRIMARY", "AT", "FROM")
@@ -429,6 +450,7 @@ def _create_relation(reader: Reader, offset: int) -> CreateRelation:
             reader.fail(
                 "this is no clause of CREATE RELATION",
                 "the clauses are PRIMARY KEY (columns), AT instant, and FROM 'folder' or a query",
+                _OF_RELATION,
             )
     if query is None and (bare or moment is not None):
         reader.fail("FROM with a table or a query is missing", "as in: FROM (SELECT …)")
@@ -449,7 +471,7 @@ def _refresh_relation(reader: Reader) -> RefreshRelation:
     name = reader.thing()
     moment = _moment(reader) if reader.accept("AT") else None
     query = _query_after_from(reader) if reader.accept("FROM") else None
-    reader.end()
+    reader.end(("AT", "FROM"))
     return RefreshRelation(name, query, moment, at)
 
 
@@ -483,7 +505,7 @@ def _query_after_from(reader: Reader) -> str:
 
 def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
     place = reader.offset
-    if_not_exists = reader.accept("IF", "NOT", "EXISTS")
+    if_not_exists = reader.accept_if("IF NOT EXISTS")
     if or_replace and if_not_exists:
         raise ParseError(
             "OR REPLACE and IF NOT EXISTS contradict each other",
@@ -494,6 +516,8 @@ def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
     options: tuple[tuple[str, str], ...] = ()
     if reader.accept("WITH"):
         options = _options(reader)
+    elif not reader.next_is("AS"):
+        reader.fail("expected AS here", known=("AS", "WITH"))
     reader.expect("AS")
     if reader.done:
         reader.fail("the query is missing after AS", "write SELECT … FROM a stream or relation")
@@ -509,7 +533,7 @@ def _alter_query(reader: Reader) -> AlterQuery:
         if reader.accept(action):
             if action == "ACTIVATE" and reader.accept("FROM", "NOW"):
                 action = "ACTIVATE FROM NOW"
-            reader.end()
+            reader.end(("FROM NOW",))
             return AlterQuery(name, action, (), at)
     if reader.accept("SET"):
         options = _options(reader)
@@ -518,6 +542,7 @@ def _alter_query(reader: Reader) -> AlterQuery:
     reader.fail(
         "ALTER CONTINUOUS QUERY needs an action",
         "write ACTIVATE, ACTIVATE FROM NOW, DEACTIVATE or SET (…)",
+        ("ACTIVATE", "DEACTIVATE", "SET"),
     )
     raise AssertionError
 
@@ -526,23 +551,58 @@ def _alter_stream(reader: Reader) -> AlterStream:
     at = reader.offset
     name = reader.thing()
     if not reader.accept("HEARTBEAT"):
-        reader.fail("ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120")
+        reader.fail(
+            "ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120", ("HEARTBEAT",)
+        )
     moment = _moment(reader)
     reader.end()
     return AlterStream(name, moment, at)
 
 
 def _options(reader: Reader) -> tuple[tuple[str, str], ...]:
+    """Read `(name = value, …)`.
+
+    Raises:
+        BindError: There is no such option.
+        ParseError: An option that is there twice, or a value that it cannot have.
+    """
     reader.expect("(")
-    options = []
+    options: dict[str, str] = {}
     while True:
-        key = reader.word().lower()
+        at, key = reader.offset, reader.word().lower()
+        if key not in _OPTIONS:
+            raise BindError(
+                f"there is no option {key}", hint=suggestion(key, _OPTIONS, "the options are")
+            ).at(reader.text, at)
+        if key in options:
+            raise ParseError(f"the option {key} is there twice", hint="write one of them").at(
+                reader.text, at
+            )
         reader.accept("=")
-        options.append((key, reader.value()))
+        options[key] = _option(reader, key)
         if not reader.accept(","):
             break
     reader.expect(")")
-    return tuple(options)
+    return tuple(options.items())
+
+
+def _option(reader: Reader, key: str) -> str:
+    """Read the value of an option.
+
+    Raises:
+        ParseError: It is none.
+    """
+    at, words, value = reader.offset, _OPTIONS[key], reader.value()
+    if value.lower() not in words:
+        shown = f"{key} is a duration, as '7 days', or {' or '.join(words)}"
+        try:
+            parse_duration(value)
+        except ParseError as error:
+            hint = error.hint if error.hint and "did you mean" in error.hint else shown
+            raise ParseError(error.message, hint=suggestion(value, words, hint, every=False)).at(
+                reader.text, at
+            ) from error
+    return value
 
 
 def _names(reader: Reader) -> tuple[str, ...]:
@@ -564,10 +624,12 @@ def _columns(
         NotSupportedError: A constraint, which would not be kept.
     """
     if not reader.accept("("):
-        reader.fail("the columns are missing", "write them as (name TYPE, …)")
+        known = _OF_RELATION if kind_of == "RELATION" else ()
+        reader.fail("the columns are missing", "write them as (name TYPE, …)", known)
     columns: list[tuple[str, str]] = []
     key: tuple[str, ...] | None = None
     while True:
+        reader.refuse_slip("PRIMARY KEY", alone=True)
         if _is_of_table(reader):
             key = _key(reader, kind_of, key)
         else:
@@ -710,15 +772,53 @@ class Reader:
         self.position += ahead
         return True
 
+    def accept_if(self, phrase: str) -> bool:
+        """Step over IF EXISTS or IF NOT EXISTS, if it is next; a name may be next as well.
+
+        Raises:
+            ParseError: One word of it is misspelt.
+        """
+        self.refuse_slip(phrase, alone=True)
+        return self.accept(*phrase.split())
+
     def expect(self, *words: str) -> None:
         """Step over these words, or fail."""
         if not self.accept(*words):
-            self.fail(f"expected {' '.join(words)} here")
+            self.fail(f"expected {' '.join(words)} here", known=(" ".join(words),))
 
-    def fail(self, message: str, hint: str | None = None) -> None:
-        """Raise a `ParseError` at the next token."""
-        found = "" if self.done else f", found {self.tokens[self.position].text!r}"
-        raise ParseError(f"{message}{found}", hint=hint, text=self.text, offset=self.offset)
+    def fail(self, message: str, hint: str | None = None, known: Sequence[str] = ()) -> None:
+        """Raise a `ParseError` at the next token, or at the next one that is misspelt.
+
+        Args:
+            message: What is wrong.
+            hint: What to do, unless something is misspelt.
+            known: The phrases that may stand here.
+        """
+        slip = self._slip(known, alone=False)
+        place, hint = (self.position, hint) if slip is None else (slip[0], _meaning(slip[1]))
+        found = "" if self.done else f", found {self.tokens[place].text!r}"
+        offset = self.offset if self.done else self.tokens[place].start
+        raise ParseError(f"{message}{found}", hint=hint, text=self.text, offset=offset)
+
+    def refuse_slip(self, *phrases: str, alone: bool = False) -> None:
+        """Raise a `ParseError` if a phrase is next of which a word is misspelt."""
+        slip = self._slip(phrases, alone=alone)
+        if slip is not None:
+            token = self.tokens[slip[0]]
+            raise ParseError(f"{token.text} cannot stand here", hint=_meaning(slip[1])).at(
+                self.text, token.start
+            )
+
+    def _slip(self, phrases: Sequence[str], *, alone: bool) -> tuple[int, str] | None:
+        """Return the place of a misspelt token among the next ones and what was meant, or None."""
+        words: list[tuple[int, str]] = []
+        for ahead in range(MOST_AHEAD):
+            found = self._upper(ahead)
+            if not found:
+                break
+            words += [(self.position + ahead, word) for word in found]
+        slip = spelling.slip([word for _, word in words], phrases, alone=alone)
+        return None if slip is None else (words[slip[0]][0], slip[1])
 
     def word(self) -> str:
         """Read any one token as text."""
@@ -817,8 +917,12 @@ class Reader:
             return ""
         return self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
 
-    def duration(self, stops: tuple[str, ...]) -> Duration:
-        """Read a duration up to the end or one of the words in `stops`."""
+    def duration(self, stops: tuple[str, ...], clauses: Sequence[str]) -> Duration:
+        """Read a duration up to the end or one of the words in `stops`, with which clauses begin.
+
+        Raises:
+            ParseError: It is none, or one of the clauses after it is misspelt.
+        """
         at, first = self.offset, self.position
         while not self.done and not set(self._upper()) & set(stops):
             self.position += 1
@@ -828,6 +932,10 @@ class Reader:
         try:
             return parse_duration(body, at)
         except ParseError as error:
+            self.position = first
+            while not self.done:
+                self.position += 1
+                self.refuse_slip(*clauses)
             raise error.at(self.text, at) from error
 
     def rest(self) -> str:
@@ -838,7 +946,11 @@ class Reader:
         """Return the text of the whole statement."""
         return self.text[self.tokens[0].start : self.tokens[-1].end + 1]
 
-    def end(self) -> None:
-        """Fail if anything is left."""
+    def end(self, known: Sequence[str] = ()) -> None:
+        """Fail if anything is left; one of the clauses in `known` may be meant."""
         if not self.done:
-            self.fail("the statement should end here")
+            self.fail("the statement should end here", known=known)
+
+
+def _meaning(word: str) -> str:
+    return f"did you mean {word}?"

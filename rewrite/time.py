@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from cqlduck.errors import BindError, ParseError
+from cqlduck.rewrite.spelling import suggestion
 
 MICROSECONDS: dict[str, int] = {
     "MICROSECOND": 1,
@@ -42,6 +43,7 @@ What a relation got without an instant, before it had any, is dated here. It is 
 first instant on, and tells no query when to begin.
 """
 
+_PLURALS = ("WEEKS", "DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS", "MICROSECONDS")
 UNFIXED = {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"}
 
 
@@ -158,7 +160,8 @@ def parse_duration(text: str, offset: int | None = None) -> Duration:
                 )
             if singular not in MICROSECONDS:
                 raise ParseError(
-                    f"unknown unit {unit}", hint="use DAYS, HOURS, MINUTES, SECONDS, MILLISECONDS"
+                    f"unknown unit {unit}",
+                    hint=suggestion(unit, _PLURALS, f"use {', '.join(_PLURALS)}", every=False),
                 )
             total += number * MICROSECONDS[singular]
         position = part.end()

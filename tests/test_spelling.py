@@ -122,6 +122,109 @@ def test_no_statement_fails_in_the_words_of_a_parser_beneath(con, text):
     assert BENEATH.search(str(error.value)) is None
 
 
+OURS = (
+    """
+CREATE STREAM x (k INTEGER, t INTEGER) TIMESTAMP BY t OUT OF ORDER WITHIN 5 SECONDS \
+AHEAD AT MOST 9 MINUTES LATE KEEP
+CREATE STREAM x (k INTEGER) LATE REJECT FROM 'folder'
+CREATE STREAM IF NOT EXISTS x (k INTEGER) LATE AMEND
+CREATE RELATION x (k INTEGER, v BIGINT, PRIMARY KEY (k)) FROM 'folder'
+CREATE RELATION x (k INTEGER, v BIGINT) PRIMARY KEY (k)
+CREATE RELATION x PRIMARY KEY (k) AT 7 FROM (SELECT k FROM r)
+CREATE RELATION IF NOT EXISTS x FROM d
+CREATE OR REPLACE CONTINUOUS QUERY x WITH (HISTORY = TRUE, KEEP = '5 MINUTES') AS SELECT k FROM s
+CREATE CONTINUOUS QUERY IF NOT EXISTS x WITH (KEEP = UNBOUNDED) AS SELECT k FROM s
+ALTER CONTINUOUS QUERY q SET (KEEP = '5 HOURS')
+ALTER CONTINUOUS QUERY q SET (KEEP = DEFAULT)
+ALTER CONTINUOUS QUERY q DEACTIVATE
+ALTER CONTINUOUS QUERY q ACTIVATE FROM NOW
+ALTER STREAM s HEARTBEAT 5
+REFRESH RELATION r AT 5 FROM (SELECT k FROM r)
+DROP CONTINUOUS QUERY IF EXISTS q
+DROP STREAM IF EXISTS x
+DROP RELATION IF EXISTS x
+SHOW CONTINUOUS QUERIES
+SHOW STREAMS
+EXPLAIN CONTINUOUS QUERY q
+INSERT INTO r VALUES (1)
+UPDATE r SET k = 1 WHERE k = 2
+DELETE FROM r WHERE k = 1
+""".replace("\\\n", "")
+    .strip()
+    .splitlines()
+)
+"""Each keyword of them is misspelt in the ways below."""
+
+BLIND = {("UPDATE", "SET")}
+"""Words that DuckDB reads as something else: statements and words."""
+
+
+def words_of(text: str) -> list[re.Match[str]]:
+    found = re.finditer(r"\b[A-Z]{2,}\b", text)
+    blind = {word for first, word in BLIND if text.startswith(first)}
+    return [m for m in found if m[0] not in {"INTEGER", "BIGINT"} | blind]
+
+
+def misspellings(word: str) -> list[str]:
+    """Two letters the other way round, at the beginning and at the end, and a letter left out."""
+    wrong = [word[1] + word[0] + word[2:], word[:-2] + word[-1] + word[-2]]
+    if len(word) > 3:
+        wrong += [word[:1] + word[2:], word[:-1]]
+    return [w for w in dict.fromkeys(wrong) if w not in (word, f"{word}S", word.removesuffix("S"))]
+
+
+@pytest.mark.parametrize("text", OURS)
+def test_each_keyword_of_ours_is_met_with_what_was_meant(con, text):
+    con.execute("CREATE OR REPLACE TABLE d (a INTEGER); DROP CONTINUOUS QUERY IF EXISTS q")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+    for place in words_of(text):
+        for wrong in misspellings(place[0]):
+            broken = text[: place.start()] + wrong + text[place.end() :]
+            with pytest.raises(cqlduck.Error) as error:
+                con.execute(broken)
+            assert "did you mean" in (error.value.hint or ""), broken
+            assert place[0] in error.value.hint.upper()
+            # of a duration it is the place where that begins
+            assert broken[error.value.offset :].startswith(wrong) or "unit" in error.value.message
+            assert BENEATH.search(str(error.value)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message", "hint", "at"),
+    [
+        ("CREATE CONTINUOUS QUERY x WITH (hystory = true) AS SELECT k FROM s", cqlduck.BindError,
+         "there is no option hystory", "did you mean history?", "hystory"),
+        ("ALTER CONTINUOUS QUERY q SET (colour = 1)", cqlduck.BindError,
+         "there is no option colour", "the options are: history, keep", "colour"),
+        ("CREATE CONTINUOUS QUERY x WITH (keep = '1 day', keep = '2 days') AS SELECT k FROM s",
+         cqlduck.ParseError, "the option keep is there twice", "write one of them", "keep = '2"),
+        ("CREATE CONTINUOUS QUERY x WITH (history = rtue) AS SELECT k FROM s",
+         cqlduck.ParseError, "no duration: rtue", "did you mean true?", "rtue"),
+        ("CREATE CONTINUOUS QUERY x WITH (keep) AS SELECT k FROM s", cqlduck.ParseError,
+         "a duration is missing", "keep is a duration, as '7 days', or unbounded or default", ")"),
+        ("SELECT 1; SET memory_limt = '1GB'", cqlduck.BindError,
+         "there is no setting memory_limt", "did you mean memory_limit?", "memory_limt"),
+        ("SET Window_edge = 'closed'", cqlduck.NotSupportedError,
+         "Window_edge is a setting of connect()",
+         "pass it there, as in cqlduck.connect(path, window_edge=…)", "Window_edge"),
+        ("SELECT 1; SELECT 2 FROM r WHRE k = 1", cqlduck.ParseError,
+         "WHRE cannot stand here", "did you mean WHERE?", "WHRE"),
+    ],
+)  # fmt: skip
+def test_options_and_settings_that_there_are_not(con, text, kind, message, hint, at):
+    with pytest.raises(cqlduck.Error) as error:
+        con.execute(text)
+    assert (kind, message, hint) == (type(error.value), error.value.message, error.value.hint)
+    assert text.rindex(at) == error.value.offset
+
+
+def test_names_that_are_like_keywords_are_names(con):
+    con.execute("CREATE STREAM fi (form INTEGER, kye INTEGER); CREATE RELATION ro (primry INTEGER)")
+    con.execute("CREATE CONTINUOUS QUERY sa AS SELECT form FROM fi")
+    con.execute("CREATE STREAM if (form INTEGER); DROP STREAM if; CREATE RELATION ta FROM ro")
+    con.execute("DROP CONTINUOUS QUERY sa; DROP STREAM fi; DROP RELATION ro; DROP RELATION ta")
+
+
 def test_statements_of_duckdb_are_left_alone(con):
     con.execute(
         "CREATE TABLE streem (k INTEGER); CREATE VIEW steam AS FROM streem; DROP VIEW steam"

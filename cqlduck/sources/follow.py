@@ -25,7 +25,7 @@ import pyarrow as pa
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.scope import suggestion
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.sources import checksums, claims, dropzone, quarantine, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch

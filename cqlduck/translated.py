@@ -1,0 +1,120 @@
+"""DuckDB's errors as ones of the family, and errors of a part of a script with their place in all.
+
+What DuckDB says of a statement is about the text that was given to it, which may be a part of the
+script, or have words of ours around it. A word near the place that is almost a keyword is most
+often what was misspelt: then the error is about that word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import duckdb
+
+from cqlduck.errors import BindError, Error, NotSupportedError, ParseError
+from cqlduck.rewrite.spelling import misspelt, said_by_duckdb, suggestion
+from cqlduck.rewrite.syntax import (
+    BEFORE_ITEM,
+    CreateQuery,
+    CreateRelation,
+    Dml,
+    RefreshRelation,
+    Sql,
+    Statement,
+    tokenize,
+)
+from cqlduck.settings import Settings
+
+_NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
+_LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
+_SETTING = re.compile(r'unrecognized configuration parameter "([^"]+)"')
+_MEANT = re.compile(r'Did you mean:? "?(\w+)"?\??$')
+_CUT = "..."
+"""What DuckDB writes where a line is too long to be shown."""
+
+
+def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
+    """Return an error of DuckDB's as one of the family, with the place in the text.
+
+    Args:
+        error: What DuckDB raised.
+        text: The script.
+        offset: Where in it the statement is, or its name.
+    """
+    message = str(error)
+    head = message.split("\n\nLINE ")[0].strip()
+    first, _, rest = head.partition("\n")
+    place = _place(message, text, offset)
+    setting = _SETTING.search(first)
+    if setting is not None:
+        return _no_setting(setting[1], rest).at(text, max(text.find(setting[1], offset), offset))
+    slip = misspelt(tokenize(text), place) if "syntax error" in first else None
+    if slip is not None:
+        word, meant = slip
+        return ParseError(f"{word.text} cannot stand here", hint=f"did you mean {meant}?").at(
+            text, word.start
+        )
+    kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
+    return kind(
+        said_by_duckdb(first),
+        hint=" ".join(rest.split()) or None,
+        text=text,
+        offset=min(place, max(len(text) - 1, 0)),
+    )
+
+
+def _no_setting(name: str, rest: str) -> Error:
+    """Return what to say of a SET of a setting that DuckDB has not."""
+    ours = [field.name for field in dataclasses.fields(Settings)]
+    if name.lower() in ours:
+        return NotSupportedError(
+            f"{name} is a setting of connect()",
+            hint=f"pass it there, as in cqlduck.connect(path, {name.lower()}=…)",
+        )
+    found = _MEANT.search(rest.strip())
+    there = "DuckDB lists its own in duckdb_settings()"
+    hint = suggestion(name, [found[1]] if found else [], there, every=False)
+    return BindError(f"there is no setting {name}", hint=hint)
+
+
+def _place(message: str, text: str, offset: int) -> int:
+    """Return the place in a script that DuckDB's message is about, or `offset` if it names none."""
+    begin = text.rfind(";", 0, offset) + 1
+    found = _LINE.search(message)
+    if found is None:
+        named = _NAMED.search(message)
+        start = text.lower().find(named[1].lower(), offset) if named else -1
+        return start if start >= 0 else offset
+    shown, column = found[2], len(found[3]) - len(f"LINE {found[1]}: ")
+    if column < 0:
+        return offset
+    if shown.startswith(_CUT):
+        shown, column = shown[len(_CUT) :], column - len(_CUT)
+    shown = shown.removesuffix(_CUT)
+    start = text.find(shown, begin)
+    if start >= 0:
+        return start + column
+    # words of ours stand before it
+    start = text.find(shown[column:], begin) if shown[column:].strip() else -1
+    return start if start >= 0 else offset
+
+
+def placed(error: Error, statement: Statement, text: str) -> Error:
+    """Move an error's place from the body of a query to the whole text."""
+    part = None
+    if isinstance(statement, CreateQuery):
+        part = statement.body
+    elif isinstance(statement, (Sql, Dml)):
+        part = statement.text
+    elif isinstance(statement, (CreateRelation, RefreshRelation)):
+        part = statement.query
+    if part is not None and error.text == part and error.text != text:
+        start = text.find(part, max(statement.offset - len(part), 0))
+        if start < 0 and part.startswith(BEFORE_ITEM):
+            # it stands right after FROM
+            start = text.find(part.removeprefix(BEFORE_ITEM), statement.offset) - len(BEFORE_ITEM)
+        if start >= 0 and error.offset is not None:
+            error.text = text
+            error.offset = max(start + error.offset, statement.offset)
+    return error.at(text, statement.offset)
