@@ -917,8 +917,12 @@ class Reader:
             return ""
         return self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
 
-    def duration(self, stops: tuple[str, ...], clauses: Sequence[str]) -> Duration:
+    def duration(self, stops: tuple[str, ...], clauses: Sequence[str] = ()) -> Duration:
         """Read a duration up to the end or one of the words in `stops`, with which clauses begin.
+
+        Args:
+            stops: The words.
+            clauses: The clauses as a whole, if they are more than one word.
 
         Raises:
             ParseError: It is none, or one of the clauses after it is misspelt.
@@ -935,7 +939,7 @@ class Reader:
             self.position = first
             while not self.done:
                 self.position += 1
-                self.refuse_slip(*clauses)
+                self.refuse_slip(*(clauses or stops))
             raise error.at(self.text, at) from error
 
     def rest(self) -> str:

@@ -207,8 +207,8 @@ STATEMENTS = (
     ("CREATE RELATION r (a INT PRIMARY KEY)", CreateRelation("r", A, ("a",))),
     ("CREATE CONTINUOUS QUERY q AS SELECT 1", CreateQuery("q", "SELECT 1")),
     (
-        "CREATE OR REPLACE CONTINUOUS QUERY q WITH (a = 1, b 'x y') AS\n  SELECT a[1] ;",
-        CreateQuery("q", "SELECT a[1]", (("a", "1"), ("b", "x y")), or_replace=True),
+        "CREATE OR REPLACE CONTINUOUS QUERY q WITH (keep = 1, history 'true') AS\n  SELECT a[1] ;",
+        CreateQuery("q", "SELECT a[1]", (("keep", "1"), ("history", "true")), or_replace=True),
     ),
     (
         "CREATE CONTINUOUS QUERY if not exists q AS SELECT 1",
@@ -221,7 +221,7 @@ STATEMENTS = (
     ("ALTER CONTINUOUS QUERY q ACTIVATE", AlterQuery("q", "ACTIVATE")),
     ("ALTER CONTINUOUS QUERY q DEACTIVATE", AlterQuery("q", "DEACTIVATE")),
     ("ALTER CONTINUOUS QUERY q activate from now", AlterQuery("q", "ACTIVATE FROM NOW")),
-    ("ALTER CONTINUOUS QUERY q SET (a = 1)", AlterQuery("q", "SET", (("a", "1"),))),
+    ("ALTER CONTINUOUS QUERY q SET (keep = 1)", AlterQuery("q", "SET", (("keep", "1"),))),
     ("SHOW STREAMS", Show("STREAMS")),
     ("show relations", Show("RELATIONS")),
     ("SHOW CONTINUOUS QUERIES;", Show("QUERIES")),
@@ -302,7 +302,7 @@ SCRIPT_ERRORS = (
     ("CREATE RELATION r (a INT) ^TIMESTAMP BY a", "no clause of CREATE RELATION"),
     ("CREATE CONTINUOUS ^q AS SELECT 1", "expected QUERY"),
     ("CREATE CONTINUOUS QUERY q ^SELECT 1", "expected AS"),
-    ("CREATE CONTINUOUS QUERY q WITH (a = 1) ^SELECT 1", "expected AS"),
+    ("CREATE CONTINUOUS QUERY q WITH (keep = 1) ^SELECT 1", "expected AS"),
     ("CREATE CONTINUOUS QUERY q WITH ^a = 1 AS SELECT 1", "expected ("),
     ("DROP STREAM s ^CASCADE", "should end here"),
     ("DROP CONTINUOUS ^q", "expected QUERY"),

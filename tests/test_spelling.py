@@ -12,6 +12,8 @@ TABLES = "CREATE STREAM s (k INTEGER, v BIGINT); CREATE RELATION r (k INTEGER)"
 QUERIES = {
     "SELECT k FROM s [RANG 5]": ("RANG", "RANGE"),
     "SELECT k FROM s [ROW 5]": ("ROW", "ROWS"),
+    "SELECT k FROM s [RANGE 5 SLIED 5]": ("SLIED", "SLIDE"),
+    "SELECT k FROM s [HOP 5 EVREY 5]": ("EVREY", "EVERY"),
     "SELECT k FROM s [TUMBEL 5] x": ("TUMBEL", "TUMBLE"),
     "SELECT k FROM (SELECT k FROM s) [RAGNE 5] x": ("RAGNE", "RANGE"),
     "SELECT k, count(*) AS n FROM s GRUOP BY k": ("GRUOP", "GROUP BY"),
