@@ -68,10 +68,10 @@ from cqlduck.rewrite.scope import (
     column,
     function_name,
     resolve,
-    suggestion,
     typed_nothing,
     typed_null,
 )
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
 from cqlduck.rewrite.syntax import DATABASE, SCHEMA
 from cqlduck.rewrite.time import Clock

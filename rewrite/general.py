@@ -28,9 +28,9 @@ from cqlduck.rewrite.scope import (
     function_name,
     is_now,
     refuse_always,
-    suggestion,
     typed_null,
 )
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.ties import aggregates_of, break_ties, from_items
 from cqlduck.rewrite.weighted import TS, parameter, qualified
 
