@@ -802,11 +802,22 @@ class Connection:
             bounds = [None if t is None else moments.instant(engine, t) for t in (since, until)]
             self._refuse_before_history(found, bounds[0])
             engine.settle()
-            is_net, is_lasting = engine.is_net(found), engine.is_lasting(found)
-            if is_lasting and found.frontier is not None:
-                bounds[1] = min(t for t in (bounds[1], found.frontier) if t is not None)
-            sql = answers.changes_sql(engine.clock, found, bounds[0], bounds[1], is_net=is_net)
-            return self._over_log(found, sql) if is_lasting else self._read(sql)
+            (since, until), is_net = bounds, engine.is_net(found)
+            if not engine.is_lasting(found) or found.frontier is None:
+                return self._read(
+                    answers.changes_sql(engine.clock, found, since, until, is_net=is_net)
+                )
+            until = min(t for t in (until, found.frontier) if t is not None)
+            known = engine.results.logs.known(found, since, is_net=is_net)
+            sql = answers.changes_sql(
+                engine.clock,
+                found,
+                since,
+                until,
+                is_net=is_net or known.is_net,
+                in_order=known.in_order,
+            )
+            return self._over_log(found, sql)
 
     def _over_log(self, query: Query, sql: str) -> duckdb.DuckDBPyRelation:
         """Return a relation over rows of a query's log that stay as they are, without a copy."""

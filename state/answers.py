@@ -142,7 +142,13 @@ def _tuples_sql(clock: Clock, query: Query, source: str) -> str:
 
 
 def changes_sql(
-    clock: Clock, query: Query, since: int | None, until: int | None, *, is_net: bool = False
+    clock: Clock,
+    query: Query,
+    since: int | None,
+    until: int | None,
+    *,
+    is_net: bool = False,
+    in_order: bool = False,
 ) -> str:
     """Return the SELECT of the net elements with since < `_ts` ≤ until, in the order of time.
 
@@ -152,9 +158,11 @@ def changes_sql(
         since: The instant after which they are, or None.
         until: The instant up to which they are, or None.
         is_net: Whether they are net in its log: no two have the same tuple and instant.
+        in_order: Whether they are in the order of time there.
     """
     if is_net:
-        return f"{new_sql(clock, query, since, until)} ORDER BY _ts"
+        order = "" if in_order else " ORDER BY _ts"
+        return f"{new_sql(clock, query, since, until)}{order}"
     listed = ", ".join(quoted(c.name) for c in query.columns)
     return (
         f"SELECT {listed}, {shown(clock)} AS _ts, _weight FROM (SELECT {listed}, _ts, "

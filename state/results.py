@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.state.connection import Database
+from cqlduck.state.logs import Logs
 
 _VIEW = "memory.main._cql_result_{}"
 _COPY = "memory.main._cql_copy_{}"
@@ -34,6 +35,8 @@ class Results:
 
     def __init__(self, database: Database) -> None:
         """Begin with none."""
+        self.logs = Logs(database)
+        """What is known of the logs that are read."""
         self._database = database
         self._numbers = itertools.count()
         self._logs: dict[int, str] = {}
@@ -64,6 +67,7 @@ class Results:
     def keep(self, log: str) -> None:
         """Copy what is read from a log, before it loses rows."""
         self._sweep()
+        self.logs.forget(log)
         for number, name in list(self._logs.items()):
             if name == log:
                 view, copy = _VIEW.format(number), _COPY.format(number)

@@ -1076,6 +1076,15 @@ MUTANTS: tuple[Mutant, ...] = (
          AT_ONCE),
     ),
     *_of(
+        "state/logs.py",
+        ("a log is in order when its end is",
+         "in_order=known.in_order and new.in_order", "in_order=new.in_order",
+         "test_logs.py::test_what_is_known_is_so"),
+        ("equal tuples are net where few share an instant",
+         '"WHERE _ts = before OR _ts = after"', '"WHERE _ts = before"',
+         "test_logs.py::test_what_is_known_is_so"),
+    ),
+    *_of(
         "state/answers.py",
         ("the elements of the kept answer's instant count twice",
          "f\"SELECT {listed}, _weight FROM {changes} WHERE _ts > {query.answer_instant}{bound}\"",
