@@ -30,6 +30,9 @@ R2S = Literal["istream", "dstream", "rstream"]
 
 # ---------------------------------------------------------------------------------- inputs
 
+BEGINNING = -math.inf
+"""The instant of what a relation holds from the beginning of time on; it begins no time."""
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -52,7 +55,7 @@ class Relation:
 
     name: str
     columns: Columns
-    changes: Sequence[tuple[int, int, Row]] = ()
+    changes: Sequence[tuple[float, int, Row]] = ()
 
     def at(self, tau: int) -> Counter[Row]:
         """Return R(τ), the bag of the net changes up to τ."""
@@ -244,7 +247,14 @@ def in_derived_order(stream: Mapping[int, Counter[Row]]) -> list[tuple[int, Row]
 
 def _nulls_last(row: Row) -> list[tuple[int, Any]]:
     """Return a key that sorts as DuckDB does: values, then NaN, then NULL."""
-    return [(2, 0) if value is None else (1, 0) if _is_nan(value) else (0, value) for value in row]
+    return [
+        (2, 0)
+        if value is None
+        else (1, 0)
+        if _is_nan(value)
+        else (0, _nulls_last(value) if isinstance(value, tuple) else value)
+        for value in row
+    ]
 
 
 def _timestamp(element: tuple[int, Row]) -> int:
@@ -327,7 +337,7 @@ def beginning(*sources: Source) -> int:
             case Stream():
                 stamps += [ts for ts, _ in source.elements]
             case Relation():
-                stamps += [ts for ts, _, _ in source.changes]
+                stamps += [int(ts) for ts, _, _ in source.changes if ts != BEGINNING]
             case Query():
                 stamps += [beginning(leg) for leg, _ in source.legs]
     return min(stamps)
@@ -543,12 +553,18 @@ def _nonzero(change: Counter[Row]) -> Counter[Row]:
 # ------------------------------------------------------------------------------- comparison
 
 
+class Struct(tuple[tuple[Any, Any], ...]):
+    """The fields of a struct, in a form that a bag can hold."""
+
+
 def normal(value: Any) -> Any:
-    """Return the value in a form that a bag can hold: one NaN, tuples for lists."""
+    """Return the value in a form that a bag can hold: one NaN, tuples for lists and structs."""
+    if isinstance(value, Struct):
+        return value
     if isinstance(value, tuple | list):
         return tuple(normal(item) for item in value)
     if isinstance(value, dict):
-        return tuple((key, normal(item)) for key, item in value.items())
+        return Struct((key, normal(item)) for key, item in value.items())
     return math.nan if _is_nan(value) else value
 
 
@@ -695,5 +711,12 @@ def _fill(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Row]) -> No
     con.execute(f"TRUNCATE {table}")
     if rows:
         marks = "(" + ", ".join("?" * len(rows[0])) + ")"
-        values = [value for row in rows for value in row]
+        values = [_parameter(value) for row in rows for value in row]
         con.execute(f"INSERT INTO {table} VALUES " + ", ".join([marks] * len(rows)), values)
+
+
+def _parameter(value: Any) -> Any:
+    """Return a normal value as DuckDB takes it."""
+    if isinstance(value, Struct):
+        return {key: _parameter(item) for key, item in value}
+    return [_parameter(item) for item in value] if isinstance(value, tuple) else value

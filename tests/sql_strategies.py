@@ -864,6 +864,8 @@ def sql_cases(
     timestamp_by: bool = False,
     paced: bool = False,
     most_queries: int = 2,
+    typed: bool = False,
+    undated: bool = False,
 ) -> Case:
     """Draw a case.
 
@@ -879,10 +881,13 @@ def sql_cases(
         timestamp_by: Sometimes streams whose timestamp is a column.
         paced: Streams alone, and all windows hop by the same step.
         most_queries: The most queries that are registered.
+        typed: Columns of more of DuckDB's types.
+        undated: Relations with changes of the beginning of time.
     """
     flags = _Flags(
-        wide, False, negative, later, restarts, disorder, timestamp_by, False, paced, most_queries
-    )
+        wide, False, negative, later, restarts, disorder, timestamp_by, False, paced,
+        most_queries, typed, undated,
+    )  # fmt: skip
     builder = _SqlBuilder(draw, flags)
     builder.shapes, builder.plain = shapes, plain
     t_begin = -builder.between(1, 6) if negative and builder.chance(20) else 0

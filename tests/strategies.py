@@ -12,12 +12,13 @@ sums, groups and comparisons of averages, and inputs that begin at different neg
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from itertools import groupby
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+from kinds import FEW, KINDS
 from reference import (
+    BEGINNING,
     R2S,
     Hop,
     Now,
@@ -41,13 +42,6 @@ from reference import (
 
 T = TypeVar("T")
 
-TYPES = {"int": "BIGINT", "varchar": "VARCHAR", "double": "DOUBLE", "decimal": "DECIMAL(9,2)"}
-VALUES: dict[str, list[Any]] = {
-    "int": [1, 2, 0, -1, None],
-    "varchar": ["a", "b", "", "B", None],
-    "double": [0.5, 1.25, 0.0, -2.0, None],
-    "decimal": [Decimal("1.50"), Decimal("0.25"), Decimal("0.00"), Decimal("-2.00"), None],
-}
 EXTREMES = [float("nan"), float("inf"), -0.0, 1e300]
 KEYS: dict[str, list[Any]] = {"int": [1, 2, 3], "varchar": ["a", "b", "c"]}
 # How many rows a leg and a query may come to hold, by a rough estimate.
@@ -59,9 +53,10 @@ MOST_ROWS = 400
 
 @dataclass(frozen=True)
 class Register:
-    """Register the query."""
+    """Register the query, with options such as `keep = 3`."""
 
     query: Query
+    options: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,8 +123,8 @@ class Case:
         lines = [text + ";" for text in self.declarations]
         for step in self.script:
             match step:
-                case Register(query):
-                    lines.append(registration(query) + ";")
+                case Register(query, options):
+                    lines.append(registration(query, options) + ";")
                 case Append(source, elements):
                     lines.append(f"-- append {source.name}: {list(elements)}")
                 case Advance(to):
@@ -154,9 +149,10 @@ def declaration(source: Stream | Relation) -> str:
             return text
 
 
-def registration(query: Query) -> str:
-    """Return the statement that registers the query."""
-    return f"CREATE CONTINUOUS QUERY {query.name} AS {query.cql}"
+def registration(query: Query, options: str = "") -> str:
+    """Return the statement that registers the query, with options or without any."""
+    given = f" WITH ({options})" if options else ""
+    return f"CREATE CONTINUOUS QUERY {query.name}{given} AS {query.cql}"
 
 
 # --------------------------------------------------------------------------------- structure
@@ -283,6 +279,8 @@ class _Flags:
     current: bool
     paced: bool
     most_queries: int
+    typed: bool = False
+    undated: bool = False
 
 
 @dataclass(frozen=True)
@@ -355,7 +353,10 @@ class _Builder:
         inputs: list[Stream | Relation] = []
         for form in forms:
             name = form + str(len(inputs))
-            kinds = [self.one(list(TYPES)) for _ in range(self.between(1, 2))]
+            kinds = [
+                self.one(list(KINDS if self.flags.typed else FEW))
+                for _ in range(self.between(1, 2))
+            ]
             columns = [Column("k", key), *(Column(letters.pop(0), kind) for kind in kinds)]
             cells = [st.sampled_from(keys), *(st.sampled_from(self.domain(k)) for k in kinds)]
             rows = st.tuples(*cells)
@@ -371,7 +372,7 @@ class _Builder:
 
     def domain(self, kind: str) -> list[Any]:
         extremes = EXTREMES if kind == "double" and self.flags.extremes else []
-        return VALUES[kind] + extremes
+        return [*KINDS[kind].values, *extremes]
 
     def instants(self, t_begin: int, t_end: int) -> st.SearchStrategy[int]:
         """Return a strategy of timestamps: any, or few, so that there are many ties."""
@@ -408,7 +409,7 @@ class _Builder:
             stamp = "t" + name[1:]
             columns = [*columns, Column(stamp, "int")]
             elements = [(ts, (*row, ts)) for ts, row in elements]
-        declared = [(column.name, TYPES[column.kind]) for column in columns]
+        declared = [(column.name, KINDS[column.kind].type) for column in columns]
         return Stream(name, declared, elements, stamp, late), columns
 
     def relation(
@@ -428,9 +429,12 @@ class _Builder:
         )
         if t_begin < 0:
             moves = [(t_begin, 0, self.draw(rows)), *moves[:9]]
+        if self.flags.undated and self.chance(60):
+            first = st.tuples(st.just(BEGINNING), st.integers(0, 99), rows)
+            moves = [*self.draw(st.lists(first, min_size=1, max_size=5)), *moves]
         moves.sort(key=lambda move: move[0])
         held: list[Row] = []
-        changes: list[tuple[int, int, Row]] = []
+        changes: list[tuple[float, int, Row]] = []
         for ts, how, row in moves:
             if how >= 50 and held:
                 # The last one is often of the same instant, and cancels.
@@ -446,7 +450,9 @@ class _Builder:
                 for _, instant in groupby(changes, key=lambda change: change[0])
                 for change in reversed(list(instant))
             ]
-        return Relation(name, [(column.name, TYPES[column.kind]) for column in columns], changes)
+        return Relation(
+            name, [(column.name, KINDS[column.kind].type) for column in columns], changes
+        )
 
     # Windows.
 
@@ -550,59 +556,17 @@ class _Builder:
         if kind is not None:
             refs = [(text, column) for text, column in refs if column.kind == kind]
         if not refs:
-            literals = {
-                "int": "1",
-                "varchar": "'a'",
-                "double": "CAST(0.5 AS DOUBLE)",
-                "decimal": "CAST(1.50 AS DECIMAL(9, 2))",
-                "bool": "true",
-            }
-            return literals[kind or "int"], kind or "int", True
+            kind = kind or "int"
+            return KINDS[kind].literal, kind, True
         text, column = self.one(refs)
         if not column.exact or self.chance(50):
             return text, column.kind, column.exact
         others = [other for other, c in refs if c.kind == column.kind and c.exact]
-        forms = {
-            "int": [
-                ("{} + 1", "int"),
-                ("{} * 2", "int"),
-                ("{} % 2", "int"),
-                ("abs({})", "int"),
-                ("coalesce({}, 0)", "int"),
-                ("{} - {other}", "int"),
-                ("CASE WHEN {} > 0 THEN {} ELSE {other} END", "int"),
-                ("{} / 2", "double"),
-                ("{} IS NULL", "bool"),
-            ],
-            "varchar": [
-                ("{} || 'x'", "varchar"),
-                ("upper({})", "varchar"),
-                ("coalesce({}, '-')", "varchar"),
-                ("{} || {other}", "varchar"),
-                ("length({})", "int"),
-                ("{} IS NULL", "bool"),
-            ],
-            "double": [
-                ("{} + 0.5", "double"),
-                ("{} * 2", "double"),
-                ("abs({})", "double"),
-                ("coalesce({}, 0)", "double"),
-                ("CASE WHEN {} < 1 THEN {} ELSE {other} END", "double"),
-                ("{} IS NULL", "bool"),
-            ],
-            "decimal": [
-                ("{} + 0.25", "decimal"),
-                ("-{}", "decimal"),
-                ("coalesce({}, 0)", "decimal"),
-                ("CASE WHEN {} > 0 THEN {} ELSE {other} END", "decimal"),
-                ("{} IS NULL", "bool"),
-            ],
-            "bool": [("NOT {}", "bool"), ("coalesce({}, false)", "bool")],
-        }[column.kind]
+        forms = KINDS[column.kind].forms
         form, becomes = self.one([f for f in forms if kind in (None, f[1])])
         other = self.one(others) if "{other}" in form else ""
-        form = form.replace("{other}", other.replace("{", "{{").replace("}", "}}"))
-        return form.replace("{}", text), becomes, True
+        made = re.sub(r"{(other)?}", lambda found: other if found[1] else text, form)
+        return made, becomes, True
 
     def predicate(self, refs: Refs, timed: bool = False) -> str:
         """Return a predicate over exact columns, perhaps of two parts, perhaps with the time."""
@@ -619,13 +583,7 @@ class _Builder:
         numeric = column.kind in ("int", "double", "decimal")
         if timed and self.flags.current and numeric and self.chance(60):
             return self.moment(text)
-        literals = {
-            "int": ["0", "1", "2"],
-            "varchar": ["'a'", "'b'", "''"],
-            "double": ["0.5", "0", "1.25"],
-            "decimal": ["0.25", "0", "1.50"],
-            "bool": ["true", "false"],
-        }[column.kind]
+        literals = KINDS[column.kind].literals
         others = [t for t, c in refs if c.kind == column.kind and t != text]
         right = self.one(others) if others and self.chance(30) else self.one(literals)
         form = self.one(
@@ -994,6 +952,8 @@ def cases(
     current: bool = False,
     paced: bool = False,
     most_queries: int = 3,
+    typed: bool = False,
+    undated: bool = False,
 ) -> Case:
     """Draw a case.
 
@@ -1009,10 +969,12 @@ def cases(
         current: `current_timestamp` in conditions and elsewhere.
         paced: Streams alone, and all windows hop by the same step.
         most_queries: The most queries that are registered.
+        typed: Columns of more of DuckDB's types.
+        undated: Relations with changes of the beginning of time.
     """
     flags = _Flags(
         wide, extremes, negative, later, restarts, disorder, timestamp_by, current, paced,
-        most_queries,
+        most_queries, typed, undated,
     )  # fmt: skip
     builder = _Builder(draw, flags)
     t_begin = -builder.between(1, 6) if negative and builder.chance(20) else 0

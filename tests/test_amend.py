@@ -228,14 +228,17 @@ def test_as_if_nothing_had_been_late(data) -> None:
     edges = sorted(data.draw(st.sets(edge, min_size=1, max_size=3), label="closed"))
     closed = [*edges, case.t_end]
     keep = data.draw(st.none() | st.integers(1, 3), label="keep")
+    chosen = data.draw(st.sampled_from([{}, {"max_tick": 1}]), label="settings")
+    if keep is not None and data.draw(st.booleans(), label="of all queries"):
+        chosen = {**chosen, "history": f"{keep} seconds"}
     rounds = arrivals(data, case.inputs, edges)
 
-    with cqlduck.connect(threads=1) as con:
+    with cqlduck.connect(threads=1, **chosen) as con:
         for text in case.declarations:
             stream = text.startswith("CREATE STREAM")
             con.execute(text + " LATE AMEND" if stream else text)
         con.execute(strategies.registration(query))
-        if keep is not None:
+        if keep is not None and "history" not in chosen:
             con.execute(f"ALTER CONTINUOUS QUERY {query.name} SET (keep = '{keep} seconds')")
         for source in case.inputs:
             if not isinstance(source, reference.Stream):

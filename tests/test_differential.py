@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,8 +48,12 @@ def work_ahead(con: cqlduck.Connection) -> None:
     waiting.take = taken
 
 
-def play(case: strategies.Case, database: str, **options) -> dict[str, list[tuple]]:
-    """Run a case's script on the engine; return the changes of each query."""
+def changes(con: cqlduck.Connection, name: str) -> list[tuple]:
+    return con.changes(name).fetchall()
+
+
+def play(case: strategies.Case, database: str, read=changes, **options) -> dict:
+    """Run a case's script on the engine; return what is read of each query."""
     con = connect(case, database, **options)
     draw = random.Random(str(case))
     script = list(case.script)
@@ -59,14 +64,14 @@ def play(case: strategies.Case, database: str, **options) -> dict[str, list[tupl
             taken = arrivals(script)
             if taken and draw.random() < 0.5:
                 *_, last = script[: len(taken) + 1]
-                if draw.random() < 0.5:
+                if draw.random() < 0.5 and has_arrow(case, taken):
                     taken = {name: as_arrow(case, name, rows) for name, rows in taken.items()}
                 con.tick(taken, last.to)
                 del script[: len(taken) + 1]
                 continue
             match script.pop(0):
-                case strategies.Register(query):
-                    con.execute(strategies.registration(query))
+                case strategies.Register(query, chosen):
+                    con.execute(strategies.registration(query, chosen))
                 case strategies.Append(thing, elements):
                     append(con, thing, elements)
                 case strategies.Advance(to):
@@ -75,7 +80,7 @@ def play(case: strategies.Case, database: str, **options) -> dict[str, list[tupl
                     if database != ":memory:":
                         con.close()
                         con = connect(case, database, **options)
-        return {query.name: con.changes(query.name).fetchall() for query in case.queries}
+        return {query.name: read(con, query.name) for query in case.queries}
     finally:
         con.close()
 
@@ -108,6 +113,12 @@ def as_arrow(case: strategies.Case, name: str, rows: list[dict]) -> pa.Table:
     return pa.table({key: pa.array([r[key] for r in rows], types[key]) for key in rows[0]})
 
 
+def has_arrow(case: strategies.Case, names: Collection[str]) -> bool:
+    """Return whether Arrow has the types of all columns of these streams."""
+    found = [source.columns for source in case.inputs if source.name in names]
+    return all(kind in ARROW for columns in found for _, kind in columns)
+
+
 def append(con, thing, elements) -> None:
     """Append elements in arrival order; runs of insertions and deletions of a relation apart."""
     if isinstance(thing, reference.Stream):
@@ -116,7 +127,7 @@ def append(con, thing, elements) -> None:
         return
     for ts, sign, row in elements:
         change = con.append if sign > 0 else con.retract
-        change(thing.name, [row], at=ts)
+        change(thing.name, [row], at=None if ts == reference.BEGINNING else ts)
 
 
 def check(case: strategies.Case, database: str = ":memory:", **options) -> None:
@@ -133,6 +144,14 @@ ARROW = {
     "VARCHAR": pa.string(),
     "DOUBLE": pa.float64(),
     "DECIMAL(9,2)": pa.decimal128(9, 2),
+    "BOOLEAN": pa.bool_(),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+    "TIME": pa.time64("us"),
+    "UTINYINT": pa.uint8(),
+    "BLOB": pa.binary(),
+    "BIGINT[]": pa.list_(pa.int64()),
+    "STRUCT(a BIGINT, b VARCHAR)": pa.struct([("a", pa.int64()), ("b", pa.string())]),
 }
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -150,9 +169,11 @@ ANY_CASE = st.one_of(
     sql_cases(shapes=COUNTED, plain=5, most_queries=1),
     sql_cases(shapes=COUNTED, plain=20, wide=True, disorder=True, restarts=True),
     sql_cases(plain=30, wide=True, paced=True),
+    strategies.cases(restarts=False, typed=True, undated=True, wide=True, disorder=True),
 )
 """Plain cases; all kinds of windows, out of order; NaN, infinities and 1e300; restarts on disk; the
-current time; windows that hop together; what counts partners or copies of a tuple, twice."""
+current time; windows that hop together; what counts partners or copies of a tuple, twice; columns
+of more types, and relations that hold something from the beginning of time on."""
 
 
 def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:

@@ -15,16 +15,19 @@ from typing import Any
 
 import pytest
 import test_amend
+import test_batches
 import test_beginning
 import test_differential
 import test_dml
 import test_last_row
 import test_lateness
+import test_options
 import test_quarantine
 import test_refresh
 import test_sql_differential
 import test_standing_still
 import test_twice
+import test_value_chains
 import test_values
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -72,6 +75,14 @@ GENERATORS: Mapping[str, Generator] = {
             "case": test_sql_differential.ANY_CASE,
             "window_edge": st.sampled_from(["closed", "half_open"]),
         },
+    ),
+    # settings and options of queries together
+    "options": Generator(test_options.check, test_options.TOGETHER),
+    # batches of a drop zone
+    "batches": Generator(test_batches.check, {"delivery": test_batches.deliveries()}, part=100),
+    "value_chains": Generator(
+        test_value_chains.check,
+        {"chain": test_value_chains.chains(), "recompute": st.sampled_from(["allow", "always"])},
     ),
     "equal_values": Generator(
         test_values.check,

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import reference
 import strategies
 from hypothesis import HealthCheck, given, settings
-from test_differential import append
+from hypothesis import strategies as st
+from sql_strategies import sql_cases
+from test_differential import append, play
 
 import cqlduck
 
+QUIET = list(HealthCheck)
 INPUTS = "CREATE STREAM s (a INTEGER); CREATE RELATION r (a INTEGER);"
 
 
@@ -21,7 +28,7 @@ def fill(con):
 
 
 @given(case=strategies.cases(restarts=False, later=False, most_queries=2))
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=15)
 def test_with_history_a_late_query_is_as_one_that_was_there_from_the_start(case):
     with cqlduck.connect() as con:
         for declaration in case.declarations:
@@ -38,6 +45,73 @@ def test_with_history_a_late_query_is_as_one_that_was_there_from_the_start(case)
         for result in case.expected():
             found = reference.from_changes(con.changes(result.query.name).fetchall())
             assert [] == reference.differences(result, found), str(case)
+
+
+TOGETHER = {
+    "case": st.one_of(
+        strategies.cases(wide=True, disorder=True, undated=True),
+        strategies.cases(timestamp_by=True, disorder=True, extremes=True),
+        sql_cases(wide=True, typed=True, restarts=True),
+    ),
+    "chosen": st.fixed_dictionaries(
+        {"window_edge": st.sampled_from(["closed", "half_open"])},
+        optional={
+            "history": st.sampled_from(["1 second", "3 seconds"]),
+            "max_tick": st.sampled_from([1, 2, 5]),
+            "recompute": st.sampled_from(["allow", "always"]),
+            "strict": st.just(True),
+            "threads": st.sampled_from([1, 2]),
+        },
+    ),
+    "keep": st.lists(st.sampled_from(["", "keep = 1", "keep = 4", "keep = unbounded"]),
+                     min_size=3, max_size=3),
+}  # fmt: skip
+"""Settings of the connection, and what is kept of each query."""
+
+
+def remembered(con, name):
+    """Return the instant up to which changes are only known in sum, or None, and the changes."""
+    return con.engine.query(name).history_from, con.changes(name).fetchall()
+
+
+def check(case, chosen, keep):
+    """Compare the changes that are kept, and the sum of those before, with the reference."""
+    order = [query.name for query in case.queries]
+    script = [
+        replace(step, options=keep[order.index(step.query.name)])
+        if isinstance(step, strategies.Register)
+        else step
+        for step in case.script
+    ]
+    case = replace(case, script=tuple(script))
+    with tempfile.TemporaryDirectory() as folder:
+        restarts = any(isinstance(step, strategies.Restart) for step in script)
+        path = str(Path(folder) / "case.duckdb") if restarts else ":memory:"
+        found = play(case, path, remembered, **chosen)
+    edge = chosen["window_edge"]
+    for result in reference.evaluate_all(case.queries, None, case.t_end, window_edge=edge):
+        start, rows = found[result.query.name]
+        actual = reference.from_changes(rows)
+        problems = reference.differences(result, actual, since=start)
+        if start is not None and result.stream is None:
+            before = (sums(changes, start) for changes in (reference.net_elements(result), actual))
+            problems += reference.bag_differences(*before)
+        assert not problems, f"{result.query.name}: {problems[:5]}\n{chosen}\n{case}"
+
+
+def sums(changes, until):
+    """Return the sum of all changes up to an instant."""
+    found = Counter()
+    for ts, change in changes.items():
+        if ts <= until:
+            found.update(change)
+    return +found
+
+
+@given(**TOGETHER)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=3)
+def test_options_together_change_no_answer(case, chosen, keep):
+    check(case, chosen, keep)
 
 
 def test_a_duration_of_history(con):

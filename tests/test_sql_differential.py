@@ -1257,8 +1257,10 @@ ANY_CASE = st.one_of(
     sql_cases(),
     sql_cases(wide=True, disorder=True),
     sql_cases(timestamp_by=True, disorder=True, restarts=True),
+    sql_cases(typed=True, undated=True),
 )
-"""Plain cases; all kinds of windows, out of order; restarts on disk."""
+"""Plain cases; all kinds of windows, out of order; restarts on disk; more types, and relations with
+something from the beginning of time."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 
+import duckdb
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from kinds import KINDS
 from reference import (
     Hop,
     Now,
@@ -38,6 +40,21 @@ from strategies import (
 
 AGGREGATE = r"\b(count|sum|avg|min|max)\("
 EVERYTHING = {"wide": True, "extremes": True, "disorder": True, "timestamp_by": True}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_forms_are_of_the_kind_that_they_say(name):
+    kind = KINDS[name]
+    con = duckdb.connect()
+    con.execute(f"CREATE TABLE t (x {kind.type})")
+    con.executemany("INSERT INTO t VALUES (?)", [(value,) for value in kind.values])
+    forms = [*kind.forms, *((f"{{}} = {literal}", "bool") for literal in kind.literals)]
+    for form, becomes in [*forms, (kind.literal, name)]:
+        text = form.replace("{other}", "x").replace("{}", "x")
+        (found,) = con.sql(f"SELECT {text} FROM t").types
+        # sums of decimals have more digits
+        assert KINDS[becomes].type == re.sub(r"\(1\d,2\)", "(9,2)", str(found)), text
+    assert any(becomes == name for _, becomes in kind.forms)
 
 
 def drawn(check, n, **options):
