@@ -57,7 +57,8 @@ compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled buil
 	$(BIN)/pytest -m long -rs tests/test_compiled.py
 
 fuzz: $(VENV)/installed  ## a hundred thousand mangled statements, and odd data; FUZZ=5000 for fewer
-	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py tests/test_append_fuzz.py
+	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py tests/test_append_fuzz.py \
+	    tests/test_connect_fuzz.py
 
 mutants: $(VENV)/installed  ## break each delta rule, and see that the tests notice
 	$(BIN)/python tests/mutants.py

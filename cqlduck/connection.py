@@ -177,15 +177,16 @@ class Connection:
             trace=settings.trace,
         )
         try:
-            self._own = Engine(
-                base,
-                max_tick=int(settings.max_tick),
-                kept_records=int(settings.records),
-                standing=str(settings.standing),
-                strict=settings.strict,
-                history=None if settings.history is None else str(settings.history),
-                wanted=settings.lasting,
-            )
+            with base.opening():
+                self._own = Engine(
+                    base,
+                    max_tick=int(settings.max_tick),
+                    kept_records=int(settings.records),
+                    standing=str(settings.standing),
+                    strict=settings.strict,
+                    history=None if settings.history is None else str(settings.history),
+                    wanted=settings.lasting,
+                )
         except BaseException:
             base.close()
             raise
@@ -217,7 +218,11 @@ class Connection:
 
     @property
     def _engine(self) -> Engine:
-        """The engine, unless it is closed: so every call that begins with it says that it is."""
+        """The engine, unless it is closed or another process's: every call begins with it.
+
+        In a child a lock may be held forever by a thread that is not there, so it comes first.
+        """
+        self._own.database.owner.check()
         self._own.refuse_closed()
         return self._own
 
@@ -254,16 +259,20 @@ class Connection:
     @contextmanager
     def _open(self) -> Iterator[Engine]:
         """Hold the engine still, unless it is closed."""
-        with self._own.opened():
+        with self._engine.opened():
             yield self._own
 
     def __repr__(self) -> str:
         """Return in a line which database it is, and what is there."""
+        if self._own.database.owner.is_other:
+            return f"<cqlduck.Connection {self._own.database.path}, of another process>"
         with self._own.lock:
             return f"<cqlduck.Connection {inventory.summary(self._own)}>"
 
     def _repr_html_(self) -> str:
         """Return what is there, for a notebook."""
+        if self._own.database.owner.is_other:
+            return f"<p>{html.escape(repr(self))}</p>"
         with self._own.lock:
             parts = [f"<p>{html.escape(inventory.summary(self._own))}</p>"]
             if not self._own.closed:
@@ -861,11 +870,16 @@ class Connection:
             self._refuse_before_history(found, position)
         return Subscription(
             lambda position: self._come(query, position),
-            lambda: self._scheduler.running and not self._own.closed,
+            self._goes_on,
             engine.changed,
             position,
             timeout,
         )
+
+    def _goes_on(self) -> bool:
+        """Return whether elements may come by themselves."""
+        self._own.database.owner.check()
+        return self._scheduler.running and not self._own.closed
 
     def _come(self, query: str, position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
         """Return the elements of a query after an instant, and how far they go."""
@@ -1036,7 +1050,8 @@ class Connection:
         those that were committed stay; calling it again goes on from there. A call that has
         committed what it was for is let return.
         """
-        self._own.database.interrupts.interrupt()
+        if not self._own.database.owner.is_other:
+            self._own.database.interrupts.interrupt()
 
     # -- the scheduler ----------------------------------------------------------------------------
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from cqlduck.data.values import shown
 from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.housekeeping import STANDING
 from cqlduck.rewrite.spelling import suggestion
+from cqlduck.rewrite.time import MOST as LONGEST
 from cqlduck.rewrite.time import parse_duration
+from cqlduck.state.paths import written
 from cqlduck.state.records import KEPT
 
 Trace = Callable[[str, Any], None]
@@ -29,6 +33,16 @@ WORDS = {"window_edge": ("closed", "half_open"), "recompute": ("allow", "refuse"
 
 LASTING = ("granularity", "instant", "recompute", "window_edge")
 """The settings that a database keeps for life."""
+
+MOST = 2**63 - 1
+"""The greatest number."""
+
+MOST_THREADS = 4096
+"""More would be asked of the machine for nothing."""
+
+UNBOUNDED = "unbounded"
+
+_MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?B|B)", re.IGNORECASE)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,22 +76,31 @@ class Settings:
         """
         for name, words in WORDS.items():
             value = getattr(self, name)
-            if value is not None and value not in words:
-                raise Error(f"{name} is {', '.join(words[:-1])} or {words[-1]}, not {value}")
+            if value is not None and not (isinstance(value, str) and value in words):
+                hint = suggestion(str(value), words, f"as in {name}='{words[0]}'", every=False)
+                raise _refused(name, f"{', '.join(words[:-1])} or {words[-1]}", value, hint)
         for name in ("granularity", "instant"):
-            value = getattr(self, name)
-            if value is not None and not _micros(value):
-                raise Error(f"{name} is a duration with a unit", hint=f"as in {name}='1 second'")
-        for name in ("max_tick", "records", "threads"):
-            value = getattr(self, name)
-            if value is not None and not _is_count(value):
-                raise Error(f"{name} is a whole number from 1 on, not {value!r}")
+            if getattr(self, name) is not None:
+                _check_length(name, getattr(self, name), "1 second")
         if self.history is not None:
-            parse_duration(str(self.history))
-        if self.standing != "unbounded" and not _micros(self.standing):
-            raise Error(
-                "standing is a duration with a unit", hint="as in standing='1 day', or 'unbounded'"
-            )
+            _check_length("history", self.history, "7 days", bare=True)
+        if self.standing != UNBOUNDED:
+            _check_length("standing", self.standing, "1 day", word=UNBOUNDED)
+        for name, most in (("max_tick", MOST), ("records", MOST), ("threads", MOST_THREADS)):
+            value = getattr(self, name)
+            if not (_is_count(value, most) or (value is None and name == "threads")):
+                raise _refused(name, f"a whole number from 1 to {most}", value)
+        for name in ("strict", "variables", "progress"):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or (value is None and name == "progress")):
+                raise _refused(name, "True or False", value)
+        if not (self.trace is None or callable(self.trace)):
+            raise _refused("trace", "a function of a statement and its parameters", self.trace)
+        limit = self.memory_limit
+        if not (limit is None or (isinstance(limit, str) and _MEMORY.fullmatch(limit))):
+            raise _refused("memory_limit", "a text such as '2GB' or '512MiB'", limit)
+        if self.drop_zone is not None and written(self.drop_zone) is None:
+            raise _refused("drop_zone", "the path of a folder", self.drop_zone)
 
     @property
     def lasting(self) -> dict[str, str]:
@@ -95,16 +118,54 @@ class Settings:
         return None if self.drop_zone is None else Path(self.drop_zone)
 
 
-def _micros(written: object) -> int:
-    """Return the microseconds of a duration, 0 if it has no unit or is shorter than one."""
-    length = parse_duration(str(written)).microseconds
-    return 0 if length is None else max(int(length), 0)
+def _micros(given: object) -> int:
+    """Return the microseconds of a duration that was checked."""
+    return int(parse_duration(str(given)).microseconds or 0)
 
 
-def _is_count(value: object) -> bool:
+def _check_length(
+    name: str, value: object, example: str, *, word: str = "", bare: bool = False
+) -> None:
+    """Refuse what is no duration that can be counted.
+
+    Args:
+        name: The setting.
+        value: Its value.
+        example: What it could be.
+        word: A word that it may be instead.
+        bare: Whether it may be a number without a unit.
+
+    Raises:
+        Error: It is none.
+    """
+    hint = f"as in {name}='{example}'" + (f", or '{word}'" if word else "")
+    what = "a duration" if bare else "a duration with a unit"
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise _refused(name, what, value, hint)
+    try:
+        length = parse_duration(str(value))
+    except Error as error:
+        hint = suggestion(str(value), [word], hint, every=False) if word else hint
+        is_near = error.hint is not None and "did you mean" in error.hint
+        raise _refused(name, what, value, error.hint if is_near else hint) from error
+    units = length.instants if bare and length.microseconds is None else length.microseconds
+    if units is None or not (bare or units >= 1):
+        raise _refused(name, what, value, hint)
+    if units > LONGEST:
+        raise _refused(name, f"at most {LONGEST} microseconds", value, hint)
+
+
+def _is_count(value: object, most: int) -> bool:
     """Return whether a value, or the text of one, is a whole number from 1 on."""
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        return False
     text = str(value)
-    return not isinstance(value, bool) and text.isascii() and text.isdigit() and int(text) > 0
+    return text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most
+
+
+def _refused(name: str, what: str, value: object, hint: str | None = None) -> Error:
+    """Return the error of a setting that cannot have a value."""
+    return Error(f"{name} is {what}, not {shown(value)}", hint=hint)
 
 
 def keywords_of_settings(function: Callable[P, R]) -> Callable[P, R]:

@@ -68,7 +68,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
 
     Args:
         fetch: Returns what has come.
-        goes_on: Returns whether more may come by itself.
+        goes_on: Returns whether more may come by itself, or raises where nobody may ask.
         changed: Says that something may have come, or will not go on.
         position: The instant after which it begins, or None.
         timeout: How many seconds it waits for a batch before it ends, or None for as long as more
@@ -116,6 +116,8 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
             StopAsyncIteration: No more comes, or not in time.
         """
         until = self._until()
+        # before any lock: in a child of the process nobody lets go of those that are held
+        self._goes_on()
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:

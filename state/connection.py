@@ -23,17 +23,19 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck import sql as texts
-from cqlduck.errors import DatabaseError
+from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.interrupts import Interrupts
 from cqlduck.state.parsed import Parsed
+from cqlduck.state.paths import written
 from cqlduck.state.processes import Owner
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 from cqlduck.state.threads import Threads
 
 ALIAS = "cqlduck"
+MEMORY = ":memory:"
 STORAGE_VERSION = "v1.5.0"
 ROOM = "64MB"
 """How much comes into a file before DuckDB's checkpoint.
@@ -113,6 +115,21 @@ def copied(
         return connection.sql(statement, params=parameters).to_arrow_table()
 
 
+def _written(path: object) -> str:
+    """Return the path of a database as text.
+
+    Raises:
+        DatabaseError: It is none.
+    """
+    text = written(path)
+    if text is None or (MEMORY in text and text != MEMORY):
+        raise DatabaseError(
+            f"the database {path!r} is no path",
+            hint=f"pass the path of a file, or '{MEMORY}' for one in memory",
+        )
+    return text
+
+
 class Database:
     """A DuckDB instance with the file attached; not for several threads at once."""
 
@@ -132,14 +149,14 @@ class Database:
         self.trace = trace
         self.interrupts = Interrupts()
         self.profile: Profile | None = None
-        self.path = os.fspath(path)
+        self.path = _written(path)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
         self._readers: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
         self.depth = 0
         self.recorded: set[tuple[str, str]] = set()
         """What the change has written that is cut at its end (`state.records`): table and owner."""
-        self.in_memory = in_memory = self.path == ":memory:"
+        self.in_memory = in_memory = self.path == MEMORY
         self.is_new = in_memory or not os.path.exists(self.path)
         if not in_memory:
             self._claim()
@@ -161,18 +178,43 @@ class Database:
             if threads is not None:
                 self.execute(f"SET threads = {int(threads)}")
             self._attach(in_memory)
-            self.session(self.connection)
-            self._migrate()
+            with self._understood():
+                self.session(self.connection)
         except BaseException:
             self._release()
             raise
+
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """Make what is missing of ours, and read in the block what is there, in one transaction.
+
+        So a file that is refused stays as it was.
+
+        Raises:
+            DatabaseError: It is damaged, or holds what cqlduck has not written.
+        """
+        with self._understood(), self.transaction():
+            self._migrate()
+            yield
+
+    @contextlib.contextmanager
+    def _understood(self) -> Iterator[None]:
+        """Say which file it is that the block cannot read."""
+        try:
+            yield
+        except (duckdb.Error, RuntimeError) as error:
+            raise DatabaseError(
+                f"the database {self.path} cannot be opened: {first_line(error)}",
+                hint="it may be cut or damaged, or of another program; go on from a snapshot",
+            ) from error
 
     def _claim(self) -> None:
         key = os.path.realpath(self.path)
         parent = Path(key).parent
         if not parent.is_dir():
             raise DatabaseError(
-                f"the folder {parent} of the database does not exist", hint="make it first"
+                f"the folder {parent} of the database {self.path} does not exist",
+                hint="make it first; a database is a file of this machine",
             )
         with _OPEN_LOCK:
             if _OPEN.get(key, os.getpid()) != os.getpid():
@@ -241,10 +283,9 @@ class Database:
 
     def _migrate(self) -> None:
         try:
-            with self.transaction():
-                for name in ("schema", "macros", "views"):
-                    for statement in duckdb.extract_statements(texts.read(name)):
-                        self.execute(statement.query)
+            for name in ("schema", "macros", "views"):
+                for statement in duckdb.extract_statements(texts.read(name)):
+                    self.execute(statement.query)
         except duckdb.CatalogException as error:
             raise DatabaseError(
                 f"the database {self.path} was made by another version of cqlduck: "

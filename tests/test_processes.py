@@ -83,6 +83,80 @@ def test_a_forked_child_is_refused_and_harms_nothing(tmp_path: Path, kind: str) 
         [sys.executable, "-c", PROGRAM, path, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
+    )
+    assert 0 == done.returncode, done.stderr
+
+
+BUSY = """
+import os, sys, threading
+import cqlduck
+
+sys.path.insert(0, sys.argv[2])
+from test_closed import ASKED, used
+
+con = cqlduck.connect(sys.argv[1], progress=True)
+con.execute('CREATE STREAM s (k BIGINT); CREATE RELATION r (k BIGINT);'
+            'CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s GROUP BY k')
+con.append("s", [(1,)], at=0)
+con.advance(0)
+con.start(every="1 millisecond")
+subscription = con.subscribe("q", since=-1)
+over = threading.Event()
+at = iter(range(1, 10**9))
+
+def feed():
+    while not over.is_set():
+        con.append("s", [(i % 7,) for i in range(100)], at=next(at))
+        con.table("q").fetchall()
+
+threads = [threading.Thread(target=feed) for _ in range(1)]
+threads += [threading.Thread(target=lambda: [over.is_set() for _ in subscription])]
+for thread in threads:
+    thread.start()
+
+def refused(call):
+    try:
+        call()
+    except cqlduck.DatabaseError as error:
+        assert "forked" in error.message, error
+    else:
+        os._exit(3)
+
+children = []
+for _ in range(5):
+    before = con.engine.changed.count
+    with con.engine.changed:
+        con.engine.changed.wait_for(lambda: con.engine.changed.count > before, 60)
+    child = os.fork()
+    if child == 0:
+        for name in ASKED:
+            for fully in (False, True):
+                refused(lambda: used(con, name, fully=fully))
+        refused(lambda: next(subscription))
+        con.stop(); con.interrupt(); con.close()
+        assert "another process" in repr(con)
+        # as programs end: its threads are not there to be waited for
+        sys.exit(5)
+    children.append(child)
+for child in children:
+    assert 5 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+over.set()
+threads[0].join()
+con.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_a_child_of_a_busy_process_never_waits(tmp_path: Path, kind: str) -> None:
+    """Whatever lock a thread of the parent held at the fork: nobody frees it in the child."""
+    path = ":memory:" if kind == "memory" else str(tmp_path / "some.duckdb")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BUSY, path, str(Path(__file__).parent)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=600,
     )
     assert 0 == done.returncode, done.stderr
