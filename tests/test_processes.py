@@ -124,7 +124,7 @@ def refused(call):
         os._exit(3)
 
 children = []
-for _ in range(5):
+for _ in range(3):
     before = con.engine.changed.count
     with con.engine.changed:
         con.engine.changed.wait_for(lambda: con.engine.changed.count > before, 60)
