@@ -24,6 +24,7 @@ from cqlduck.rewrite.aggregates import (
     function_of,
 )
 from cqlduck.rewrite.canonical import shown
+from cqlduck.rewrite.conditions import conjuncts, without_parens
 from cqlduck.rewrite.macros import Macros, expand_macros
 from cqlduck.rewrite.methods import is_reference, reference
 from cqlduck.rewrite.partners import Partners, names_in
@@ -47,9 +48,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     UnionAll,
     chain_of,
-    is_monotonic,
-    is_stream,
-    needs_now,
+    properties,
 )
 from cqlduck.rewrite.queries import (
     QuerySyntax,
@@ -72,7 +71,7 @@ from cqlduck.rewrite.scope import (
     typed_null,
 )
 from cqlduck.rewrite.spelling import suggestion
-from cqlduck.rewrite.subqueries import Scalar, conjuncts, without_parens
+from cqlduck.rewrite.subqueries import Scalar
 from cqlduck.rewrite.syntax import DATABASE, SCHEMA
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.values import may_vary
@@ -159,7 +158,7 @@ class Binder:
                     hint=f"a {what} follows the name of a stream in FROM",
                     offset=written.offset,
                 )
-        if not is_stream(plan) and is_monotonic(plan):
+        if not properties(plan).is_stream and properties(plan).is_monotonic:
             plan = self._to_stream(plan, "istream")
         return plan
 
@@ -249,7 +248,7 @@ class Binder:
     def relation(self, side: exp.Expr, ctes: Ctes, around: exp.Expr) -> Plan:
         """Return the plan of one side of a set operation."""
         plan = self._query(side.copy(), ctes)
-        if is_stream(plan):
+        if properties(plan).is_stream:
             raise BindError(
                 f"{around.key.upper()} combines relations, and one side yields a stream",
                 hint="put the relation-to-stream operator around the whole of it",
@@ -636,10 +635,10 @@ class Binder:
             for public, known in zip(renamed, inner.columns, strict=True)
         )
         pairs = tuple(zip(renamed, columns, strict=True))
-        if (window is not None or sample is not None) and not is_stream(inner):
+        if (window is not None or sample is not None) and not properties(inner).is_stream:
             inner = self._to_stream(inner, "istream")
         plan: Plan
-        if is_stream(inner):
+        if properties(inner).is_stream:
             assert isinstance(inner, ToStream)
             shown = ToStream(_rename(inner.input, columns), inner.kind)
             plan = self._window(_sampled(shown, sample, alias), window, alias, pairs)
@@ -743,7 +742,7 @@ class Binder:
         return found.name
 
     def _to_stream(self, plan: Plan, kind: str, tree: exp.Expr | None = None) -> ToStream:
-        if is_stream(plan):
+        if properties(plan).is_stream:
             raise BindError(
                 "a relation-to-stream operator stands on a relation, and this yields a stream",
                 hint="use one operator only, or a window between the two",
@@ -754,7 +753,7 @@ class Binder:
             kind == "rstream"
             and clock.kind == "wall"
             and clock.granularity == 1
-            and not needs_now(plan)
+            and not properties(plan).needs_now
         ):
             raise NotSupportedError(
                 "this Rstream would repeat a standing relation at every microsecond",

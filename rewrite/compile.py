@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +11,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
+from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.form import queue_of
@@ -20,27 +20,14 @@ from cqlduck.rewrite.flatten import flatten
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
-    Difference,
-    Distinct,
     Filter,
     Join,
     Plan,
-    Project,
     Recompute,
-    SetOperation,
     Source,
-    StreamScan,
-    TimeWindow,
     ToStream,
-    Trace,
-    UnionAll,
-    chain_of,
     children,
-    has_no_twins,
-    has_one_row_each,
-    is_instantaneous,
-    is_stream,
-    only_inserts,
+    properties,
     unique,
     walk,
 )
@@ -48,7 +35,6 @@ from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
 from cqlduck.rewrite.straight import Apart, Straight, apart, straight
-from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.syntax import RESERVED
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
@@ -223,7 +209,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     steps = Steps(name, plan, catalog.clock, {WHOLE: written})
     answer = rules.answer(plan)
     return Compiled(
-        "stream" if is_stream(plan) else "relation",
+        "stream" if properties(plan).is_stream else "relation",
         plan.columns,
         plan,
         binder.sources,
@@ -232,11 +218,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         dict(rules.spans),
         order_sql,
         tuple(_operators(plan, rules, written)),
-        any(
-            (isinstance(n, ToStream) and n.kind == "rstream" and not is_instantaneous(n.input))
-            or (isinstance(n, Recompute) and n.always)
-            for n in walk(plan)
-        ),
+        any(map(_repeats, walk(plan))),
         any(
             d is not None and d.instants is not None
             for window in syntax.windows.values()
@@ -244,43 +226,28 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         ),
         any(_is_heavy(node) for node in walk(plan)),
         None if answer is None else answer.sql("duckdb"),
-        _period(plan),
-        _is_netted(plan, rules) or has_one_row_each(plan),
+        properties(plan).period,
+        _is_netted(plan, rules) or properties(plan).is_consolidated,
     )
+
+
+def _repeats(node: Plan) -> bool:
+    """Return whether a node may have elements at every instant."""
+    if isinstance(node, ToStream):
+        return node.kind == "rstream" and not properties(node.input).is_instantaneous
+    return isinstance(node, Recompute) and node.always
 
 
 def _is_heavy(node: Plan) -> bool:
     if isinstance(node, Aggregate):
-        return needs_lifetimes(node) and not has_frame(node) and _period(node) is None
+        return needs_lifetimes(node) and not has_frame(node) and properties(node).period is None
     return isinstance(node, Recompute)
-
-
-def _period(plan: Plan) -> int | None:
-    """Return how far apart the positions of a relation's sliding windows are, if it has no other.
-
-    Lifetimes begin and end at multiples of it alone, those of several windows at multiples of their
-    greatest common divisor.
-    """
-    match plan:
-        case TimeWindow():
-            # what is made of other elements has a trace, which is written at any instant
-            *_, stream = chain_of(plan.input)
-            return plan.slide if isinstance(stream, StreamScan) else None
-        case Trace() if is_stream(plan):
-            return None
-        case Filter() | Project() | Join() | UnionAll() | Difference() | SetOperation():
-            pass
-        case Aggregate() | Distinct() | Trace() | ToStream(kind="istream" | "dstream"):
-            pass
-        case _:
-            return None
-    periods = [_period(child) for child in children(plan)]
-    return math.gcd(*filter(None, periods)) if periods and None not in periods else None
 
 
 def _is_netted(plan: Plan, rules: Rules) -> bool:
     """Return whether the elements of the answer are netted before they are written."""
-    needs_none = isinstance(plan, ToStream) or only_inserts(plan) or has_no_twins(plan)
+    facts = properties(plan)
+    needs_none = isinstance(plan, ToStream) or facts.is_append_only or facts.is_compact
     return not needs_none and rules.at_boundaries is None
 
 

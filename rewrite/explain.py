@@ -22,7 +22,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
-    is_instantaneous,
+    properties,
     unique,
 )
 
@@ -111,7 +111,7 @@ def describe(plan: Plan) -> str:
         case ToStream():
             return plan.kind.capitalize()
         case Trace():
-            lives_shortly = is_instantaneous(plan)
+            lives_shortly = properties(plan).is_instantaneous
             return "the tuples of the tick" if lives_shortly else "the log of its elements"
 
 

@@ -29,7 +29,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from cqlduck.rewrite.subqueries import conjuncts
+from cqlduck.rewrite.conditions import conjuncts
 
 _PLAIN = {"expressions", "from_", "where"}
 """The clauses of an inner SELECT that is merged."""

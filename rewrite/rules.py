@@ -37,10 +37,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
-    is_base,
-    is_instantaneous,
-    is_stream,
-    only_inserts,
+    properties,
     value_of,
     walk,
     with_children,
@@ -86,7 +83,7 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
             below = set(plan.keys) | _used(call.call for call in plan.calls)
             below |= {call.argument for call in plan.calls if call.argument is not None}
             return replace(plan, input=_pruned(plan.input, below))
-        case RowWindow() | Sample() if not is_base(plan.input):
+        case RowWindow() | Sample() if not properties(plan.input).is_numbered:
             return plan
         case RowWindow():
             below = needed | set(plan.partition_by)
@@ -182,7 +179,7 @@ def distinct_arguments(plan: Plan) -> Plan:
             call = replace(call, function=function, call=made, distinct=False)
         types[argument] = kind
         calls.append(replace(call, argument=argument, argument_type=kind))
-    grows = only_inserts(plan.input)
+    grows = properties(plan.input).is_append_only
     if not values or any(rule_of(c, i, grows).again for i, c in enumerate(calls)):
         return plan
     columns = tuple(Column(name, types[name]) for name in (*plan.keys, *listed, *values))
@@ -285,7 +282,7 @@ def materialize(plan: Plan) -> Plan:
             inputs = tuple(_kept(child) for child in inputs)
         case Aggregate() if needs_lifetimes(plan):
             inputs = tuple(_kept(child) for child in inputs)
-        case ToStream(kind="rstream") if not is_instantaneous(plan.input):
+        case ToStream(kind="rstream") if not properties(plan.input).is_instantaneous:
             inputs = tuple(_kept(child) for child in inputs)
         case TimeWindow() | RowWindow() | Sample():
             inputs = tuple(_kept_stream(child) for child in inputs)
@@ -316,7 +313,7 @@ def _is_difference(plan: Plan) -> bool:
 
 def _kept_stream(plan: Plan) -> Plan:
     match plan:
-        case Filter() if is_stream(plan):
+        case Filter() if properties(plan).is_stream:
             return with_children(plan, (_kept_stream(plan.input),))
         case ToStream():
             return Trace(plan, "trace")

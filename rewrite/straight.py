@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.rewrite.subqueries import conjuncts
+from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.weighted import TS
 
 _ROW_BY_ROW = (

@@ -22,6 +22,7 @@ from sqlglot import exp
 from cqlduck.errors import BindError
 from cqlduck.rewrite import current
 from cqlduck.rewrite.aggregates import aggregate_calls
+from cqlduck.rewrite.conditions import conjuncts, without_parens
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
@@ -118,21 +119,6 @@ def _add(binder: Binder, scalar: Scalar, plans: list[Plan], conditions: list[exp
         raise NoRule("a subquery in an expression")
     plans[:] = [binder.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
     conditions[:] = [c for c in conditions if not names_in([c]) <= known]
-
-
-def without_parens(tree: exp.Expr) -> exp.Expr:
-    """Return what is inside the parentheses."""
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
-
-
-def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
-    """Return the conditions that AND combines."""
-    tree = without_parens(tree)
-    if isinstance(tree, exp.And):
-        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
-    return [tree]
 
 
 def _test(written: exp.Expr) -> _Test:

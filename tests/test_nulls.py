@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.rewrite.nulls import never_null
+from cqlduck.rewrite.plan import properties
 
 QUERIES = {
     "SELECT x, y FROM s": set(),
@@ -61,7 +61,7 @@ def test_columns_that_have_values(query: str) -> None:
         con.execute("CREATE STREAM s (x BIGINT, y BIGINT); CREATE STREAM r (x BIGINT, y BIGINT);")
         con.heartbeat("s", 0)
         con.execute(f"CREATE CONTINUOUS QUERY q AS {query}")
-        found = never_null(con.engine.compiled["q"].plan)
+        found = properties(con.engine.compiled["q"].plan).not_null
         assert found == QUERIES[query]
         con.append("s", EVERY, at=1)
         con.append("r", [(x, y) for x, y in EVERY if x != 2], at=1)

@@ -46,11 +46,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    is_instantaneous,
-    is_monotonic,
-    is_stream,
-    needs_now,
-    only_inserts,
+    properties,
     unique,
     walk,
 )
@@ -719,32 +715,32 @@ def test_reach_of_a_window() -> None:
 
 
 def test_what_yields_a_stream() -> None:
-    assert is_stream(s)
-    assert is_stream(Filter(s, true))
-    assert is_stream(ToStream(r, "dstream"))
-    assert not is_stream(r)
-    assert not is_stream(TimeWindow(s, 1))
-    assert not is_stream(Filter(TimeWindow(s, 1), true))
+    assert properties(s).is_stream
+    assert properties(Filter(s, true)).is_stream
+    assert properties(ToStream(r, "dstream")).is_stream
+    assert not properties(r).is_stream
+    assert not properties(TimeWindow(s, 1)).is_stream
+    assert not properties(Filter(TimeWindow(s, 1), true)).is_stream
 
 
 def test_what_lives_for_an_instant() -> None:
     now, ten = TimeWindow(t, 0), TimeWindow(t, 10)
-    assert is_instantaneous(now)
-    assert is_instantaneous(Join((now, r)))
-    assert is_instantaneous(Filter(now, true))
-    assert not is_instantaneous(UnionAll((now, ten)))
-    assert not is_instantaneous(TimeWindow(t, 0, 5))
+    assert properties(now).is_instantaneous
+    assert properties(Join((now, r))).is_instantaneous
+    assert properties(Filter(now, true)).is_instantaneous
+    assert not properties(UnionAll((now, ten))).is_instantaneous
+    assert not properties(TimeWindow(t, 0, 5)).is_instantaneous
     grouped = Aggregate(now, ("t.k",), ())
-    assert not is_instantaneous(grouped)
-    assert needs_now(grouped)
-    assert not needs_now(Aggregate(now, (), (), True))
-    assert not needs_now(ten)
-    assert needs_now(Difference(now, now))
-    assert is_instantaneous(Difference(now, now))
-    assert not is_instantaneous(Difference(now, ten))
-    assert needs_now(SetOperation(now, ten, "except"))
-    assert not needs_now(SetOperation(ten, now, "except"))
-    assert needs_now(SetOperation(ten, now, "intersect"))
+    assert not properties(grouped).is_instantaneous
+    assert properties(grouped).needs_now
+    assert not properties(Aggregate(now, (), (), True)).needs_now
+    assert not properties(ten).needs_now
+    assert properties(Difference(now, now)).needs_now
+    assert properties(Difference(now, now)).is_instantaneous
+    assert not properties(Difference(now, ten)).is_instantaneous
+    assert properties(SetOperation(now, ten, "except")).needs_now
+    assert not properties(SetOperation(ten, now, "except")).needs_now
+    assert properties(SetOperation(ten, now, "intersect")).needs_now
 
 
 # -- rules ----------------------------------------------------------------------------------------
@@ -946,15 +942,15 @@ def test_monotonic_query_yields_its_istream(text: str) -> None:
     assert "i-stream" == kinds(found.plan)[0]
     inner = bound(text)
     assert isinstance(inner, ToStream)
-    assert is_monotonic(inner.input)
-    assert only_inserts(inner.input)
+    assert properties(inner.input).is_monotonic
+    assert properties(inner.input).is_append_only
 
 
 @pytest.mark.parametrize("text", NOT_MONOTONIC)
 def test_other_queries_yield_a_relation(text: str) -> None:
     found = compiled(text)
     assert "relation" == found.kind
-    assert not is_monotonic(found.plan)
+    assert not properties(found.plan).is_monotonic
     assert not {"i-stream", "d-stream", "r-stream"} & set(kinds(found.plan))
 
 

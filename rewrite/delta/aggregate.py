@@ -42,12 +42,10 @@ from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import EXTREMES, FLOATS, each_call, sums_exactly
 from cqlduck.rewrite.delta import frames, panes
-from cqlduck.rewrite.nulls import never_null
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
-    Distinct,
     Filter,
     Plan,
     Project,
@@ -55,8 +53,7 @@ from cqlduck.rewrite.plan import (
     StreamScan,
     TimeWindow,
     UnionAll,
-    is_positive,
-    only_inserts,
+    properties,
     unique,
 )
 from cqlduck.rewrite.scope import cast, column, typed_null
@@ -208,8 +205,8 @@ def _extreme(
 
 def rules_of(node: Aggregate) -> list[Rule]:
     """Return the rule of each aggregate of a node."""
-    grows = only_inserts(node.input)
-    width = frames.range_width(node.input)
+    grows = properties(node.input).is_append_only
+    width = properties(node.input).frame_width
     return [rule_of(call, place, grows, width) for place, call in enumerate(node.calls)]
 
 
@@ -523,7 +520,7 @@ class _Query:
 
     def _is_queue(self, arm: Plan) -> bool:
         """Whether what an input of the union has is read from a queue alone."""
-        return only_inserts(arm) and all(
+        return properties(arm).is_append_only and all(
             isinstance(n, (Filter, Project, TimeWindow))
             or (isinstance(n, StreamScan) and n.source.name in self.rules.form.queued)
             for n in unique(arm)
@@ -531,7 +528,7 @@ class _Query:
 
     def _sums(self, plan: Plan) -> exp.Query:
         """What the elements of a plan add up to, by group and instant."""
-        nothing, are_ones = _nulls(plan), _are_ones(plan)
+        nothing, are_ones = _nulls(plan), properties(plan).has_unit_elements
         arguments = {part: rule.call.argument for rule in self.made for part in rule.parts}
         rows = cast(exp.Count(this=exp.Star()), "BIGINT") if are_ones else count()
         deltas = [named(rows, N)]
@@ -710,7 +707,9 @@ class _Query:
                 change = named(old.copy(), f"{name}_d")
             states += [named(cast(total, kind), name), change]
         kept = state_table(self.table).as_("kept")
-        on = same(self._keys_of("changes"), self._keys_of("kept"), never_null(self.node.input))
+        on = same(
+            self._keys_of("changes"), self._keys_of("kept"), properties(self.node.input).not_null
+        )
         return (
             exp.select(
                 *[
@@ -814,7 +813,7 @@ class _Query:
         ).where(after(qualified("r", TS), parameter("t0")), copy=False)
         keys = [column(f"_cql_key{i}") for i in range(len(node.keys))]
         tuples: exp.Select = pairs
-        if not is_positive(inner):
+        if not properties(inner).has_unit_weights:
             grouping = [*keys, column("_cql_at"), *references(inner.columns)]
             tuples = (
                 exp.select(*grouping, named(count(), WEIGHT))
@@ -963,15 +962,6 @@ def _nulls(plan: Plan) -> set[str | None]:
 
 def _core(value: exp.Expr) -> exp.Expr:
     return value.this if isinstance(value, exp.Cast) else value
-
-
-def _are_ones(plan: Plan) -> bool:
-    """Return whether all elements of a plan have the weight 1."""
-    return only_inserts(plan) and all(
-        isinstance(n, (Filter, Project, TimeWindow, UnionAll, Distinct))
-        or (isinstance(n, StreamScan) and not n.source.is_query)
-        for n in unique(plan)
-    )
 
 
 def _no_change(part: _Part) -> exp.Expr:

@@ -45,7 +45,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     UnionAll,
     children,
-    is_positive,
+    properties,
     walk,
 )
 from cqlduck.rewrite.scope import cast, column
@@ -121,7 +121,12 @@ def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
 
 def _panes(window: TimeWindow) -> int | None:
     """Return of how many panes a window consists, or None if it is no whole number of them."""
-    if not window.hop or window.half_open or not window.slide or not is_positive(window):
+    if (
+        not window.hop
+        or window.half_open
+        or not window.slide
+        or not properties(window).has_unit_weights
+    ):
         return None
     assert window.width is not None
     count, rest = divmod(window.width, window.slide)

@@ -25,9 +25,9 @@ from collections.abc import Container, Iterator
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import INTEGERS
+from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.plan import Filter, Join, Plan, Project, Sample, StreamScan, TimeWindow
 from cqlduck.rewrite.scope import cast, column
-from cqlduck.rewrite.subqueries import conjuncts
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import add, number, parameter
 

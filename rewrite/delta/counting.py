@@ -33,7 +33,7 @@ from cqlduck.rewrite.plan import (
     SetOperation,
     UnionAll,
     children,
-    only_inserts,
+    properties,
 )
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
@@ -67,7 +67,7 @@ LAST, WAS = "_cql_last", "_cql_was"
 
 def only_comes(node: Plan) -> bool:
     """Return whether a node is a DISTINCT whose tuples stay for good."""
-    return isinstance(node, Distinct) and only_inserts(node.input)
+    return isinstance(node, Distinct) and properties(node.input).is_append_only
 
 
 def counts(node: Plan) -> bool:

@@ -29,12 +29,10 @@ from sqlglot import exp
 from cqlduck.rewrite.aggregates import each_call
 from cqlduck.rewrite.plan import (
     Aggregate,
-    Filter,
     Plan,
     Project,
     RowWindow,
-    TimeWindow,
-    is_positive,
+    properties,
 )
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -63,16 +61,7 @@ N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 
 def has_frame(node: Aggregate) -> bool:
     """Return whether each group of an aggregate is a frame of the log."""
-    return range_width(node.input) is not None or _is_row_frame(node)
-
-
-def range_width(plan: Plan) -> int | None:
-    """Return w if a relation's tuples at τ are those of the last w instants and τ, each once."""
-    window = _range_window(plan)
-    if window is None or not is_positive(plan):
-        return None
-    assert window.width is not None
-    return window.width - 1 if window.half_open or window.hop else window.width
+    return properties(node.input).frame_width is not None or _is_row_frame(node)
 
 
 def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
@@ -136,7 +125,7 @@ def _over_window(node: Aggregate, expression: exp.Expr) -> exp.Expr:
 
 
 def _is_row_frame(node: Aggregate) -> bool:
-    return is_positive(node.input) and _row_window(node) is not None
+    return properties(node.input).has_unit_weights and _row_window(node) is not None
 
 
 def frame(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
@@ -147,24 +136,12 @@ def frame(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> e
         node: The aggregate, for which `has_frame` is true.
         calls: Names and calls of the aggregates to work out.
     """
-    width = range_width(node.input)
+    width = properties(node.input).frame_width
     if width is not None:
         return _range_frame(rules, node, width, calls)
     rows = _row_window(node)
     assert rows is not None
     return _row_frame(rules, node, rows, calls)
-
-
-def _range_window(plan: Plan) -> TimeWindow | None:
-    while isinstance(plan, (Filter, Project)):
-        plan = plan.input
-    if isinstance(plan, TimeWindow) and plan.width is not None:
-        if plan.hop:
-            assert plan.slide is not None
-            return plan if plan.width % plan.slide == 0 else None
-        empty = plan.half_open and plan.width == 0
-        return None if plan.slide is not None or empty else plan
-    return None
 
 
 def _row_window(node: Aggregate) -> RowWindow | None:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import pipelines
-from cqlduck.rewrite.delta.endless import is_endless
 from cqlduck.rewrite.delta.pipelines import Pipeline
 from cqlduck.rewrite.partners import names_in
-from cqlduck.rewrite.plan import Join, Plan
+from cqlduck.rewrite.plan import Join, Plan, properties
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -57,7 +56,7 @@ def keep(rules: Rules, node: Join) -> None:
 
 def elements(rules: Rules, node: Join) -> exp.Query:
     """Return the changes of the join in the tick."""
-    if is_endless(node):
+    if properties(node).never_expires:
         return exp.select(
             *references(node.columns), named(column(ENTER), TS), column(WEIGHT)
         ).from_(lives(rules, node).subquery("joined", copy=False), copy=False)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import windows
-from cqlduck.rewrite.plan import Column, RowWindow, is_base
+from cqlduck.rewrite.plan import Column, RowWindow, properties
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -80,7 +80,7 @@ def _newest(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     """
     arrivals = windows.arrivals_of(rules, node, table)
     # of what waits in a queue a copy costs more than to read it twice
-    is_read_twice = is_base(node.input)
+    is_read_twice = properties(node.input).is_numbered
     rows: exp.Expr = exp.to_table("arrivals")
     if is_read_twice:
         rows = arrivals.subquery("stream", copy=False)

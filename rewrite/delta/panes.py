@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Aggregate, Filter, Project, TimeWindow, is_positive
+from cqlduck.rewrite.plan import Aggregate, Filter, Project, TimeWindow, properties
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -53,7 +53,7 @@ def fits(node: Aggregate, made: Sequence[Rule]) -> bool:
     """Return whether an aggregate is worked out a pane at a time."""
     return (
         _window(node) is not None
-        and is_positive(node.input)
+        and properties(node.input).has_unit_weights
         and not any(rule.outliers for rule in made)
     )
 

@@ -26,16 +26,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import bounds
-from cqlduck.rewrite.delta.endless import is_endless
 from cqlduck.rewrite.plan import (
-    Aggregate,
-    Distinct,
-    Filter,
     Join,
-    Plan,
-    Project,
-    Trace,
-    is_instantaneous,
+    properties,
 )
 from cqlduck.rewrite.raising import can_raise, parts
 from cqlduck.rewrite.time import Clock
@@ -70,14 +63,14 @@ def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
     """
     latest = bounds.latest(clock, node)
     places = range(len(node.inputs))
-    numbered = sorted(places, key=lambda place: not is_instantaneous(node.inputs[place]))
+    numbered = sorted(places, key=lambda place: not properties(node.inputs[place]).is_instantaneous)
     for number, place in enumerate(numbered):
         implied = bounds.of_time(clock, node, place)
         fresh = bounds.of_tick(node, implied) - {place}
         before = set() if latest is not None else set(numbered[:number])
         if latest not in (None, place) or fresh & before:
             continue
-        if any(is_instantaneous(node.inputs[other]) for other in before):
+        if any(properties(node.inputs[other]).is_instantaneous for other in before):
             continue
         yield Pipeline(place, order(node, place), frozenset(before), frozenset(fresh), implied)
 
@@ -119,24 +112,8 @@ def _rank(node: Join, owners: Mapping[str, int], met: set[int], place: int) -> i
     if not keys:
         return 2 if is_linked else 3
     shown = {side.name for side in keys if isinstance(side, exp.Column)}
-    return 0 if _is_key(node.inputs[place], shown) else 1
-
-
-def _is_key(plan: Plan, names: set[str]) -> bool:
-    """Return whether a plan has at most one tuple with given values of some columns."""
-    match plan:
-        case Distinct():
-            return {c.name for c in plan.columns} <= names
-        case Aggregate():
-            return bool(plan.keys) and set(plan.keys) <= names
-        case Filter() | Trace():
-            return _is_key(plan.input, names)
-        case Project():
-            pairs = zip(plan.expressions, plan.columns, strict=True)
-            read = {e.name for e, c in pairs if isinstance(e, exp.Column) and c.name in names}
-            return _is_key(plan.input, read)
-        case _:
-            return False
+    key = properties(node.inputs[place]).key
+    return 0 if key is not None and key <= shown else 1
 
 
 def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
@@ -254,14 +231,14 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) 
     shown = {c.name for c in node.columns}
     waiting = [*arm.early, *pipe.implied.values()]
     query, name = legs[pipe.changed], f"i{pipe.changed}"
-    has_end = not is_endless(node.inputs[pipe.changed])
+    has_end = not properties(node.inputs[pipe.changed]).never_expires
     met = {pipe.changed}
     for step, place in enumerate(pipe.order[1:], 1):
         met.add(place)
         plan, other = node.inputs[place], f"i{place}"
         ready = [c for c in waiting if _places(c, owners) <= met]
         waiting = [c for c in waiting if not _places(c, owners) <= met]
-        ends = not is_endless(plan)
+        ends = not properties(plan).never_expires
         conditions = [condition.copy() for condition in ready]
         if ends:
             conditions.append(_before(name, other))

@@ -43,7 +43,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     bottom_up,
     children,
-    is_instantaneous,
+    properties,
     unique,
 )
 from cqlduck.rewrite.scope import cast, column, typed_nothing
@@ -402,7 +402,7 @@ class Rules:
                 return join.lives(self, node)
             case During():
                 return during.lives(self, node)
-            case Trace() if is_instantaneous(node):
+            case Trace() if properties(node).is_instantaneous:
                 return streams.trace_lives(self, node)
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Sample, is_base
+from cqlduck.rewrite.plan import Sample, properties
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references
@@ -57,7 +57,7 @@ def sampled(
 ) -> exp.Select:
     """Return the elements of a sample with `low` < `_ts` ≤ `high`, each of weight 1."""
     kept = tuple(dict.fromkeys((SEQ, *extra)))
-    if is_base(node.input):
+    if properties(node.input).is_numbered:
         stream: exp.Query = rules.rows(node.input, low, high, span=span, extra=kept)
         words = [SEQ]
     else:

@@ -22,9 +22,7 @@ from cqlduck.rewrite.plan import (
     Recompute,
     ToStream,
     Trace,
-    is_instantaneous,
-    is_stream,
-    only_inserts,
+    properties,
 )
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
@@ -55,7 +53,7 @@ def elements(rules: Rules, node: ToStream) -> exp.Query:
     """Return the elements of the stream in the tick."""
     if node.kind == "rstream":
         return _rstream(rules, node)
-    if only_inserts(node.input):
+    if properties(node.input).is_append_only:
         inner = rules.elements(node.input)
         if node.kind == "istream":
             return inner
@@ -81,7 +79,7 @@ def elements(rules: Rules, node: ToStream) -> exp.Query:
 
 def _rstream(rules: Rules, node: ToStream) -> exp.Query:
     inner = node.input
-    lives = rules.lives(inner) if is_instantaneous(inner) else rules.alive(inner)
+    lives = rules.lives(inner) if properties(inner).is_instantaneous else rules.alive(inner)
     first = exp.Greatest(this=column(ENTER), expressions=[add(parameter("t0"), 1)])
     last = exp.Least(this=column(LEAVE), expressions=[add(parameter("t1"), 1)])
     instants = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[first, last])])
@@ -100,11 +98,11 @@ def keep_trace(rules: Rules, node: Trace) -> None:
     Of what lives for an instant only the lifetimes that touch the tick are kept, and no log: none
     of them stands beyond it.
     """
-    if is_instantaneous(node):
+    if properties(node).is_instantaneous:
         rules.delta(node, rules.lives(node.input), "the tuples of single instants")
         return
     columns = (*node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
-    stream = is_stream(node)
+    stream = properties(node).is_stream
     table = rules.synopsis(node, "trace", columns, is_log=not stream)
     if isinstance(node.input, (Aggregate, Recompute)):
         rules.deltas[id(node)] = ""
@@ -119,7 +117,7 @@ def keep_trace(rules: Rules, node: Trace) -> None:
 
 def trace_elements(rules: Rules, node: Trace) -> exp.Query:
     """Return the elements of the tick."""
-    if is_instantaneous(node):
+    if properties(node).is_instantaneous:
         return lifetimes_to_elements(trace_lives(rules, node), node.columns)
     name = rules.deltas[id(node)]
     if not name:
@@ -138,7 +136,7 @@ def trace_lives(rules: Rules, node: Trace) -> exp.Select:
 
 def trace_standing(rules: Rules, node: Trace) -> exp.Query:
     """Return the log up to $t0."""
-    if is_instantaneous(node):
+    if properties(node).is_instantaneous:
         return trace_lives(rules, node).where(exp.false(), copy=False)
     return (
         exp.select(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import frames
-from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, is_base
+from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, properties
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import (
@@ -216,7 +216,7 @@ def arrivals_of(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     columns, NULLs last; a weight of k is k tuples.
     """
     low, high = parameter("t0"), parameter("t1")
-    if is_base(node.input):
+    if properties(node.input).is_numbered:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
         return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
             rows.subquery("stream", copy=False), copy=False

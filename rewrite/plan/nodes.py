@@ -2,8 +2,9 @@
 
 A plan is a tree. Its leaves are streams and relations, its inner nodes the operators of Table 1 of
 the STREAM chapter. A node says what it means as a bag at an instant τ; how its change is worked out
-stands in `delta/`. Names of columns are unique inside a node (without regard to case), so an
-expression over a node's columns needs no qualifiers. A node that means nothing cannot be built.
+stands in `delta/`, what is known of it in `properties`. Names of columns are unique inside a node
+(without regard to case), so an expression over a node's columns needs no qualifiers. A node that
+means nothing cannot be built.
 
 Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `RowWindow`.
@@ -16,8 +17,8 @@ Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
@@ -519,64 +520,6 @@ Plan = (
 )
 
 
-def children(plan: Plan) -> tuple[Plan, ...]:
-    """Return the inputs of a node, in order."""
-    match plan:
-        case StreamScan() | RelationScan():
-            return ()
-        case Join(inputs=inputs) | UnionAll(inputs=inputs) | Recompute(inputs=inputs):
-            return inputs
-        case Difference() | SetOperation():
-            return (plan.left, plan.right)
-        case _:
-            return (plan.input,)
-
-
-def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
-    """Return the node with other inputs."""
-    match plan:
-        case StreamScan() | RelationScan():
-            return plan
-        case Join() | UnionAll() | Recompute():
-            return replace(plan, inputs=inputs)
-        case Difference() | SetOperation():
-            left, right = inputs
-            return replace(plan, left=left, right=right)
-        case _:
-            (only,) = inputs
-            return replace(plan, input=only)  # type: ignore[arg-type]  # the caller keeps streams
-
-
-def walk(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, from the top, left to right."""
-    yield plan
-    for child in children(plan):
-        yield from walk(child)
-
-
-def unique(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, each once though it may have several parents."""
-    seen: set[int] = set()
-    for node in walk(plan):
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
-
-
-def bottom_up(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, each once and after all of its inputs."""
-    seen: set[int] = set()
-
-    def visit(node: Plan) -> Iterator[Plan]:
-        if id(node) not in seen:
-            seen.add(id(node))
-            for child in children(node):
-                yield from visit(child)
-            yield node
-
-    return visit(plan)
-
-
 def fill_legs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
     """Return a copy of a query with a subquery in the place of each input, under its alias."""
     filled = query.copy()
@@ -587,175 +530,6 @@ def fill_legs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
                 inner.set(part, table.args.get(part))
             table.replace(inner)
     return filled
-
-
-def is_stream(plan: Plan) -> bool:
-    """Return whether the node yields a stream."""
-    match plan:
-        case StreamScan() | ToStream():
-            return True
-        case Sample():
-            return True
-        case Filter(input=inner) | Trace(input=inner):
-            return is_stream(inner)
-        case _:
-            return False
-
-
-def chain_of(stream: Plan) -> Iterator[Plan]:
-    """Yield a stream and what it is made of, down through filters and samples."""
-    yield stream
-    while isinstance(stream, (Filter, Sample)):
-        stream = stream.input
-        yield stream
-
-
-def is_base(stream: Plan) -> bool:
-    """Return whether a stream's elements arrived one by one, with numbers of their own."""
-    *_, last = chain_of(stream)
-    return isinstance(last, StreamScan) and not last.source.is_query
-
-
-def is_monotonic(plan: Plan) -> bool:
-    """Return whether a relation can only grow, as far as its form tells.
-
-    Only streams under unbounded windows, combined by projection, WHERE, inner joins, DISTINCT,
-    UNION, IN and EXISTS. Such a query yields its Istream unless it says otherwise (chapter,
-    section 2.2).
-    """
-    match plan:
-        case TimeWindow(width=None):
-            return True
-        case Filter() | Project() | Join() | Distinct() | UnionAll() | Trace():
-            return all(is_monotonic(child) for child in children(plan))
-        case Recompute():
-            return plan.grows and all(is_monotonic(child) for child in plan.inputs)
-        case _:
-            return False
-
-
-def only_inserts(plan: Plan) -> bool:
-    """Return whether no element of the node has a negative weight."""
-    return is_stream(plan) or is_monotonic(plan)
-
-
-def is_instantaneous(plan: Plan) -> bool:
-    """Return whether every tuple lives for one instant, because it needs one of a `[NOW]`."""
-    match plan:
-        case TimeWindow(width=0, slide=None, hop=False, half_open=False):
-            return True
-        case Filter() | During() | Project() | Trace():
-            return not is_stream(plan) and is_instantaneous(plan.input)
-        case UnionAll():
-            return all(is_instantaneous(child) for child in plan.inputs)
-        case Difference():
-            return is_instantaneous(plan.left) and is_instantaneous(plan.right)
-        case Join():
-            return any(is_instantaneous(child) for child in plan.inputs)
-        case _:
-            return False
-
-
-def needs_now(plan: Plan) -> bool:
-    """Return whether each row of the relation needs a `[NOW]` tuple of the same instant."""
-    match plan:
-        case Aggregate():
-            return not plan.everything and needs_now(plan.input)
-        case Distinct() | Filter() | During() | Project() | Trace():
-            return not is_stream(plan) and needs_now(plan.input)
-        case UnionAll():
-            return all(needs_now(child) for child in plan.inputs)
-        case Difference():
-            return needs_now(plan.left)
-        case SetOperation(kind="except"):
-            return needs_now(plan.left)
-        case SetOperation():
-            return needs_now(plan.left) or needs_now(plan.right)
-        case Join():
-            return any(needs_now(child) for child in plan.inputs)
-        case _:
-            return is_instantaneous(plan)
-
-
-def is_positive(node: Plan) -> bool:
-    """Return whether each lifetime of a node is one tuple, of weight 1."""
-    match node:
-        case TimeWindow() | RowWindow():
-            return is_base(node.input) or any(isinstance(n, Sample) for n in chain_of(node.input))
-        case RelationScan():
-            return not node.source.is_query
-        case Aggregate() | Distinct():
-            return True
-        case Filter() | During() | Project():
-            return not is_stream(node) and is_positive(node.input)
-        case UnionAll():
-            return all(is_positive(inner) for inner in node.inputs)
-        case _:
-            return False
-
-
-def has_no_twins(plan: Plan) -> bool:
-    """Return whether the elements of a node need no netting before they are kept.
-
-    By the node's own rule no tuple comes and goes at one instant; or each tuple has a lifetime that
-    is not empty, so that the log is not longer than twice the tuples.
-    """
-    match plan:
-        case Aggregate() | Distinct() | Recompute():
-            return True
-        case Filter(input=inner):
-            return not is_stream(plan) and has_no_twins(inner)
-        case Project(input=inner):
-            shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
-            shows_all = {column.name for column in inner.columns} <= shown
-            return has_no_twins(inner) and (shows_all or not _has_groups(inner))
-        case Join(inputs=inputs) | UnionAll(inputs=inputs):
-            return all(is_positive(i) and not _has_groups(i) for i in inputs)
-        case _:
-            return is_positive(plan)
-
-
-def has_one_row_each(plan: Plan) -> bool:
-    """Return whether of a node's elements no two have the same tuple and instant.
-
-    By the node's own rule they are net: of each group the old tuple goes and the new one comes
-    where these differ. Tuples that min, max and other aggregates give may differ and be equal, as
-    0.0 and −0.0 are, so nothing is said of them.
-    """
-    match plan:
-        case Aggregate():
-            return all(call.function in ("count", "sum", "avg") for call in plan.calls)
-        case Distinct():
-            return True
-        case Filter(input=inner):
-            return not is_stream(plan) and has_one_row_each(inner)
-        case Project(input=inner):
-            shown = {e.name for e in plan.expressions if isinstance(e, exp.Column)}
-            return {column.name for column in inner.columns} <= shown and has_one_row_each(inner)
-        case ToStream(kind=kind, input=inner):
-            return kind == "rstream" or not only_inserts(inner)
-        case _:
-            return False
-
-
-def value_of(plan: Plan, name: str) -> exp.Expr:
-    """Return what a column is where it is not NULL, over the input of a projection.
-
-    That is y for `CASE WHEN p THEN y END`, which is what an argument with a FILTER stands as.
-    """
-    if not isinstance(plan, Project):
-        return exp.column(name)
-    places = [known.name for known in plan.columns]
-    value = plan.expressions[places.index(name)]
-    if isinstance(value, exp.Case) and not value.this and not value.args.get("default"):
-        branches = value.args["ifs"]
-        if len(branches) == 1:
-            value = branches[0].args["true"]
-    return value
-
-
-def _has_groups(plan: Plan) -> bool:
-    return any(isinstance(node, (Aggregate, Distinct, Recompute)) for node in walk(plan))
 
 
 def _unique(columns: tuple[Column, ...]) -> None:
