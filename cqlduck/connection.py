@@ -62,7 +62,7 @@ from cqlduck.state.queues import Taken
 from cqlduck.state.records import KEPT
 from cqlduck.state.threads import SOME
 from cqlduck.subscription import Subscription
-from cqlduck.translated import from_duckdb, placed
+from cqlduck.translated import from_duckdb, placed, too_deep
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -337,6 +337,8 @@ class Connection:
                         raise from_duckdb(error, text, statement.offset) from error
                     except Error as error:
                         raise placed(error, statement, text) from error
+                    except RecursionError as error:
+                        raise too_deep(text, statement.offset) from error
             return result
 
     def _queried(self, statements: Sequence[Statement], text: str) -> str:

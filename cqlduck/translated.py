@@ -100,6 +100,16 @@ def _place(message: str, text: str, offset: int) -> int:
     return start if start >= 0 else offset
 
 
+def too_deep(text: str, offset: int) -> ParseError:
+    """Return what to say of a statement that is deeper than Python's stack."""
+    return ParseError(
+        "the statement is nested too deeply",
+        hint="split it, with WITH or by a query over another",
+        text=text,
+        offset=offset,
+    )
+
+
 def placed(error: Error, statement: Statement, text: str) -> Error:
     """Move an error's place from the body of a query to the whole text."""
     part = None

@@ -32,7 +32,7 @@ def tables_read(text: str) -> frozenset[str]:
         return frozenset()
     try:
         tree = sqlglot.parse_one(text, dialect="duckdb")
-    except SqlglotError:
+    except (SqlglotError, RecursionError):
         return words
     target = None
     if isinstance(tree, (exp.Insert, exp.Update, exp.Delete)):

@@ -1112,3 +1112,43 @@ def test_a_database_in_a_newer_format(tmp_path: Path) -> None:
     assert error.hint
     with duckdb.connect(str(path)) as own:
         assert [(42,)] == own.execute("FROM mine").fetchall()
+
+
+NESTED = [
+    "SELECT {}",
+    "FROM s SELECT {}",
+    "INSERT INTO r VALUES ({})",
+    "INSERT INTO r SELECT {} FROM r",
+    "UPDATE r SET a = {}",
+    "DELETE FROM r WHERE a = {}",
+    "CREATE RELATION made FROM SELECT {} AS a",
+    "CREATE TABLE plain AS SELECT {} AS a",
+    "CREATE VIEW seen AS SELECT {} AS a",
+    "CREATE CONTINUOUS QUERY made AS SELECT {} AS x FROM s",
+]
+
+
+@pytest.mark.parametrize("statement", NESTED)
+@pytest.mark.parametrize("inner", ["[1]", "(1)", "CASE WHEN 1 THEN 1 END", "abs(1)", "- 1"])
+def test_what_is_nested_deeply_is_done_or_refused(statement: str, inner: str) -> None:
+    """No statement fails in Python's own words, however deep Python's stack is already."""
+
+    def below(depth: int, text: str) -> None:
+        if depth:
+            below(depth - 1, text)
+        else:
+            con.execute(text)
+
+    opening, closing = inner.rsplit("1", 1)
+    # a type of 900 levels takes DuckDB itself ten seconds
+    for depth, stack in ((60, 0), (60, 400), (120 if inner == "[1]" else 900, 0)):
+        text = statement.format(opening * depth + "1" + closing * depth)
+        with cqlduck.connect() as con:
+            con.execute("CREATE STREAM s (a INTEGER); CREATE RELATION r (a INTEGER)")
+            try:
+                below(stack, text)
+            except cqlduck.Error as error:
+                assert "recursion" not in error.message
+            con.execute("INSERT INTO r VALUES (7)")
+            con.append("s", [(1,)], at=1)
+            con.advance(1)

@@ -59,11 +59,12 @@ def copied(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return own.table("temp.result")
 
 
-def _refused(error: duckdb.Error) -> Error:
+def _refused(error: Exception) -> Error:
     """Return what to say when rows cannot be given as Arrow."""
     return NotSupportedError(
         f"these rows cannot be given as Arrow: {first_line(error)}",
-        hint="cast the VARIANT in the query, as in v::VARCHAR, or read it with table() or sql()",
+        hint="cast what Arrow has no type for in the query, as in v::VARCHAR, or read it with "
+        "table() or sql()",
     )
 
 
@@ -72,11 +73,12 @@ def leaving() -> Iterator[None]:
     """Say what is wrong where a block gives rows as Arrow.
 
     Raises:
-        NotSupportedError: A VARIANT holds what Arrow's has no type for.
+        NotSupportedError: A VARIANT holds what Arrow's has no type for, or a type is nested deeper
+            than Arrow's schema may be.
     """
     try:
         yield
-    except duckdb.InvalidInputException as error:
+    except (duckdb.InvalidInputException, pa.ArrowInvalid) as error:
         raise _refused(error) from error
 
 
