@@ -116,7 +116,7 @@ def test_integer_time(condition: str) -> None:
         st.sets(st.integers(-10, 30)),
     )
     @example("BIGINT", [(1, 0, 1)], [(1, 1)], {0})
-    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=8)
+    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=5)
     def run(kind: str, lefts: list[Left], rights: list[Right], cuts: set[int]) -> None:
         with cqlduck.connect() as con:
             con.execute(
@@ -146,7 +146,7 @@ def test_wall_clock_time(condition: str) -> None:
         st.sets(st.integers(-3, 8)),
     )
     @example("TIMESTAMP", [(1, 0, 4)], [(1, 4)], {1})
-    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=8)
+    @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=5)
     def run(kind: str, lefts: list[Left], rights: list[Right], cuts: set[int]) -> None:
         with cqlduck.connect(granularity="1 second") as con:
             con.execute(
@@ -188,7 +188,7 @@ def test_what_only_meets_earlier_tuples_is_not_kept(condition: str, order: str) 
 )
 @example("a, b, c", "c.t >= b.t AND a.t <= c.t", [[0], [1], [2, 2]], {1})
 @example("a, b, c", "a.t <= b.t AND a.t <= c.t", [[0], [1], [2]], {0, 1})
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_three_inputs(order: str, condition: str, times: list[list[int]], cuts: set[int]) -> None:
     with cqlduck.connect() as con:
         for name in "abc":

@@ -35,7 +35,9 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("most", [0, 2, 64])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))]
+)
 @pytest.mark.parametrize("place", ["a file", "memory", "memory, written soon"])
 def test_views_show_the_catalogue(
     place: str, seed: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1804,20 +1804,29 @@ def outcome(create: str, batches: list[pa.Table]) -> list[object]:
     return found
 
 
-@pytest.mark.parametrize("bound", ["", "OUT OF ORDER WITHIN 2 SECONDS", "LATE DROP"])
+STAMPS = [
+    ("BIGINT", pa.int64()),
+    ("BIGINT", pa.int32()),
+    ("BIGINT", pa.uint64()),
+    ("INTEGER", pa.int64()),
+    ("TIMESTAMP", pa.timestamp("us")),
+    ("TIMESTAMP", pa.timestamp("ms")),
+    ("TIMESTAMP", pa.timestamp("us", "UTC")),
+    ("TIMESTAMPTZ", pa.timestamp("us", "UTC")),
+    ("TIMESTAMP_NS", pa.timestamp("ns")),
+    ("DATE", pa.date32()),
+]
+BOUNDS = ["", "OUT OF ORDER WITHIN 2 SECONDS", "LATE DROP"]
+
+
 @pytest.mark.parametrize(
-    ("declared", "kind"),
-    [
-        ("BIGINT", pa.int64()),
-        ("BIGINT", pa.int32()),
-        ("BIGINT", pa.uint64()),
-        ("INTEGER", pa.int64()),
-        ("TIMESTAMP", pa.timestamp("us")),
-        ("TIMESTAMP", pa.timestamp("ms")),
-        ("TIMESTAMP", pa.timestamp("us", "UTC")),
-        ("TIMESTAMPTZ", pa.timestamp("us", "UTC")),
-        ("TIMESTAMP_NS", pa.timestamp("ns")),
-        ("DATE", pa.date32()),
+    ("declared", "kind", "bound"),
+    [(*stamp, BOUNDS[number % 3]) for number, stamp in enumerate(STAMPS)]
+    + [
+        pytest.param(*stamp, bound, marks=pytest.mark.long)
+        for number, stamp in enumerate(STAMPS)
+        for bound in BOUNDS
+        if bound != BOUNDS[number % 3]
     ],
     ids=str,
 )

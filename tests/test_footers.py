@@ -95,11 +95,30 @@ KINDS = [
 ]
 
 
+WAYS = [("", None), ("", 1), ("LATE DROP", None)]
+"""A late policy, and how many batches are followed at once."""
+
+STAMPED = KINDS + [(None, kind) for kind in dict(map(reversed, KINDS))]
+
+
 @pytest.mark.parametrize(
-    ("declared", "kind"), KINDS + [(None, kind) for kind in dict(map(reversed, KINDS))], ids=str
+    ("declared", "kind", "late", "limit"),
+    [(*known, *WAYS[number % 3]) for number, known in enumerate(STAMPED)]
+    + [
+        pytest.param(*known, *way, marks=pytest.mark.long)
+        for number, known in enumerate(STAMPED)
+        for way in WAYS
+        if way != WAYS[number % 3]
+    ],
+    ids=str,
 )
 def test_times_are_judged_as_a_scan_does(
-    declared: str | None, kind: pa.DataType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    declared: str | None,
+    kind: pa.DataType,
+    late: str,
+    limit: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stamp = "At" if declared else "_ts"
     clause = f", at {declared}) TIMESTAMP BY at" if declared else ")"
@@ -124,8 +143,7 @@ def test_times_are_judged_as_a_scan_does(
     for number, files in enumerate(batches):
         write(tmp_path, number, [table(times) for times in files])
     create = f"CREATE STREAM s (a BIGINT{clause}"
-    for late, limit in (("", None), ("", 1), ("LATE DROP", None)):
-        compared(f"{create} {late} FROM 's'", tmp_path, monkeypatch, limit)
+    compared(f"{create} {late} FROM 's'", tmp_path, monkeypatch, limit)
 
 
 @pytest.mark.parametrize(

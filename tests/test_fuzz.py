@@ -156,10 +156,13 @@ def problems(numbers: range) -> tuple[list[str], Counter[str]]:
     return found, target.outcomes
 
 
-def test_the_corpus_is_about_something() -> None:
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, 6))]
+)
+def test_the_corpus_is_about_something(first: int) -> None:
     """Most texts do what they say as long as nobody mangles them."""
-    texts = mangling.corpus()
-    assert len(texts) > 500
+    texts = mangling.corpus()[first::6]
+    assert len(texts) > 80
     assert all(not mangling.OUTSIDE.search(text) for text in texts)
     target = Target()
     assert [] == [(text, problem) for text in texts if (problem := target.take(text))]

@@ -158,7 +158,7 @@ GRAPHS = st.integers(2, 5).flatmap(
 """Connected join graphs: for each input but the first one that came before, and a column."""
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(graph=GRAPHS, data=st.data())
 def test_no_step_is_without_an_equality_while_the_graph_is_connected(graph, data) -> None:
     """Also beside inequalities, constants, and an input of an instant."""

@@ -128,7 +128,7 @@ QUIET = [
 
 
 @given(case=strategies.cases(restarts=False, wide=True))
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=40)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=20)
 def test_keeping_logs_and_answers_small_shows_in_nothing(
     monkeypatch: pytest.MonkeyPatch, case: strategies.Case
 ) -> None:
