@@ -25,7 +25,6 @@ from cqlduck.demo import run as demo
 from cqlduck.demo.flights import FIRST_DAY, STREAMS, batch_sql, csv_folder
 from cqlduck.demo.folder import FINISHED, RUNNING, Folder
 from cqlduck.errors import Error
-from cqlduck.sources.dropzone import batch_folder
 
 DAYS = 16
 END = FIRST_DAY + timedelta(days=DAYS, microseconds=-1)
@@ -212,13 +211,13 @@ class TestDemo:
     def test_kill_and_the_same_again(self, undisturbed: tuple[Folder, str], tmp_path: Path) -> None:
         data = tmp_path / "data"
         folder = Folder(data)
-        child = start(data, "--pause", "0.2")
+        # slowly, so that the lines of progress show it in the middle
+        child = start(data, "--pause", "1")
         end = time.monotonic() + 180
-        while not batch_folder(folder.drop_zone / "flights", DAYS // 2).exists():
+        while re.search(r"cqlduck took day [1-9]", data.with_suffix(".out").read_text()) is None:
             assert child.poll() is None, data.with_suffix(".out").read_text()
             assert time.monotonic() < end, "it took too long"
             time.sleep(0.05)
-        time.sleep(0.5)
         child.send_signal(signal.SIGKILL)
         child.wait()
         with cqlduck.connect(folder.database) as con:
@@ -226,7 +225,7 @@ class TestDemo:
         assert 0 < min(taken) <= max(taken) < DAYS, "it was not killed in the middle"
         until_gone(folder.drop_zone)
         assert not folder.complete(DAYS)
-        printed = finish(start(data, "--pause", "0.2"), data)
+        printed = finish(start(data), data)
         assert "Going on with the unfinished run" in printed
         assert contents(undisturbed[0].database) == contents(folder.database)
 
