@@ -55,7 +55,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=6)
 @given(st.lists(ROWS, min_size=1, max_size=4), st.none() | st.integers(-1, 30), st.booleans())
 @settings(
     deadline=None,
-    max_examples=12,
+    max_examples=8,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 def test_changes_are_net_and_in_order_whatever_is_known(

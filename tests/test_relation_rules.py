@@ -233,7 +233,7 @@ def test_a_queue_comes_to_what_the_model_says(
 
 
 @given(case=cases(keyed=True), few=st.booleans(), upserts=st.booleans())
-@settings(deadline=None, max_examples=120, suppress_health_check=QUIET)
+@settings(deadline=None, max_examples=60, suppress_health_check=QUIET)
 def test_a_queue_of_one_instant_comes_to_what_the_model_says(
     shell: duckdb.DuckDBPyConnection, case: Case, few: bool, upserts: bool
 ) -> None:
