@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 from sqlglot import exp
 
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
-from cqlduck.rewrite import collations, current, general, scalars, subqueries
+from cqlduck.rewrite import collations, current, general, guards, scalars, subqueries
 from cqlduck.rewrite.aggregates import (
     BLIND_TO_COUNT,
     MERGING,
@@ -58,6 +58,7 @@ from cqlduck.rewrite.queries import (
     take_operator,
     unwrapped,
 )
+from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import (
     Item,
     NoRule,
@@ -369,14 +370,17 @@ class Binder:
         """
         conditions: list[exp.Expr] = []
         before: list[exp.Expr] = []
+        begin = start
         for join in joins:
             kind = _kind_of(join)
+            conditions = self._closed(scope, start, conditions)
             left, middle = len(scope.items), len(scope.plans)
             if kind == ",":
                 # what is before a comma is no part of the joins behind it
                 first, start = left, middle
                 before, conditions = before + conditions, []
             inside = self.item(join.this, scope, ctes)
+            inside = self._closed(scope, middle, inside)
             own = self._said(join, kind, scope, first, left)
             if kind in (",", ""):
                 conditions += inside + own
@@ -397,7 +401,24 @@ class Binder:
                 plan = self._merged(join, kind, scope, left, plan)
             scope.plans[start:] = [plan]
             conditions = []
+        if start > begin:
+            conditions = self._closed(scope, start, conditions)
         return before + conditions
+
+    def _closed(self, scope: Scope, start: int, conditions: list[exp.Expr]) -> list[exp.Expr]:
+        """Make the plans from `start` on one join if a condition may raise; return what is left.
+
+        What may raise is tested of the tuples that the join itself combines, whatever they meet in
+        the joins around it.
+        """
+        plans = scope.plans[start:]
+        known = {c.name: c.type for plan in plans for c in plan.columns}
+        plain = [c for c in conditions if not current.mentions(c)]
+        is_own = names_in(conditions) <= known.keys()
+        if len(plans) < 2 or not is_own or not any(can_raise(c, known) for c in plain):
+            return conditions
+        scope.plans[start:] = [self.joined(plans, conditions)]
+        return []
 
     def _said(
         self, join: exp.Join, kind: str, scope: Scope, first: int, left: int
@@ -903,10 +924,18 @@ class Binder:
         """Return the inner join of one or more plans under the conditions.
 
         Comparisons with the current time restrict the lifetimes of the plan that they are about,
-        or of the join if they are about several.
+        or of the join if they are about several. None is about what stands before it in the text
+        and may raise.
         """
         plans = list(plans)
+        types = {c.name: c.type for plan in plans for c in plan.columns}
+        first = next((n for n, c in enumerate(conditions) if _may_raise(c, types)), None)
+        for number, condition in enumerate(conditions):
+            if first is not None and number > first and current.mentions(condition):
+                inner = self.joined(plans, conditions[:number])
+                return self.joined([self._during(inner, [condition])], conditions[number + 1 :])
         plain = [c for c in conditions if not current.mentions(c)]
+        safe = [c for c in conditions[:first] if not current.mentions(c)]
         above: list[exp.Expr] = []
         placed: dict[int, list[exp.Expr]] = {}
         for condition in conditions:
@@ -918,7 +947,8 @@ class Binder:
                     placed.setdefault(owners[0] if owners else 0, []).append(condition)
         for place, timed in placed.items():
             others = [p for i, p in enumerate(plans) if i != place]
-            own = [c for c in plain if not any(_reads(c, other) for other in others)]
+            own = [c for c in safe if not any(_reads(c, other) for other in others)]
+            safe = [c for c in safe if c not in own]
             plain = [c for c in plain if c not in own]
             inner = Filter(plans[place], exp.and_(*own)) if own else plans[place]
             plans[place] = self._during(inner, timed)
@@ -1241,8 +1271,10 @@ class _Grouping:
         distinct = isinstance(core, (exp.Count, exp.Sum, exp.Avg)) and isinstance(
             core.this, exp.Distinct
         )
+        if condition is not None:
+            condition = guards.ordered(condition, self.types)
         if function == "other" and not distinct:
-            copy = call.copy()
+            copy = guards.filtered(call, self.types)
             for node in list(copy.find_all(exp.Column)):
                 self._below(column(node.name), node.name)
             return function, copy, None
@@ -1297,6 +1329,14 @@ def _is_blind(call: exp.Expr) -> bool:
     return isinstance(core.this, exp.Distinct) or (
         isinstance(core, exp.Func) and function_name(core) in BLIND_TO_COUNT
     )
+
+
+def _may_raise(condition: exp.Expr, types: Mapping[str, str]) -> bool:
+    """Return whether a condition may raise, or what it compares the current time with."""
+    if not current.mentions(condition):
+        return can_raise(condition, types)
+    sides = [side for side in condition.iter_expressions() if not current.mentions(side)]
+    return any(can_raise(side, types) for side in sides)
 
 
 def _reads(expression: exp.Expr, plan: Plan) -> bool:

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
+from cqlduck.rewrite import guards
 from cqlduck.rewrite.conditions import conjuncts
 
 _PLAIN = {"expressions", "from_", "where"}
@@ -67,6 +68,8 @@ def flatten(tree: exp.Expr) -> exp.Expr:
             pass
         if not _unwrap(select):
             _rename(select)
+    for select in tree.find_all(exp.Select):
+        guards.settle(select)
     return tree
 
 

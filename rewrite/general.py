@@ -16,7 +16,9 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current
+from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.canonical_body import show_canonical
+from cqlduck.rewrite.guarded_body import guard_conditions
 from cqlduck.rewrite.lateral import why_alone
 from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
@@ -112,7 +114,8 @@ class _Build:
         own = {cte.alias.lower() for cte in body.find_all(exp.CTE)}
         if isinstance(body, exp.Select):
             for node, _ in from_items(body):
-                self._take(node, own)
+                if not self._is_shown_late(body, node):
+                    self._take(node, own)
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
                 if not self._stands_alone(node, own):
@@ -170,6 +173,30 @@ class _Build:
             if table.name.lower() in own and not _defines(node, table):
                 return False
         return not isinstance(node.this, exp.Table) or bool(node.alias)
+
+    def _is_shown_late(self, body: exp.Select, node: exp.Expr) -> bool:
+        """Return whether a subquery stays in the text, so that what it shows is worked out above.
+
+        That is what may raise and WHERE around it guards; what decides ties reads all of it anyway.
+        """
+        query = unwrapped(node.this) if isinstance(node, exp.Subquery) else None
+        if not isinstance(query, exp.Select) or self._needs_binding(node):  # type: ignore[arg-type]
+            return False
+        if not set(_clauses(query)) <= {"expressions", "from_"} or len(from_items(query)) != 1:
+            return False
+        if not set(_clauses(body)) <= {"expressions", "from_", "where"} or body.find(exp.Window):
+            return False
+        shown = [e.unalias() for e in query.expressions]
+        return (
+            body.args.get("where") is not None
+            and not any(
+                e.is_star or e.find(exp.Query, exp.Window, exp.Unnest, exp.Columns) for e in shown
+            )
+            and not all(isinstance(e, (exp.Column, exp.Literal)) for e in shown)
+            and not any(
+                True for e in shown for _ in aggregate_calls(e, self.binder.catalog.aggregates)
+            )
+        )
 
     def _put_constants(self, table: exp.Table) -> None:
         """Put the query of a CTE that reads nothing in the place of its name."""
@@ -311,6 +338,7 @@ class _Build:
         turns, always = self._changes(body) if timed else ([], False)
         break_ties(body, self, aggregates)
         body = show_canonical(body, self, aggregates)
+        guard_conditions(body, self, aggregates)
         self._columns(body)
         alone = why_alone(body, aggregates) or self._why_not_lateral(body)
         if timed:
@@ -487,6 +515,10 @@ def _nothing(columns: tuple[Column, ...]) -> exp.Select:
     """Return a SELECT of no rows with these columns."""
     listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
     return exp.select(*listed).where(exp.false())
+
+
+def _clauses(query: exp.Expr) -> list[str]:
+    return [key for key, value in query.args.items() if value]
 
 
 def _instant(place: int) -> str:

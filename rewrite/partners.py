@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cqlduck.rewrite import current
 from cqlduck.rewrite.aggregates import INTEGERS
 from cqlduck.rewrite.plan import (
     Column,
@@ -65,7 +66,10 @@ class Partners:
         """
         mine, theirs, equal, others = _sorted(left, right, conditions)
         keys = self._keys(left, right, equal)
-        if keys is None or others or _may_raise(left, right, [*theirs, *(k for _, _, k in keys)]):
+        both = (left, right)
+        late = keys is not None and may_raise(both, [*theirs, *(key for _, _, key in keys)])
+        late = late or (bool(theirs) and may_raise(both, conditions))
+        if keys is None or others or late:
             return self._matched_columns(left, right, list(conditions))
         if theirs:
             right = Filter(right, exp.and_(*[c.copy() for c in theirs]))
@@ -185,10 +189,13 @@ class Partners:
         return keys
 
 
-def _may_raise(left: Plan, right: Plan, trees: Sequence[exp.Expr]) -> bool:
-    """Return whether one of some expressions over two plans may raise an error."""
-    types = {c.name: c.type for c in (*left.columns, *right.columns)}
-    return any(can_raise(tree, types) for tree in trees)
+def may_raise(plans: Sequence[Plan], trees: Sequence[exp.Expr]) -> bool:
+    """Return whether one of some expressions over plans may raise an error.
+
+    Comparisons with the current time are not looked at: they become lifetimes.
+    """
+    types = {c.name: c.type for plan in plans for c in plan.columns}
+    return any(can_raise(tree, types) for tree in trees if not current.mentions(tree))
 
 
 def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:

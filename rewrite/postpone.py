@@ -1,10 +1,14 @@
-"""Expressions of a subquery that may raise are worked out above the join that reads it.
+"""Expressions of a subquery that may raise are worked out above the join or WHERE that reads it.
 
     R ⋈ₚ π_f(x)→y (S)  =  π_f(x)→y (R ⋈ₚ[y := f(x)] S)        where f may raise
+    σ_p (π_f(x)→y (S)) =  π_f(x)→y (σ_p[y := f(x)] (S))
 
 Below the join f would be worked out for all tuples of S, and whether it is for those that meet no
 tuple of R would depend on DuckDB's plan and on how time is cut. Above, it is for tuples that are
 needed at an instant. What never raises stays below, where it is worked out once for each tuple.
+
+Conditions of a subquery stand before those around it, so they become one selection, in this order.
+Below a join a selection that may raise is materialized: DuckDB skips tuples of what it joins.
 """
 
 from __future__ import annotations
@@ -14,7 +18,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Column, Join, Plan, Project, children, with_children
+from cqlduck.rewrite import guards
+from cqlduck.rewrite.plan import (
+    Column,
+    During,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Recompute,
+    Trace,
+    UnionAll,
+    children,
+    is_stream,
+    with_children,
+)
 from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column
 
@@ -24,9 +42,77 @@ def postpone(plan: Plan) -> Plan:
     plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
     if isinstance(plan, Project) and isinstance(plan.input, Project) and _raising(plan.input):
         return _composed(plan, plan.input)
+    if isinstance(plan, Project) and isinstance(plan.input, UnionAll):
+        if any(map(_raising, plan.input.inputs)):
+            arms = (postpone(replace(plan, input=arm)) for arm in plan.input.inputs)
+            return UnionAll(tuple(arms))
+    if isinstance(plan, Join):
+        for place, union in enumerate(plan.inputs):
+            if isinstance(union, UnionAll) and any(map(_raising, union.inputs)):
+                return UnionAll(tuple(postpone(_with_input(plan, place, a)) for a in union.inputs))
     if isinstance(plan, Join) and any(map(_raising, plan.inputs)):
         return _above(plan)
+    if isinstance(plan, (Filter, During)) and not is_stream(plan):
+        return _selected(plan)
     return plan
+
+
+def _with_input(node: Join, place: int, plan: Plan) -> Join:
+    inputs = (*node.inputs[:place], plan, *node.inputs[place + 1 :])
+    return replace(node, inputs=inputs)
+
+
+def settle(plan: Plan) -> Plan:
+    """Materialize the selections that may raise below joins and what is worked out again."""
+    plan = with_children(plan, tuple(settle(child) for child in children(plan)))
+    if isinstance(plan, (Join, Recompute)):
+        return with_children(plan, tuple(_settled(child) for child in children(plan)))
+    return plan
+
+
+def _settled(plan: Plan) -> Plan:
+    match plan:
+        case Filter() if guards.may_raise(plan):
+            return Trace(plan, "trace")
+        case Filter() | During() | Project() | UnionAll():
+            return with_children(plan, tuple(_settled(child) for child in children(plan)))
+        case _:
+            return plan
+
+
+def _selected(plan: Filter | During) -> Plan:
+    """Return a selection below expressions that may raise, and as one with such conditions."""
+    match plan.input:
+        case UnionAll() as union if any(map(_is_late, union.inputs)):
+            return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
+        case Project() as inner if _is_late(inner):
+            meant = dict(zip((c.name for c in inner.columns), inner.expressions, strict=True))
+            below = replace(plan, input=inner.input)
+            if isinstance(below, Filter):
+                below = replace(below, predicate=_with(below.predicate, meant))
+            else:
+                ends = ("begins", "ends")
+                made = {side: tuple(_with(e, meant) for e in getattr(below, side)) for side in ends}
+                below = replace(below, **made)
+            return replace(inner, input=_selected(below))
+        case Filter() as inner if isinstance(plan, Filter) and guards.may_raise(inner):
+            both = [exp.paren(c.predicate.copy()) for c in (inner, plan)]
+            return Filter(inner.input, exp.and_(*both))
+        case _:
+            return plan
+
+
+def _is_late(plan: Plan) -> bool:
+    """Return whether a plan selects or shows what may raise, above all that it keeps."""
+    match plan:
+        case Project():
+            return bool(_raising(plan)) or _is_late(plan.input)
+        case Filter():
+            return guards.may_raise(plan) or _is_late(plan.input)
+        case UnionAll():
+            return any(map(_is_late, plan.inputs))
+        case _:
+            return False
 
 
 def _raising(plan: Plan) -> set[str]:

@@ -8,7 +8,7 @@ functions of text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -43,6 +43,16 @@ def can_raise(tree: exp.Expr, types: Mapping[str, str]) -> bool:
         types: The types of its columns, by name.
     """
     return _type(tree, types) is None
+
+
+def split(
+    conditions: Sequence[exp.Expr], types: Mapping[str, str]
+) -> tuple[list[exp.Expr], list[exp.Expr]]:
+    """Return the conditions before the first that may raise, and it with those behind it."""
+    for number, condition in enumerate(conditions):
+        if can_raise(condition, types):
+            return list(conditions[:number]), list(conditions[number:])
+    return list(conditions), []
 
 
 def parts(tree: exp.Expr, types: Mapping[str, str]) -> Iterator[exp.Expr]:

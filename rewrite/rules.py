@@ -42,8 +42,9 @@ from cqlduck.rewrite.plan import (
     walk,
     with_children,
 )
-from cqlduck.rewrite.postpone import postpone
+from cqlduck.rewrite.postpone import postpone, settle
 from cqlduck.rewrite.scope import cast, column, typed_null
+from cqlduck.rewrite.unread import is_risky, is_risky_call, without_unread
 from cqlduck.rewrite.weighted import number
 
 
@@ -53,10 +54,13 @@ def prune(plan: Plan) -> Plan:
     Not below DISTINCT, whose columns are its key, and not below a ROWS window or a sample of a
     derived stream, whose ties are broken by all columns.
     """
-    return _pruned(plan, {c.name for c in plan.columns})
+    seen: dict[int, set[str]] = {}
+    _pruned(plan, {c.name for c in plan.columns}, seen)
+    return _pruned(plan, {c.name for c in plan.columns}, seen)
 
 
-def _pruned(plan: Plan, needed: set[str]) -> Plan:
+def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
+    """Return a plan with the columns that are needed; note what is read of what is kept."""
     match plan:
         case StreamScan() | RelationScan():
             return _scan(plan, needed)
@@ -65,52 +69,76 @@ def _pruned(plan: Plan, needed: set[str]) -> Plan:
                 (e, c)
                 for e, c in zip(plan.expressions, plan.columns, strict=True)
                 if c.name in needed
-            ] or [(plan.expressions[0], plan.columns[0])]
-            inner = _pruned(plan.input, _used(e for e, _ in kept))
+            ] or [_harmless(plan)]
+            inner = _pruned(plan.input, _used(e for e, _ in kept), seen)
             return Project(inner, tuple(e for e, _ in kept), tuple(c for _, c in kept))
         case Filter():
-            return replace(plan, input=_pruned(plan.input, needed | _used([plan.predicate])))
+            return replace(plan, input=_pruned(plan.input, needed | _used([plan.predicate]), seen))
         case During():
             below = needed | _used((*plan.begins, *plan.ends))
-            return replace(plan, input=_pruned(plan.input, below))
+            return replace(plan, input=_pruned(plan.input, below, seen))
         case Join():
             wanted = needed | _used(plan.predicates)
-            inputs = tuple(_pruned(i, wanted) for i in plan.inputs)
+            inputs = tuple(_pruned(i, wanted, seen) for i in plan.inputs)
             names = [c.name for i in inputs for c in i.columns]
             outside = tuple(name for name in names if name in needed) or (names[0],)
             return replace(plan, inputs=inputs, shown=outside)
         case Aggregate():
-            below = set(plan.keys) | _used(call.call for call in plan.calls)
-            below |= {call.argument for call in plan.calls if call.argument is not None}
-            return replace(plan, input=_pruned(plan.input, below))
+            wanted = seen.setdefault(id(plan), set())
+            wanted |= needed
+            calls = tuple(c for c in plan.calls if c.name in wanted or not is_risky_call(plan, c))
+            if not calls and not plan.keys:
+                calls = (_counting(plan.calls[0]),)
+            below = set(plan.keys) | _used(call.call for call in calls)
+            below |= {call.argument for call in calls if call.argument is not None}
+            return replace(plan, calls=calls, input=_pruned(plan.input, below, seen))
         case RowWindow() | Sample() if not properties(plan.input).is_numbered:
             return plan
         case RowWindow():
             below = needed | set(plan.partition_by)
-            return replace(plan, input=_pruned(plan.input, below))  # type: ignore[arg-type]
+            return replace(plan, input=_pruned(plan.input, below, seen))  # type: ignore[arg-type]
         case TimeWindow() | Sample():
-            return replace(plan, input=_pruned(plan.input, needed))  # type: ignore[arg-type]
+            return replace(plan, input=_pruned(plan.input, needed, seen))  # type: ignore[arg-type]
         case UnionAll():
             shown = _listed(plan.columns, needed)
-            return UnionAll(tuple(_exactly(i, shown) for i in plan.inputs))
+            return UnionAll(tuple(_exactly(i, shown, seen) for i in plan.inputs))
         case Difference():
             read = _used(p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates)
             shown = _listed(plan.columns, needed | read)
-            return Difference(_exactly(plan.left, shown), _exactly(plan.right, shown))
-        case Distinct() | SetOperation() | ToStream() | Recompute() | Trace():
+            return Difference(_exactly(plan.left, shown, seen), _exactly(plan.right, shown, seen))
+        case Recompute():
+            wanted = seen.setdefault(id(plan), set())
+            wanted |= needed
+            return without_unread(plan, wanted, lambda inner, names: _pruned(inner, names, seen))
+        case Distinct() | SetOperation() | ToStream() | Trace():
             # all columns of these are read: as a key, as the net of elements, or by name
             return with_children(
-                plan, tuple(_pruned(i, {c.name for c in i.columns}) for i in children(plan))
+                plan, tuple(_pruned(i, {c.name for c in i.columns}, seen) for i in children(plan))
             )
+
+
+def _harmless(plan: Project) -> tuple[exp.Expr, Column]:
+    """Return what a projection shows if nobody reads it: a column that does not raise."""
+    pairs = zip(plan.expressions, plan.columns, strict=True)
+    known = plan.columns[0]
+    safe = (pair for pair in pairs if not is_risky(plan, pair[1].name))
+    return next(safe, (typed_null(known.type), known))
+
+
+def _counting(call: AggregateCall) -> AggregateCall:
+    """Return an aggregate of the same name that does not raise, for a row that nobody reads."""
+    if call.argument is None and call.function == "count":
+        return call
+    return AggregateCall(call.name, "count", exp.Count(this=exp.Star()), None, "BIGINT")
 
 
 def _listed(columns: tuple[Column, ...], needed: set[str]) -> tuple[Column, ...]:
     return tuple(c for c in columns if c.name in needed) or columns[:1]
 
 
-def _exactly(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+def _exactly(plan: Plan, columns: tuple[Column, ...], seen: dict[int, set[str]]) -> Plan:
     """Return the pruned plan with these columns alone, as inputs of a union have to have them."""
-    pruned = _pruned(plan, {c.name for c in columns})
+    pruned = _pruned(plan, {c.name for c in columns}, seen)
     if pruned.columns == columns:
         return pruned
     return Project(pruned, tuple(column(c.name) for c in columns), columns)
@@ -365,6 +393,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     postpone,
     distinct_arguments,
     canonical_values,
+    settle,
     materialize,
     share,
 )

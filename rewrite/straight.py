@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cqlduck.rewrite import guards
 from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.weighted import TS
 
@@ -138,7 +139,11 @@ def _beside_the_bounds(where: exp.Where | None) -> list[exp.Expr] | None:
     bounds = {_bound(condition) for condition in conditions}
     if not bounds >= _ENDS:
         return None
-    return [c for c in conditions if _bound(c) not in {*_ENDS, _BEGIN}]
+    return [guards.without(c, _is_bound) for c in conditions if not _is_bound(c)]
+
+
+def _is_bound(condition: exp.Expr) -> bool:
+    return _bound(condition) in {*_ENDS, _BEGIN}
 
 
 def _bound(condition: exp.Expr) -> tuple[type[exp.Expr], str] | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -23,10 +24,10 @@ from cqlduck.errors import BindError
 from cqlduck.rewrite import current
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.conditions import conjuncts, without_parens
-from cqlduck.rewrite.partners import names_in
+from cqlduck.rewrite.partners import may_raise, names_in
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
-from cqlduck.rewrite.raising import can_raise
+from cqlduck.rewrite.raising import split
 from cqlduck.rewrite.scope import Item, NoRule, Scope, column, resolve
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ class Scalar:
     links: tuple[exp.Expr, ...] = ()
 
 
+class _InOrder(Exception):
+    """A condition may raise, so what stands before it in the text has to be applied before it."""
+
+
 def where(
     binder: Binder,
     clause: exp.Expr | None,
@@ -73,33 +78,78 @@ def where(
     Raises:
         NoRule: A subquery that is no such test.
     """
-    conditions, tests = list(conditions), []
+    parts: list[exp.Expr | _Test] = []
     for written in [] if clause is None else conjuncts(clause.this):
         if written.find(exp.Query) is None:
-            conditions += binder.conditions(written, scope, aliases)
+            parts += binder.conditions(written, scope, aliases)
         else:
-            tests.append(_test(written))
-    plans = list(scope.plans)
+            parts.append(_test(written))
+    tests = [part for part in parts if isinstance(part, _Test)]
+    around = _Around(binder, scope, aliases, ctes)
+    try:
+        plain = [part for part in parts if not isinstance(part, _Test)]
+        first = [*conditions, *plain]
+        return _applied(around, first, scalars, sorted(tests, key=_removes), in_order=not tests)
+    except _InOrder:
+        return _applied(around, conditions, scalars, parts, in_order=True)
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Where a WHERE clause stands."""
+
+    binder: Binder
+    scope: Scope
+    aliases: Mapping[str, exp.Expr]
+    ctes: Ctes
+
+
+def _applied(
+    around: _Around,
+    first: Sequence[exp.Expr],
+    scalars: Sequence[Scalar],
+    parts: Sequence[exp.Expr | _Test],
+    *,
+    in_order: bool,
+) -> Plan:
+    """Return the join of a scope's plans under conditions, with what yields values, under parts.
+
+    Raises:
+        _InOrder: A condition may raise, or that of a test, and the parts are not in order.
+    """
+    binder = around.binder
+    plans, conditions = list(around.scope.plans), list(first)
     for scalar in scalars:
         _add(binder, scalar, plans, conditions)
-    for test in sorted(tests, key=_removes):
-        inner, value, partners = _bound(binder, test, scope, ctes)
-        left = None if test.left is None else resolve(test.left, scope, aliases)
+    if not in_order and may_raise(plans, conditions):
+        raise _InOrder
+    for part in parts:
+        if not isinstance(part, _Test):
+            conditions.append(part)
+            continue
+        inner, value, partners = _bound(binder, part, around.scope, around.ctes)
+        left = None if part.left is None else resolve(part.left, around.scope, around.aliases)
         if left is not None and value is not None:
-            compared = test.comparison(this=left, expression=value)
-            if not _removes(test):
-                partners.append(exp.not_(compared) if test.every else compared)
-            elif test.every or test.comparison is not exp.EQ:
-                partners.append(_is_not(compared, test.every))
-        _check(partners, [*plans, inner], test)
-        if not _removes(test):
-            near = _near(binder, plans, conditions, names_in(partners))
+            compared = part.comparison(this=left, expression=value)
+            if not _removes(part):
+                partners.append(exp.not_(compared) if part.every else compared)
+            elif part.every or part.comparison is not exp.EQ:
+                partners.append(_is_not(compared, part.every))
+        _check(partners, [*plans, inner], part)
+        is_risky = may_raise([*plans, inner], partners)
+        if is_risky and not in_order:
+            raise _InOrder
+        if not _removes(part):
+            if is_risky:
+                near = binder.joined(plans, conditions)
+            else:
+                near = _near(binder, plans, conditions, names_in(partners))
             met, links = binder.partners.matches(near, inner, partners)
             plans.append(met)
             conditions += links
             continue
         whole = binder.joined(plans, conditions)
-        if left is not None and value is not None and _is_in(test):
+        if left is not None and value is not None and _is_in(part):
             plans = [binder.partners.not_in(whole, inner, (left, value), partners)]
         else:
             plans = [binder.partners.anti(whole, inner, partners)]
@@ -114,11 +164,13 @@ def _add(binder: Binder, scalar: Scalar, plans: list[Plan], conditions: list[exp
         return
     known = {c.name for plan in plans for c in plan.columns}
     ready = [c for c in conditions if names_in([c]) <= known]
+    if may_raise([*plans, scalar.plan], conditions):
+        ready = list(takewhile(lambda c: names_in([c]) <= known, conditions))
     whole = binder.joined(plans, ready)
     if not binder.partners.meets_one(whole, scalar.plan, scalar.links):
         raise NoRule("a subquery in an expression")
     plans[:] = [binder.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
-    conditions[:] = [c for c in conditions if not names_in([c]) <= known]
+    conditions[:] = [c for c in conditions if not any(c is done for done in ready)]
 
 
 def _test(written: exp.Expr) -> _Test:
@@ -252,7 +304,8 @@ def correlated(
             conditions += binder.conditions(written, inner, aliases)
     # a condition that may raise is applied to rows of the subquery that meet a row around it
     types = {c.name: c.type for plan in inner.plans for c in plan.columns}
-    own = [c for c in conditions if names_in([c]) <= known and not can_raise(c, types)]
+    early, _ = split(conditions, types)
+    own = [c for c in early if names_in([c]) <= known]
     partners = [c for c in conditions if not any(c is mine for mine in own)]
     again = exp.Where(this=exp.and_(*nested)) if nested else None
     plan = where(binder, again, inner, own, aliases, ctes)

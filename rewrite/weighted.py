@@ -156,6 +156,9 @@ def union_all(queries: Sequence[exp.Query]) -> exp.Query:
     """Return the UNION ALL of one or more queries."""
     first, *others = queries
     for other in others:
+        if other.args.get("with_"):
+            # WITH stands before a whole UNION, or inside a subquery
+            other = exp.select("*").from_(other.subquery("arm", copy=False), copy=False)
         first = exp.union(first, other, distinct=False, copy=False)
     return first
 

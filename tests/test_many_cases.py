@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import failing
 import pytest
 import test_amend
 import test_batches
@@ -124,6 +125,9 @@ GENERATORS: Mapping[str, Generator] = {
     "replaced_queries": Generator(
         as_in(test_twice.test_readers_of_a_replaced_query_go_on), test_twice.REPLACEMENTS
     ),
+    # conditions that may raise, anywhere
+    "failing": Generator(failing.check, {"case": failing.cases()}),
+    "failing_again": Generator(failing.check, {"case": failing.cases(most=1, recompute="always")}),
     "refreshed_relations": Generator(
         as_in(test_refresh.test_the_content_is_at_each_instant_the_last_refresh),
         test_refresh.CONTENTS,

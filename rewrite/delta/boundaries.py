@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite import guards
 from cqlduck.rewrite.aggregates import EXTREMES, FLOATS
 from cqlduck.rewrite.delta import windows
 from cqlduck.rewrite.plan import (
@@ -109,7 +110,7 @@ def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
         case Filter() | Project():
             return _fits(node.input, meets_nothing=meets_nothing)
         case Join():
-            return all(
+            return not guards.may_raise(node) and all(
                 _fits(plan, meets_nothing=_meets_nothing(plan, node.predicates))
                 for plan in node.inputs
             )
@@ -266,7 +267,7 @@ class _Contents:
                 return (
                     exp.select(*references(node.columns), column(BOUNDARY))
                     .from_(self.at(node.input).subquery("input", copy=False), copy=False)
-                    .where(node.predicate.copy(), copy=False)
+                    .where(guards.restriction(node), copy=False)
                 )
             case Project():
                 listed = [
@@ -346,7 +347,7 @@ class _Contents:
             self._entering(inner).subquery("input", copy=False), copy=False
         )
         if isinstance(node, Filter):
-            query = query.where(node.predicate.copy(), copy=False)
+            query = query.where(guards.restriction(node), copy=False)
         return query
 
     def _from_instants(self, node: Aggregate) -> exp.Select:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cqlduck.rewrite import guards
 from cqlduck.rewrite.delta import bounds
 from cqlduck.rewrite.plan import (
     Join,
@@ -207,15 +208,11 @@ def _tried(condition: exp.Expr, raising: list[exp.Expr]) -> exp.Expr:
 
 
 def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
-    """Return conditions that are tested in order, after those ahead: CASE says so to DuckDB.
+    """Return conditions that are tested in order, after those ahead.
 
     It reads both sides of the last join, so DuckDB does not test it of one of them alone.
     """
-    first, *others = (exp.and_(*(c.copy() for c in ahead)), *guarded)
-    inner: exp.Expr = exp.true()
-    for condition in reversed(others):
-        inner = exp.Case().when(condition.copy(), inner).else_(exp.false())
-    return exp.Case().when(first, inner).else_(exp.false())
+    return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
 
 
 def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) -> exp.Query:

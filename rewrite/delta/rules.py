@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cqlduck.rewrite import guards
 from cqlduck.rewrite.delta import (
     aggregate,
     boundaries,
@@ -490,7 +491,7 @@ class Rules:
                 return (
                     exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
                     .from_(inner.subquery("stream", copy=False), copy=False)
-                    .where(node.predicate.copy(), copy=False)
+                    .where(guards.restriction(node), copy=False)
                 )
             case Sample():
                 return sampling.sampled(self, node, low, high, span, extra)
@@ -599,7 +600,7 @@ class Rules:
                 return (
                     exp.select(*references(node.columns), *map(column, time))
                     .from_(answer(node.input).subquery("input", copy=False), copy=False)
-                    .where(node.predicate.copy(), copy=False)
+                    .where(guards.restriction(node), copy=False)
                 )
             case Project():
                 listed = [

@@ -1,0 +1,116 @@
+"""What the text says of what may raise, as random queries and one by one.
+
+ON judges the tuples that its own join combines, WHERE and HAVING guard what stands behind them, and
+a column that nobody reads fails nobody: under the delta rules and worked out again alike.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import failing
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import cqlduck
+
+ANY_JOIN = failing.cases()
+ANY_ALONE = failing.cases(most=1, recompute="always")
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(case=ANY_JOIN)
+def test_a_query_fails_when_its_text_does(case: failing.Case) -> None:
+    failing.check(case)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(case=ANY_ALONE)
+def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing.Case) -> None:
+    failing.check(case)
+
+
+BOTH = ("allow", "always")
+RULES = ("allow",)
+
+CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
+    # ON judges the tuples that its own join combines
+    ("SELECT s.k FROM s [NOW] JOIN r ON s.x::INT > 0 JOIN nothing n ON r.k = n.k", 2, RULES),
+    ("SELECT s.k FROM s [NOW] JOIN r ON s.x::INT > 0, nothing n", 2, RULES),
+    ("SELECT s.k FROM nothing n, s [NOW] JOIN r ON s.x::INT > 0", 2, RULES),
+    ("SELECT s.k FROM nothing n JOIN (s [NOW] JOIN r ON s.x::INT > 0) ON n.k = r.k", 2, RULES),
+    ("SELECT s.k FROM s [NOW], nothing n WHERE s.x::INT > 0", None, BOTH),
+    ("SELECT s.k FROM s [NOW] JOIN nothing n ON s.x::INT > 0 JOIN r ON r.k = n.k", None, BOTH),
+    # WHERE guards what stands behind it, and nothing before it
+    ("SELECT k FROM s [RANGE 9] WHERE k <> 2 AND x::INT > 0", None, BOTH),
+    ("SELECT k FROM s [RANGE 9] WHERE x::INT > 0 AND k <> 2", 2, BOTH),
+    ("SELECT x::INT AS x FROM s [RANGE 9] WHERE k <> 2", None, BOTH),
+    ("SELECT k FROM s [RANGE 9 WHERE k <> 2 AND x::INT > 0]", None, BOTH),
+    ("SELECT k FROM s [RANGE 9 WHERE x::INT > 0 AND k <> 2]", 2, BOTH),
+    ("SELECT k FROM s [RANGE 9] WHERE k <> 2 AND x::INT > 0 LIMIT 9", None, BOTH),
+    ("SELECT k FROM s [RANGE 9] WHERE x::INT > 0 AND k <> 2 LIMIT 9", 2, BOTH),
+    ("SELECT k FROM s [RANGE 9] QUALIFY row_number() OVER () > 0 AND k <> 2 AND x::INT > 0",
+     None, BOTH),
+    ("SELECT k FROM s [RANGE 9] QUALIFY x::INT > 0 AND row_number() OVER () > 0 AND k <> 2",
+     2, BOTH),
+    ("SELECT k FROM s [RANGE 9] GROUP BY k HAVING k <> 2 AND max(x)::INT > 0", None, BOTH),
+    ("SELECT k FROM s [RANGE 9] GROUP BY k HAVING max(x)::INT > 0 AND k <> 2", 2, BOTH),
+    ("SELECT s.k FROM s [NOW], nothing n WHERE s.k = n.k AND EXISTS "
+     "(SELECT 1 FROM r WHERE s.x::INT = r.k)", None, RULES),
+    ("SELECT s.k FROM s [NOW] WHERE EXISTS (SELECT 1 FROM r WHERE s.x::INT = r.k) AND s.k <> 2",
+     2, RULES),
+    ("SELECT s.k FROM s [NOW] WHERE EXISTS (SELECT 1 FROM r WHERE s.x::INT = r.k AND r.k > 9)",
+     2, RULES),
+    # FILTER guards arguments
+    ("SELECT sum(x::INT) FILTER (WHERE k <> 2) AS n FROM s [RANGE 9]", None, BOTH),
+    ("SELECT median(x::INT) FILTER (WHERE k <> 2) AS n FROM s [RANGE 9]", None, BOTH),
+    ("SELECT list(x::INT ORDER BY x::INT) FILTER (WHERE k <> 2) AS n FROM s [RANGE 9]", None, BOTH),
+    ("SELECT sum(x::INT) FILTER (WHERE k <> 2) OVER () AS n FROM s [RANGE 9]", None, BOTH),
+    ("SELECT count(*) FILTER (WHERE x::INT > 0 AND k <> 2) AS n FROM s [RANGE 9]", 2, BOTH),
+    ("SELECT median(k) FILTER (WHERE k <> 2 AND x::INT > 0) AS n FROM s [RANGE 9]", None, BOTH),
+    ("SELECT sum(x::INT) AS n FROM s [RANGE 9]", 2, BOTH),
+    # a column that nobody reads fails nobody
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9])", None, BOTH),
+    ("SELECT k FROM (SELECT k, sum(x::INT) AS n FROM s [RANGE 9] GROUP BY k)", None, BOTH),
+    ("SELECT m FROM (SELECT count(*) AS m, sum(x::INT) AS n FROM s [RANGE 9])", None, BOTH),
+    ("SELECT 1 AS one FROM (SELECT sum(x::INT) AS n FROM s [RANGE 9])", None, BOTH),
+    ("SELECT k FROM (SELECT k, list(x::INT) AS n FROM s [RANGE 9] GROUP BY k)", None, BOTH),
+    ("SELECT k FROM (SELECT k, sum(x::INT) OVER () AS n FROM s [RANGE 9])", None, BOTH),
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) GROUP BY k", None, BOTH),
+    ("SELECT DISTINCT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9])", None, BOTH),
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) ORDER BY k LIMIT 9", 2, BOTH),
+    ("SELECT k FROM (SELECT DISTINCT k, x::INT AS n FROM s [RANGE 9])", 2, BOTH),
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION SELECT k, k FROM r)", 2, BOTH),
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION ALL SELECT k, k FROM r)",
+     None, RULES),
+    # and what a subquery shows is worked out for what meets the conditions before it
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) WHERE k <> 2 AND n > 0", None, BOTH),
+    ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) WHERE n > 0 AND k <> 2", 2, BOTH),
+    ("SELECT k FROM (SELECT k FROM s [RANGE 9] WHERE x::INT > 0) WHERE k <> 2", 2, BOTH),
+    ("SELECT j.k FROM (SELECT k FROM s [RANGE 9] WHERE x::INT > 0) j JOIN nothing n ON j.k = n.k",
+     2, BOTH),
+    ("SELECT j.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION ALL SELECT k, k FROM r) j, "
+     "nothing m", None, RULES),
+]  # fmt: skip
+"""A query, the instant at which it fails, and under which settings of `recompute` it does."""
+
+
+@pytest.mark.parametrize(
+    ("body", "fails", "recompute"),
+    [(body, fails, setting) for body, fails, settings in CASES for setting in settings],
+)
+def test_when_it_fails(body: str, fails: int | None, recompute: Literal["allow", "always"]) -> None:
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute("CREATE STREAM s (t BIGINT, k INTEGER, x VARCHAR) TIMESTAMP BY t")
+        con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
+        con.execute("CREATE RELATION nothing (k INTEGER, x VARCHAR)")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        con.append("r", [(1, "1"), (3, "3")], at=1)
+        con.append("s", [(1, 1, "1"), (2, 2, "bad"), (3, 3, "3")])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            con.advance(4)
+        ((state, frontier),) = con.sql("SELECT state, frontier FROM cql.queries").fetchall()
+    wanted = ("active", 4) if fails is None else ("failed", fails - 1)
+    assert wanted == (state, int(frontier))
