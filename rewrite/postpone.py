@@ -40,21 +40,25 @@ from cqlduck.rewrite.scope import column
 def postpone(plan: Plan) -> Plan:
     """Move expressions that may raise above the joins of a plan."""
     plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
-    if isinstance(plan, Project) and isinstance(plan.input, Project) and _raising(plan.input):
-        return _composed(plan, plan.input)
-    if isinstance(plan, Project) and isinstance(plan.input, UnionAll):
-        if any(map(_raising, plan.input.inputs)):
-            arms = (postpone(replace(plan, input=arm)) for arm in plan.input.inputs)
+    match plan:
+        case Project(input=Project() as inner) if _raising(inner):
+            return _composed(plan, inner)
+        case Project(input=UnionAll() as union) if any(map(_raising, union.inputs)):
+            return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
+        case Join():
+            return _joined(plan)
+        case Filter() | During() if not is_stream(plan):
+            return _selected(plan)
+        case _:
+            return plan
+
+
+def _joined(plan: Join) -> Plan:
+    for place, union in enumerate(plan.inputs):
+        if isinstance(union, UnionAll) and any(map(_raising, union.inputs)):
+            arms = (_joined(_with_input(plan, place, arm)) for arm in union.inputs)
             return UnionAll(tuple(arms))
-    if isinstance(plan, Join):
-        for place, union in enumerate(plan.inputs):
-            if isinstance(union, UnionAll) and any(map(_raising, union.inputs)):
-                return UnionAll(tuple(postpone(_with_input(plan, place, a)) for a in union.inputs))
-    if isinstance(plan, Join) and any(map(_raising, plan.inputs)):
-        return _above(plan)
-    if isinstance(plan, (Filter, During)) and not is_stream(plan):
-        return _selected(plan)
-    return plan
+    return _above(plan) if any(map(_raising, plan.inputs)) else plan
 
 
 def _with_input(node: Join, place: int, plan: Plan) -> Join:

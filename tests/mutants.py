@@ -599,7 +599,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/postpone.py",
         ("an expression that may raise stays below the join",
-         "if isinstance(plan, Join) and any(map(_raising, plan.inputs)):", "if False:",
+         "return _above(plan) if any(map(_raising, plan.inputs)) else plan", "return plan",
          "test_raising.py::test_an_expression_of_a_subquery_is_worked_out_for_rows_that_are_needed"),
         ("a selection that may raise is no step of its own below a join",
          "        case Filter() if guards.may_raise(plan):\n            return Trace(plan",
