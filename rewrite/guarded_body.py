@@ -141,12 +141,12 @@ def _is_link(condition: exp.Expr) -> bool:
     sides = (condition.this, condition.expression)
     if not all(isinstance(side, exp.Column) and side.table for side in sides):
         return False
-    return sides[0].table.lower() != sides[1].table.lower()
+    return len({side.table.lower() for side in sides}) == 2
 
 
 def _present(items: Sequence[exp.Expr], legs: Legs) -> list[exp.Expr]:
     """Return what is true of every row, and reads each item, though DuckDB does not know so."""
-    read = []
+    read: list[exp.Expr] = []
     for item in items:
         columns = legs.columns_of(item)
         if columns:

@@ -91,13 +91,15 @@ def _selected(plan: Filter | During) -> Plan:
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Project() as inner if _is_late(inner):
             meant = dict(zip((c.name for c in inner.columns), inner.expressions, strict=True))
-            below = replace(plan, input=inner.input)
-            if isinstance(below, Filter):
-                below = replace(below, predicate=_with(below.predicate, meant))
+            below: Filter | During
+            if isinstance(plan, Filter):
+                below = Filter(inner.input, _with(plan.predicate, meant))
             else:
-                ends = ("begins", "ends")
-                made = {side: tuple(_with(e, meant) for e in getattr(below, side)) for side in ends}
-                below = replace(below, **made)
+                begins, ends = (
+                    tuple(_with(side, meant) for side in sides)
+                    for sides in (plan.begins, plan.ends)
+                )
+                below = During(inner.input, begins, ends, plan.written)
             return replace(inner, input=_selected(below))
         case Filter() as inner if isinstance(plan, Filter) and guards.may_raise(inner):
             both = [exp.paren(c.predicate.copy()) for c in (inner, plan)]

@@ -84,12 +84,12 @@ def where(
             parts += binder.conditions(written, scope, aliases)
         else:
             parts.append(_test(written))
-    tests = [part for part in parts if isinstance(part, _Test)]
+    tests = sorted((part for part in parts if isinstance(part, _Test)), key=_removes)
     around = _Around(binder, scope, aliases, ctes)
     try:
         plain = [part for part in parts if not isinstance(part, _Test)]
         first = [*conditions, *plain]
-        return _applied(around, first, scalars, sorted(tests, key=_removes), in_order=not tests)
+        return _applied(around, first, scalars, tests, in_order=not tests)
     except _InOrder:
         return _applied(around, conditions, scalars, parts, in_order=True)
 
