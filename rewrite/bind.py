@@ -27,7 +27,7 @@ from cqlduck.rewrite.canonical import shown
 from cqlduck.rewrite.conditions import conjuncts, without_parens
 from cqlduck.rewrite.macros import Macros, expand_macros
 from cqlduck.rewrite.methods import is_reference, reference
-from cqlduck.rewrite.partners import Partners, names_in
+from cqlduck.rewrite.partners import Partners, may_raise, names_in, safe_types
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -412,10 +412,9 @@ class Binder:
         the joins around it.
         """
         plans = scope.plans[start:]
-        known = {c.name: c.type for plan in plans for c in plan.columns}
-        plain = [c for c in conditions if not current.mentions(c)]
-        is_own = names_in(conditions) <= known.keys()
-        if len(plans) < 2 or not is_own or not any(can_raise(c, known) for c in plain):
+        if len(plans) < 2 or not may_raise(plans, conditions):
+            return conditions
+        if not names_in(conditions) <= {c.name for plan in plans for c in plan.columns}:
             return conditions
         scope.plans[start:] = [self.joined(plans, conditions)]
         return []
@@ -928,7 +927,7 @@ class Binder:
         and may raise.
         """
         plans = list(plans)
-        types = {c.name: c.type for plan in plans for c in plan.columns}
+        types = safe_types(plans)
         first = next((n for n, c in enumerate(conditions) if _may_raise(c, types)), None)
         for number, condition in enumerate(conditions):
             if first is not None and number > first and current.mentions(condition):
@@ -1146,7 +1145,7 @@ class _Grouping:
         self.absent = absent
         self.binder = binder
         self.plan = plan
-        self.types = {c.name: c.type for c in plan.columns}
+        self.types = safe_types([plan])
         self.below: list[tuple[str, exp.Expr]] = []
         self.keys: list[tuple[str, exp.Expr]] = []
         self.calls: list[tuple[str, exp.Expr]] = []

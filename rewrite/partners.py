@@ -25,11 +25,13 @@ from cqlduck.rewrite.plan import (
     Column,
     Difference,
     Distinct,
+    During,
     Filter,
     Join,
     Plan,
     Project,
     UnionAll,
+    properties,
 )
 from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column, typed_null
@@ -194,8 +196,31 @@ def may_raise(plans: Sequence[Plan], trees: Sequence[exp.Expr]) -> bool:
 
     Comparisons with the current time are not looked at: they become lifetimes.
     """
-    types = {c.name: c.type for plan in plans for c in plan.columns}
+    types = safe_types(plans)
     return any(can_raise(tree, types) for tree in trees if not current.mentions(tree))
+
+
+def safe_types(plans: Sequence[Plan]) -> dict[str, str]:
+    """Return the types of the columns of plans, without those that may raise themselves.
+
+    A column of a subquery is worked out where it is read, if that may raise (`postpone`).
+    """
+    late = set().union(*map(_late_columns, plans))
+    return {c.name: c.type for plan in plans for c in plan.columns if c.name not in late}
+
+
+def _late_columns(plan: Plan) -> set[str]:
+    match plan:
+        case Project():
+            types = safe_types([plan.input])
+            pairs = zip(plan.expressions, plan.columns, strict=True)
+            return {known.name for value, known in pairs if can_raise(value, types)}
+        case Filter() | During():
+            return set() if properties(plan).is_stream else _late_columns(plan.input)
+        case UnionAll() | Join():
+            return set().union(*map(_late_columns, plan.inputs))
+        case _:
+            return set()
 
 
 def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:

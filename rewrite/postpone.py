@@ -30,7 +30,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     children,
-    is_stream,
+    properties,
     with_children,
 )
 from cqlduck.rewrite.raising import can_raise
@@ -47,7 +47,7 @@ def postpone(plan: Plan) -> Plan:
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Join():
             return _joined(plan)
-        case Filter() | During() if not is_stream(plan):
+        case Filter() | During() if not properties(plan).is_stream:
             return _selected(plan)
         case _:
             return plan

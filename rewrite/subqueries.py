@@ -24,7 +24,7 @@ from cqlduck.errors import BindError
 from cqlduck.rewrite import current
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.conditions import conjuncts, without_parens
-from cqlduck.rewrite.partners import may_raise, names_in
+from cqlduck.rewrite.partners import may_raise, names_in, safe_types
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
 from cqlduck.rewrite.raising import split
@@ -303,7 +303,7 @@ def correlated(
         else:
             conditions += binder.conditions(written, inner, aliases)
     # a condition that may raise is applied to rows of the subquery that meet a row around it
-    types = {c.name: c.type for plan in inner.plans for c in plan.columns}
+    types = safe_types(inner.plans)
     early, _ = split(conditions, types)
     own = [c for c in early if names_in([c]) <= known]
     partners = [c for c in conditions if not any(c is mine for mine in own)]

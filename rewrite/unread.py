@@ -24,7 +24,7 @@ from cqlduck.rewrite.plan import (
     Project,
     Recompute,
     children,
-    is_stream,
+    properties,
 )
 from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column, typed_null
@@ -65,7 +65,7 @@ def is_risky(plan: Plan, name: str) -> bool:
         case Recompute():
             place = [c.name for c in plan.columns].index(name)
             return _may_be_nothing(plan, place)
-        case _ if is_stream(plan):
+        case _ if properties(plan).is_stream:
             return False
         case _:
             owners = [p for p in children(plan) if name in {c.name for c in p.columns}]
