@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from cqlduck.rewrite import guards
 from cqlduck.rewrite.aggregates import aggregate_calls
-from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.conditions import conjuncts
+from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.ties import Legs, from_items
 
 _CALL = "_cql_call"

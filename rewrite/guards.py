@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import aggregate_core
+from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.plan import Filter, Join, children
 from cqlduck.rewrite.raising import can_raise, split
-from cqlduck.rewrite.conditions import conjuncts
 
 _MARK = "guard"
 """What the CASE of a guard is marked with, among the notes of its node."""
