@@ -44,12 +44,12 @@ def kind_of(plan: Plan) -> str:
             return "project"
         case Join():
             return "binary-join" if len(plan.inputs) == 2 else "mjoin"
-        case Aggregate():
-            return "aggregate"
-        case Recompute():
-            return "recompute"
         case Distinct():
             return "duplicate-eliminate"
+        case Aggregate():
+            return "duplicate-eliminate" if plan.is_distinct else "aggregate"
+        case Recompute():
+            return "recompute"
         case UnionAll():
             return "union"
         case Difference():
@@ -94,6 +94,8 @@ def describe(plan: Plan) -> str:
             )
         case Join():
             return " AND ".join(p.sql("duckdb") for p in plan.predicates) or "all combinations"
+        case Aggregate() if plan.is_distinct:
+            return ", ".join(plan.keys)
         case Aggregate():
             written = [call.written or call.call for call in plan.calls]
             calls = ", ".join(call.sql("duckdb") for call in written) or "no aggregate"

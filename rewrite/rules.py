@@ -297,6 +297,18 @@ def _filled(plan: Plan, columns: tuple[Column, ...], known: Mapping[str, exp.Exp
     return Project(plan, tuple(listed), columns)
 
 
+def group_distinct(plan: Plan) -> Plan:
+    """Group by all columns where tuples may leave: δ(R) = γ_A (R), with A the columns of R.
+
+    A group has to know how many tuples it has. Of a relation that only grows, each tuple's first
+    instant is enough: its δ stays.
+    """
+    plan = with_children(plan, tuple(group_distinct(child) for child in children(plan)))
+    if not isinstance(plan, Distinct) or properties(plan.input).is_append_only:
+        return plan
+    return Aggregate(plan.input, tuple(c.name for c in plan.columns), ())
+
+
 def materialize(plan: Plan) -> Plan:
     """Put a `Trace` under each operator that reads more of an input than the input keeps.
 
@@ -394,6 +406,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     distinct_arguments,
     canonical_values,
     settle,
+    group_distinct,
     materialize,
     share,
 )
@@ -406,4 +419,13 @@ def optimize(plan: Plan) -> Plan:
     return plan
 
 
-__all__ = ["RULES", "Column", "distinct_arguments", "materialize", "optimize", "prune", "share"]
+__all__ = [
+    "RULES",
+    "Column",
+    "distinct_arguments",
+    "group_distinct",
+    "materialize",
+    "optimize",
+    "prune",
+    "share",
+]

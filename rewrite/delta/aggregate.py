@@ -1,4 +1,4 @@
-"""Grouping and aggregation, and DISTINCT, which is grouping by all columns without aggregates.
+"""Grouping and aggregation. A DISTINCT of what may leave is grouping without aggregates.
 
 The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`), the sums that
 its aggregates are made of, and the results that are not made of sums. In a tick the elements are
@@ -227,10 +227,10 @@ def needs_lifetimes(node: Aggregate) -> bool:
     return any(rule.again for rule in rules_of(node))
 
 
-def elements(rules: Rules, node: Plan) -> exp.Query:
+def elements(rules: Rules, node: Aggregate) -> exp.Query:
     """Return the old and the new tuple of each group and instant that changed."""
     delta = temp_table(rules.deltas[id(node)])
-    keys, results = _split(node)
+    keys, results = node.keys, [call.name for call in node.calls]
     old = [named(column(f"{OLD}_{name}"), name) for name in results]
     new = [column(name) for name in results]
     gone = (
@@ -246,15 +246,9 @@ def elements(rules: Rules, node: Plan) -> exp.Query:
     return union_all([gone, come])
 
 
-def _split(node: Plan) -> tuple[list[str], list[str]]:
-    if isinstance(node, Aggregate):
-        return list(node.keys), [call.name for call in node.calls]
-    return [c.name for c in node.columns], []
-
-
-def lives(rules: Rules, node: Plan) -> exp.Query:
+def lives(rules: Rules, node: Aggregate) -> exp.Query:
     """Return the lifetimes of the tuples that come or go: each lasts until the group's next."""
-    keys, results = _split(node)
+    keys, results = node.keys, [call.name for call in node.calls]
     single = rules.form.single
     end = forever() if single else exp.Coalesce(this=column("_cql_end"), expressions=[forever()])
     one = named(cast(number(1), "BIGINT"), WEIGHT)
@@ -291,9 +285,9 @@ def lives(rules: Rules, node: Plan) -> exp.Query:
     return exp.select("*").from_(named_once.subquery("lives", copy=False), copy=False)
 
 
-def standing(rules: Rules, node: Plan) -> exp.Query:
+def standing(rules: Rules, node: Aggregate) -> exp.Query:
     """Return the tuples of the groups that do not change."""
-    keys, results = _split(node)
+    keys, results = node.keys, [call.name for call in node.calls]
     changed = (
         exp.select("1")
         .from_(temp_table(rules.deltas[id(node)]).as_("delta"), copy=False)
@@ -316,14 +310,14 @@ def standing(rules: Rules, node: Plan) -> exp.Query:
     )
 
 
-def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
+def keep(rules: Rules, node: Aggregate) -> None:
     """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
-    made = rules_of(grouped)
-    whole = _is_whole(grouped, made)
+    made = rules_of(node)
+    whole = _is_whole(node, made)
     carried = made if whole else [rule for rule in made if rule.carried]
     parts = [] if whole else [p for r in made for p in r.parts if p.width is None]
-    types = {c.name: c.type for c in grouped.input.columns}
-    keys = tuple(Column(key, types[key]) for key in grouped.keys)
+    types = {c.name: c.type for c in node.input.columns}
+    keys = tuple(Column(key, types[key]) for key in node.keys)
     results = tuple(Column(rule.call.name, rule.call.type) for rule in carried)
     columns = (*keys, Column(N, "BIGINT"), *(Column(p.name, p.type) for p in parts), *results)
     table = rules.synopsis(node, "groups", columns)
@@ -347,22 +341,22 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         fresh = rules.keep(
             node,
             f"_cql_outliers_{rules.query}_{rules.number(node)}",
-            _outlying(rules, grouped, made),
+            _outlying(rules, node, made),
             "the values that stay as they are",
         )
     purpose = "the groups and instants that changed"
     is_stepped = False
-    if panes.fits(grouped, made):
-        sums = rules.share(node, "panes", panes.begun(rules, grouped), "the panes that begin")
-        query = panes.states(grouped, table, sums)
-        rules.delta(node, _changed(query, grouped), purpose)
+    if panes.fits(node, made):
+        sums = rules.share(node, "panes", panes.begun(rules, node), "the panes that begin")
+        query = panes.states(node, table, sums)
+        rules.delta(node, _changed(query, node), purpose)
     elif whole:
-        query = frames.states(rules, grouped, [rule.call.name for rule in made])
-        rules.delta(node, _changed(query, grouped), purpose)
+        query = frames.states(rules, node, [rule.call.name for rule in made])
+        rules.delta(node, _changed(query, node), purpose)
     else:
-        written = _Query(rules, node, grouped, made, table, outliers, fresh)
+        written = _Query(rules, node, made, table, outliers, fresh)
         written.sums = rules.share(node, "sums", written.changes(), "the elements, summed up")
-        rules.delta(node, _changed(written.build(), grouped), purpose)
+        rules.delta(node, _changed(written.build(), node), purpose)
         is_stepped = rules.form.single
     is_last = [] if is_stepped else [column(LAST)]
     delta = temp_table(rules.deltas[id(node)])
@@ -382,7 +376,7 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
     rules.update(node, "forget the old state of the groups that changed", gone)
     stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
     stay = stay.where(*is_last, copy=False)
-    if not grouped.everything:
+    if not node.everything:
         stay = stay.where(after(column(N), number(0)), copy=False)
     rules.update(node, "keep their new state", exp.insert(stay, state_table(table)))
     if outliers is not None and fresh is not None:
@@ -390,13 +384,10 @@ def keep(rules: Rules, node: Plan, grouped: Aggregate) -> None:
         rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
 
 
-def kept(rules: Rules, node: Plan) -> exp.Select:
+def kept(rules: Rules, node: Aggregate) -> exp.Select:
     """Return the groups and their results as the synopsis has them, each of weight 1."""
-    grouped = node
-    if not isinstance(grouped, Aggregate):
-        grouped = Aggregate(node.input, tuple(c.name for c in node.columns), ())  # type: ignore[union-attr]
-    made = rules_of(grouped)
-    whole = _is_whole(grouped, made)
+    made = rules_of(node)
+    whole = _is_whole(node, made)
     results = [
         column(rule.call.name)
         if whole or rule.carried
@@ -404,7 +395,7 @@ def kept(rules: Rules, node: Plan) -> exp.Select:
         for rule in made
     ]
     one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return exp.select(*map(column, grouped.keys), *results, one).from_(
+    return exp.select(*map(column, node.keys), *results, one).from_(
         state_table(f"{rules.query}_{rules.number(node)}_groups"), copy=False
     )
 
@@ -433,8 +424,6 @@ class _Query:
     """The statement that gives all changes of an aggregate in a tick, from the sums."""
 
     rules: Rules
-    operator: Plan
-    """The operator of the plan: the aggregate, or a DISTINCT that is one without aggregates."""
     node: Aggregate
     made: list[Rule]
     table: str
@@ -510,8 +499,8 @@ class _Query:
         for place, arm in enumerate(inputs):
             sums = self._sums(arm)
             if self._is_queue(arm):
-                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.operator)}"
-                self.rules.keep(self.operator, name, sums, "what has just come, summed up")
+                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
+                self.rules.keep(self.node, name, sums, "what has just come, summed up")
                 sums = exp.select("*").from_(temp_table(name), copy=False)
             parts.append(sums)
         if self.node.everything:

@@ -14,7 +14,7 @@ tick is one lifetime, so that a join does not meet it twice.
 DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
 goes into the synopsis with the tuple, so what comes in a tick is read from there. Inputs of a union
 that have no tuple in common are grouped each by itself, which is faster than all of them.
-Any other DISTINCT is an aggregate without aggregates, and stands there.
+Any other DISTINCT is a group without aggregates (`rules.group_distinct`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from cqlduck.rewrite.plan import (
     SetOperation,
     UnionAll,
     children,
-    properties,
 )
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
@@ -65,19 +64,9 @@ Counting = Distinct | SetOperation
 LAST, WAS = "_cql_last", "_cql_was"
 
 
-def only_comes(node: Plan) -> bool:
-    """Return whether a node is a DISTINCT whose tuples stay for good."""
-    return isinstance(node, Distinct) and properties(node.input).is_append_only
-
-
-def counts(node: Plan) -> bool:
-    """Return whether the rule of a node is one of these."""
-    return isinstance(node, SetOperation) or only_comes(node)
-
-
 def keep(rules: Rules, node: Counting) -> None:
     """Keep the tuples and instants that changed, and the synopsis of the counts."""
-    if only_comes(node):
+    if isinstance(node, Distinct):
         _keep_first(rules, node)
         return
     counts = _counts(node)
@@ -102,7 +91,7 @@ def keep(rules: Rules, node: Counting) -> None:
 
 def elements(rules: Rules, node: Counting) -> exp.Query:
     """Return the changes of how often each tuple is there."""
-    if only_comes(node):
+    if isinstance(node, Distinct):
         return exp.select(
             *references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT)
         ).from_(_come(rules, node).subquery("first", copy=False), copy=False)
@@ -117,7 +106,7 @@ def elements(rules: Rules, node: Counting) -> exp.Query:
 
 def lives(rules: Rules, node: Counting) -> exp.Query:
     """Return the lifetimes that begin in the tick, and the ends of those that stood before it."""
-    if only_comes(node):
+    if isinstance(node, Distinct):
         return exp.select(
             *references(node.columns),
             named(column(TS), ENTER),
@@ -168,7 +157,7 @@ def lives(rules: Rules, node: Counting) -> exp.Query:
 def standing(rules: Rules, node: Counting) -> exp.Query:
     """Return what is there at $t0, as lifetimes without an end."""
     table = _table(rules, node)
-    if only_comes(node):
+    if isinstance(node, Distinct):
         there: exp.Expr = cast(number(1), "BIGINT")
     else:
         there = _times(node, [column(name) for name in _counts(node)])
@@ -178,7 +167,7 @@ def standing(rules: Rules, node: Counting) -> exp.Query:
         named(forever(), LEAVE),
         named(there, WEIGHT),
     ).from_(table, copy=False)
-    if only_comes(node):
+    if isinstance(node, Distinct):
         return query.where(until(column(TS), parameter("t0")), copy=False)
     return query.where(_is_there(there.copy()), copy=False)
 

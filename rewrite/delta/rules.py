@@ -168,12 +168,9 @@ class Rules:
     def _keep_delta(self, node: Plan) -> None:
         match node:
             case Aggregate():
-                aggregate.keep(self, node, node)
-            case Distinct() | SetOperation() if counting.counts(node):
+                aggregate.keep(self, node)
+            case Distinct() | SetOperation():
                 counting.keep(self, node)
-            case Distinct():
-                keys = tuple(c.name for c in node.columns)
-                aggregate.keep(self, node, Aggregate(node.input, keys, ()))
             case RowWindow() if newest.fits(self, node):
                 newest.keep(self, node)
             case RowWindow():
@@ -368,11 +365,9 @@ class Rules:
                 return lifetimes_to_elements(self.lives(node), node.columns)
             case Join():
                 return join.elements(self, node)
-            case SetOperation():
+            case Distinct() | SetOperation():
                 return counting.elements(self, node)
-            case Distinct() if counting.only_comes(node):
-                return counting.elements(self, node)
-            case Aggregate() | Distinct():
+            case Aggregate():
                 return aggregate.elements(self, node)
             case Recompute():
                 return recompute.elements(self, node)
@@ -395,9 +390,9 @@ class Rules:
                 return windows.time_lives(self, node)
             case RowWindow():
                 return windows.row_lives(self, node)
-            case Distinct() | SetOperation() if counting.counts(node):
+            case Distinct() | SetOperation():
                 return counting.lives(self, node)
-            case Aggregate() | Distinct():
+            case Aggregate():
                 return aggregate.lives(self, node)
             case Join():
                 return join.lives(self, node)
@@ -441,9 +436,9 @@ class Rules:
                 return windows.time_standing(self, node)
             case RowWindow():
                 return windows.row_standing(self, node)
-            case Distinct() | SetOperation() if counting.counts(node):
+            case Distinct() | SetOperation():
                 return counting.standing(self, node)
-            case Aggregate() | Distinct():
+            case Aggregate():
                 return aggregate.standing(self, node)
             case Trace():
                 return streams.trace_standing(self, node)
@@ -510,7 +505,7 @@ class Rules:
                 return boundaries.answer(self, node)
             case RowWindow(slide=None, every=None):
                 return windows.row_content(self, node)
-            case Aggregate() | Distinct() if not counting.only_comes(node):
+            case Aggregate():
                 return aggregate.kept(self, node)
             case Filter(input=inner) | Project(input=inner) if self.answer(inner) is not None:
                 return self._linear(node, "answer", (WEIGHT,))

@@ -355,6 +355,11 @@ class Aggregate:
         keys = tuple(Column(key, types[key]) for key in self.keys)
         return keys + tuple(Column(call.name, call.type) for call in self.calls)
 
+    @property
+    def is_distinct(self) -> bool:
+        """Whether it does no more than to make equal tuples one."""
+        return not self.calls and set(self.keys) == {c.name for c in self.input.columns}
+
 
 @dataclass(frozen=True)
 class Distinct:
