@@ -50,9 +50,17 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
-from cqlduck.rewrite.postpone import postpone
+from cqlduck.rewrite.postpone import postpone, settle
 from cqlduck.rewrite.queries import QuerySyntax, parse_query, take_operator
-from cqlduck.rewrite.rules import RULES, distinct_arguments, materialize, optimize, prune, share
+from cqlduck.rewrite.rules import (
+    RULES,
+    distinct_arguments,
+    group_distinct,
+    materialize,
+    optimize,
+    prune,
+    share,
+)
 from cqlduck.rewrite.scope import column, suggestion
 from cqlduck.rewrite.syntax import (
     AlterQuery,
@@ -752,6 +760,8 @@ def test_rules_in_order() -> None:
         postpone,
         distinct_arguments,
         canonical_values,
+        settle,
+        group_distinct,
         materialize,
         share,
     )
