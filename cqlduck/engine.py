@@ -325,6 +325,8 @@ class Engine:
 
     def _inspectable(self) -> None:
         """Bring what people look at up to date with what is registered."""
+        if self.database.is_new:
+            return
         with self.database.transaction():
             inspection.refresh_all(self.database, self.catalogue)
             self.database.execute("DELETE FROM cql_state.stubs")

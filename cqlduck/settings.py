@@ -94,7 +94,7 @@ class Settings:
             value = getattr(self, name)
             if not (isinstance(value, bool) or (value is None and name == "progress")):
                 raise _refused(name, "True or False", value)
-        if not (self.trace is None or callable(self.trace)):
+        if not (self.trace is None or _takes_two(self.trace)):
             raise _refused("trace", "a function of a statement and its parameters", self.trace)
         limit = self.memory_limit
         if not (limit is None or (isinstance(limit, str) and _MEMORY.fullmatch(limit))):
@@ -161,6 +161,20 @@ def _is_count(value: object, most: int) -> bool:
         return False
     text = str(value)
     return text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= most
+
+
+def _takes_two(function: object) -> bool:
+    """Return whether something can be called with two arguments, as far as it says."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind("", None)
+    except TypeError:
+        return False
+    except ValueError:
+        # it does not say
+        return True
+    return True
 
 
 def _refused(name: str, what: str, value: object, hint: str | None = None) -> Error:

@@ -215,7 +215,10 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("run app.cql --drop-zone none", "there is no drop zone none"),
         ("run app.cql --set speed=1", "speed=1 is no setting"),
         ("run app.cql -z drop --set window_edge=round", "window_edge is closed or half_open"),
-        ("run app.cql -z drop -d none/app.duckdb", "of the database does not exist"),
+        (
+            "run app.cql -z drop -d none/app.duckdb",
+            "of the database none/app.duckdb does not exist",
+        ),
         ("run app.cql -z drop -d app.cql", "cannot be opened"),
         ("explain none.cql", "there is no file none.cql"),
         ("explain app.cql q", "there is no continuous query q"),
