@@ -798,7 +798,7 @@ BREAKAGES: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "another version": (lambda f: change_manifest(f, version=2), ["version", "2"]),
     "another stream": (lambda f: change_manifest(f, stream="good"), ["stream", "good"]),
     "another number": (lambda f: change_manifest(f, batch=7), ["batch", "7"]),
-    "half a file": (without_checksums(cut_in_half), ["cannot be read"]),
+    "half a file": (without_checksums(cut_in_half), ["part-0.parquet", "cannot be read"]),
     "half a file with a checksum": (cut_in_half, ["part-0.parquet", "checksum", "manifest says"]),
     "no file": (lambda f: (f / "part-0.parquet").unlink(), ["part-0.parquet"]),
     "no Parquet": (
@@ -869,6 +869,47 @@ def test_a_batch_that_cannot_be_taken(tmp_path: Path, which: str) -> None:
         ] == elements(con, "of_bad")  # fmt: skip
         assert 3 == len(elements(con, "of_good"))
         assert [(None,), (None,)] == con.sql("SELECT waiting_for FROM cql.streams").fetchall()
+
+
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "with others"])
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("a", "zwölf", ["row 2 does not fit", "a: ", "'zwölf'"]),
+        ("a", str(2**31), ["row 2 does not fit", "a: ", "2147483648"]),
+        ("_ts", "noon", ["row 2 does not fit", "_ts: ", "noon"]),
+        ("_ts", None, ["row 2", "no timestamp"]),
+    ],
+)
+def test_the_file_and_the_row_of_a_batch_are_named(
+    tmp_path: Path, column: str, value: str | None, words: list[str], files: int, others: int
+) -> None:
+    """Rows count from 0, as those of `append` do; in a batch of several files in each of them."""
+    import pyarrow.parquet as pq
+
+    columns = {name: [str(n) for n in range(5)] for name in ("a", "b", "_ts")}
+    columns["_ts"] = [f"2013-01-01 00:00:0{n}" for n in range(5)]
+    dates = [dt.datetime(2013, 1, 1)] * (5 * files)
+    dropzone.write_batch(tmp_path, "bad", 0, pa.table({"a": dates, "_ts": dates}))
+    folder = dropzone.batch_folder(tmp_path / "bad", 0)
+    for file in range(files):
+        if file == files - 1:
+            columns[column][2] = value
+        pq.write_table(pa.table(columns), folder / f"part-{file}.parquet")
+    times = {"min_ts": "2013-01-01T00:00:00Z", "max_ts": "2013-01-01T00:00:04Z"}
+    names = [f"part-{file}.parquet" for file in range(files)]
+    change_manifest(folder, files=names, checksums={}, **times)
+    for number in range(1, others + 1):
+        shutil.copytree(folder, dropzone.batch_folder(tmp_path / "bad", number))
+        change_manifest(dropzone.batch_folder(tmp_path / "bad", number), batch=number)
+    with cqlduck.connect(drop_zone=tmp_path) as con:
+        con.execute("CREATE STREAM bad (a INTEGER, b VARCHAR) FROM 'bad'")
+        error = refused(cqlduck.DropZoneError, con.follow, folder.name, names[-1], *words)
+        assert error.hint
+        assert [(0, error.message)] == con.sql(
+            "SELECT next_batch, waiting_for FROM cql.streams"
+        ).fetchall()
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ fails.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -78,24 +80,54 @@ def of_misfit(table: pa.Table, casts: Sequence[tuple[str, str]]) -> Place | None
         table: The rows.
         casts: Columns, and the cast of each as SQL over the table.
     """
-    found = []
-    for field, cast in casts:
-        failure = first_that_fails(table.num_rows, _failing(table, cast))
-        if failure is not None:
-            found.append(Place(failure[0], field, failure[1]))
-    return min(found, key=lambda place: place.row, default=None)
 
-
-def _failing(table: pa.Table, cast: str) -> Callable[[int, int], str | None]:
-    def fails(low: int, high: int) -> str | None:
+    def failure(cast: str, low: int, high: int) -> str | None:
         own = scratch()
         own.register("misfit", table.slice(low, high - low))
         try:
-            own.execute(f"CREATE OR REPLACE TEMP TABLE fits AS SELECT {cast} AS x FROM misfit")
-        except duckdb.Error as error:
-            return first_line(error)
+            return _failure(own, f"SELECT {cast} AS x FROM misfit")
         finally:
             own.unregister("misfit")
-        return None
 
-    return fails
+    return _first(table.num_rows, casts, failure)
+
+
+def of_misfit_in_file(path: Path, count: int, casts: Sequence[tuple[str, str]]) -> Place | None:
+    """Return the first row of a Parquet file in which a value cannot be cast, or None.
+
+    Args:
+        path: The file.
+        count: How many rows it has.
+        casts: Columns, and the cast of each as SQL over the file.
+    """
+    file = str(path).replace("'", "''")
+
+    def failure(cast: str, low: int, high: int) -> str | None:
+        rows = f"FROM read_parquet('{file}', hive_partitioning = false)"
+        some = f"SELECT * {rows} LIMIT {high - low} OFFSET {low}"
+        return _failure(scratch(), f"SELECT {cast} AS x FROM ({some}) AS misfit")
+
+    return _first(count, casts, failure)
+
+
+def _first(
+    count: int,
+    casts: Sequence[tuple[str, str]],
+    failure: Callable[[str, int, int], str | None],
+) -> Place | None:
+    """Return the first place of all columns' at which a cast of some rows fails."""
+    found = []
+    for field, cast in casts:
+        first = first_that_fails(count, functools.partial(failure, cast))
+        if first is not None:
+            found.append(Place(first[0], field, first[1]))
+    return min(found, key=lambda place: place.row, default=None)
+
+
+def _failure(own: duckdb.DuckDBPyConnection, query: str) -> str | None:
+    """Return why a query fails, or None."""
+    try:
+        own.execute(f"CREATE OR REPLACE TEMP TABLE fits AS {query}")
+    except duckdb.Error as error:
+        return first_line(error)
+    return None

@@ -25,8 +25,7 @@ import pyarrow as pa
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.spelling import suggestion
-from cqlduck.sources import checksums, claims, dropzone, quarantine, sparksink
+from cqlduck.sources import checksums, claims, columns, dropzone, misfits, quarantine, sparksink
 from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
@@ -197,9 +196,9 @@ def _preparing(
     begin = thing.next_seq
 
     def prepare(table: pa.Table) -> Prepared:
-        columns = columns_of(table.schema) or {}
+        there = columns_of(table.schema) or {}
         # the operations of a relation have to be looked at too
-        times = _times(thing, columns) if thing.kind == "stream" else None
+        times = columns.times(thing, there) if thing.kind == "stream" else None
         ready = queues.prepared(clock, table, times)
         rows = None if work is None else ready.queue(thing, begin)
         if work is None or rows is None:
@@ -315,7 +314,7 @@ def _take(engine: Engine, thing: Input, batch: Batch, ahead: Ahead) -> None:
         quarantine.pass_over(engine, thing, batch, error.message)
         return
     except DataError as error:
-        raise DropZoneError(f"{batch.folder}: {error.message}", hint=error.hint) from error
+        raise misfits.told(engine.clock, thing, batch, error) from error
     quarantine.note_open(engine, thing, batch, first)
     _record(thing, batch, batch.manifest.rows)
 
@@ -339,7 +338,7 @@ def _accept(engine: Engine, thing: Input, batch: Batch) -> None:
         claims.check(engine.database, engine.clock, stamp, batch, list(found.values()))
         engine.accept(thing, replace(rows, known=found.get(0)))
     except duckdb.Error as error:
-        raise _unreadable(batch, error) from error
+        raise misfits.unreadable(batch, error) from error
 
 
 def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> None:
@@ -348,7 +347,7 @@ def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> N
     Raises:
         DropZoneError: They are not what the manifest says.
     """
-    given = _matched(thing, batch, small.columns)
+    given = columns.matched(thing, batch.folder, small.columns)
     times, stamp, operation = _stamp(engine, thing, small.columns)
     ready = small.ready
     if ready.clock != engine.clock:
@@ -361,7 +360,7 @@ def _accept_small(engine: Engine, thing: Input, batch: Batch, small: Small) -> N
             claims.check(engine.database, engine.clock, times, batch, list(found.values()))
             engine.accept(thing, replace(rows, known=found.get(0)))
     except duckdb.Error as error:
-        raise _unreadable(batch, error) from error
+        raise misfits.unreadable(batch, error) from error
 
 
 def _arrival(
@@ -372,14 +371,11 @@ def _arrival(
     Returns:
         The arrival; the column of the times, by its name in the files and as what it is read.
     """
-    columns = footers.columns() if footers is not None else None
-    if columns is None:
-        columns = {
-            row[0].lower(): Column(row[0], row[1])
-            for row in engine.database.rows(f"DESCRIBE SELECT * FROM {source}")
-        }
-    given = _matched(thing, batch, columns)
-    times, stamp, operation = _stamp(engine, thing, columns)
+    there = footers.columns() if footers is not None else None
+    if there is None:
+        there = columns.described(engine.database.rows(f"DESCRIBE SELECT * FROM {source}"))
+    given = columns.matched(thing, batch.folder, there)
+    times, stamp, operation = _stamp(engine, thing, there)
     rows = queues.arrival(thing, source, given, stamp, operation)
     place = None if footers is None else footers.place()
     return rows if place is None else replace(rows, place=place), times
@@ -401,58 +397,16 @@ def _plain(
     return found or None
 
 
-def _unreadable(batch: Batch, error: duckdb.Error) -> DropZoneError:
-    return DropZoneError(
-        f"the files of {batch.folder} cannot be read: {str(error).splitlines()[0]}",
-        hint="was a file cut off while it was copied? Replace the folder by a whole one",
-    )
-
-
-def _matched(thing: Input, batch: Batch, columns: dict[str, Column]) -> tuple[Column, ...]:
-    extra = {"_ts"} if thing.timestamp_by is None else set()
-    if thing.kind == "relation":
-        extra.add("_op")
-    wanted = {c.name.lower() for c in thing.columns}
-    missing = [c.name for c in thing.columns if c.name.lower() not in columns]
-    missing += sorted(extra - {"_op"} - set(columns))
-    unknown = [c.name for key, c in columns.items() if key not in wanted | {"_ts", "_op"}]
-    if missing or unknown:
-        parts = [f"lacks {', '.join(missing)}"] if missing else []
-        parts += [f"has {', '.join(unknown)} too many"] if unknown else []
-        raise DropZoneError(
-            f"{batch.folder} {' and '.join(parts)}, for {thing.kind} {thing.name}",
-            hint=suggestion(unknown[0], missing, "it lacks")
-            if missing and unknown
-            else f"its columns are {', '.join(c.name for c in thing.columns)}",
-        )
-    return tuple(columns[c.name.lower()] for c in thing.columns)
-
-
-def _times(thing: Input, columns: dict[str, Column]) -> Column | None:
-    """Return the column of the times, by its name in the files and as what it is read, or None."""
-    if thing.timestamp_by is None:
-        return columns.get("_ts")
-    own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-    found = columns.get(own.name.lower())
-    return None if found is None else Column(found.name, own.type)
-
-
 def _stamp(
-    engine: Engine, thing: Input, columns: dict[str, Column]
+    engine: Engine, thing: Input, there: dict[str, Column]
 ) -> tuple[Column, str, str | None]:
     """Return the column of the times, the raw time of a row as SQL, and its operation, if any."""
-    times = _times(thing, columns)
+    times = columns.times(thing, there)
     assert times is not None
-    if thing.timestamp_by is not None:
-        value = queues.cast(columns[times.name.lower()], times.type)
-    else:
-        kind = "integer" if "INT" in times.type else "wall"
-        engine.set_time(kind, f"its _ts {times.type}")
-        is_text = times.type == "VARCHAR"
-        value = queues.cast(times, "TIMESTAMP") if is_text else quoted(times.name)
-    stamp = queues.raw_sql(engine.clock, value, times.type)
-    operation = quoted(columns["_op"].name) if "_op" in columns else None
-    return times, stamp, operation
+    if thing.timestamp_by is None:
+        engine.set_time("integer" if "INT" in times.type else "wall", f"its _ts {times.type}")
+    operation = quoted(there["_op"].name) if "_op" in there else None
+    return times, columns.stamp(engine.clock, thing, there), operation
 
 
 def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> None:
