@@ -52,10 +52,12 @@ def run(
         )
     copy = quoted(thing.name)
     columns, text = thing.columns, statement.text
-    if not whole:
-        columns = offsets.taking(thing.columns, text, database.described)
+    if statement.kind == "INSERT":
+        if not whole:
+            columns = offsets.taking(thing.columns, text, database.described)
+        text = offsets.inserted(thing.columns, text, database.described, own_types=whole)
     elif statement.kind == "UPDATE":
-        text = offsets.assigned(thing.columns, text)
+        text = offsets.updated(thing.columns, text)
     listed = ", ".join(
         f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
         for theirs, own in zip(columns, thing.columns, strict=True)

@@ -1,25 +1,38 @@
 """Texts with an offset in INSERT and UPDATE: '2024-01-01 00:00:00+02' is a moment, in UTC.
 
-DuckDB (release 2.0) leaves the offset out where it makes a TIMESTAMP of a text. So a statement that
-may bring texts writes into a table that keeps times with their zone, and what it has written is
+DuckDB (release 2.0) leaves the offset out where it makes a TIMESTAMP of a text. So whatever is
+assigned to a column with times goes through the type with a zone: a value of any other type comes
+out as it was. And where a text stands beside a TIMESTAMP, as in `coalesce('…', t)`, DuckDB would
+make a TIMESTAMP of it before it is assigned: such a text goes through the type with a zone by
+itself. What a statement compares or calculates with stays as DuckDB has it.
+
+A plain INSERT writes into a table that keeps times with their zone, and what it has written is
 turned to UTC afterwards. Times that are no texts need not take this way, which costs a microsecond
 each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
-from sqlglot.tokens import Token, TokenType
-
+from cqlduck import assignments
+from cqlduck.assignments import Assigned, Insert
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.syntax import tokenize
 from cqlduck.state.connection import quoted
-from cqlduck.state.types import ZONED, fitted, replaced
+from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
 
 Describe = Callable[[str], list[tuple[str, str]] | None]
 
-_QUERY = ("SELECT", "FROM", "WITH", "VALUES", "TABLE", "(")
+
+class Edit(NamedTuple):
+    """What is put before and after a piece of a text."""
+
+    start: int
+    end: int
+    before: str
+    after: str
 
 
 def taking(columns: tuple[Column, ...], text: str, describe: Describe) -> tuple[Column, ...]:
@@ -30,15 +43,15 @@ def taking(columns: tuple[Column, ...], text: str, describe: Describe) -> tuple[
         text: The INSERT.
         describe: Returns the columns of a query with their types, or None.
     """
-    wide = tuple(Column(c.name, _taking(c.type)) for c in columns)
+    wide = tuple(Column(c.name, _zoned(c.type, "VARCHAR")) for c in columns)
     if wide == columns or not _brings_text(text, describe):
         return columns
     return wide
 
 
-def _taking(kind: str) -> str:
+def _zoned(kind: str, date: str) -> str:
     # a moment is no date: where its offset counts, it may be on another day
-    return "VARCHAR" if kind == "DATE" else replaced(kind, ZONED)
+    return date if kind == "DATE" else replaced(kind, ZONED)
 
 
 def taken(written: Column, own: Column) -> str:
@@ -50,60 +63,147 @@ def taken(written: Column, own: Column) -> str:
 
 def _brings_text(text: str, describe: Describe) -> bool:
     """Return whether an INSERT may bring texts, as one of literals or parameters may."""
-    query = _query(tokenize(text))
-    if query is None or query.token_type == TokenType.VALUES:
+    insert = assignments.insert(tokenize(text))
+    if not insert.query or insert.is_values:
         return True
-    found = describe(text[query.start :])
+    return _has_text(describe(_written(text, insert.query)))
+
+
+def _has_text(found: list[tuple[str, str]] | None) -> bool:
     return found is None or any("VARCHAR" in kind or "JSON" in kind for _, kind in found)
 
 
-def _query(tokens: Sequence[Token]) -> Token | None:
-    """Return where the query of an INSERT begins: after its name and its columns."""
-    depth = 0
-    for place, token in enumerate(tokens):
-        if token.token_type == TokenType.L_PAREN:
-            following = tokens[place + 1].text.upper() if place + 1 < len(tokens) else ""
-            if depth == 0 and following in _QUERY:
-                return token
-            depth += 1
-        elif token.token_type == TokenType.R_PAREN:
-            depth -= 1
-        elif depth == 0 and token.text.upper() in _QUERY and place > 1:
-            return token
-    return None
+def _written(text: str, piece: assignments.Piece) -> str:
+    return text[piece[0].start : piece[-1].end + 1]
 
 
-def assigned(columns: tuple[Column, ...], text: str) -> str:
-    """Return an UPDATE in which the offsets of texts and parameters count that SET assigns."""
-    kinds = {c.name.lower(): c.type for c in columns if c.type in dict(ZONED)}
-    tokens = tokenize(text)
-    begin = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.SET), len(tokens))
-    ends = (TokenType.WHERE, TokenType.FROM, TokenType.RETURNING)
-    end = next((i for i, t in enumerate(tokens) if i > begin and t.token_type in ends), len(tokens))
-    for place in reversed(range(begin + 1, end - 2)):
-        name, equals = tokens[place], tokens[place + 1]
-        kind = kinds.get(name.text.lower())
-        if kind is None or equals.token_type != TokenType.EQ:
-            continue
-        last = _value(tokens[place + 2 : end])
-        if last is not None:
-            first = tokens[place + 2]
-            value = text[first.start : last.end + 1]
-            cast = f"CAST(CAST({value} AS {replaced(kind, ZONED)}) AS {kind})"
-            text = text[: first.start] + cast + text[last.end + 1 :]
-    return text
+# -- statements ------------------------------------------------------------------------------------
 
 
-def _value(tokens: Sequence[Token]) -> Token | None:
-    """Return the last token of a value that is one text or parameter and nothing more, or None."""
-    length = 1
-    if tokens[0].token_type == TokenType.PARAMETER:
-        length = 2
-    elif tokens[0].token_type not in (TokenType.STRING, TokenType.PLACEHOLDER):
-        return None
-    if len(tokens) > length and tokens[length].token_type not in (
-        TokenType.COMMA,
-        TokenType.SEMICOLON,
-    ):
-        return None
-    return tokens[length - 1] if len(tokens) >= length else None
+def updated(columns: tuple[Column, ...], text: str) -> str:
+    """Return an UPDATE in which offsets count that SET assigns."""
+    if not _has_times(columns):
+        return text
+    values = [v for v in assignments.of_set(columns, tokenize(text)) if _is_time(v.type)]
+    return _edited(text, [edit for value in values for edit in _whole(value)])
+
+
+def inserted(
+    columns: tuple[Column, ...], text: str, describe: Describe, *, own_types: bool
+) -> str:
+    """Return an INSERT in which offsets count that it writes.
+
+    Args:
+        columns: The columns of the table.
+        text: The INSERT.
+        describe: Returns the columns of a query with their types, or None.
+        own_types: Whether the table that it writes into has these types, or those of `taking`.
+    """
+    if not _has_times(columns):
+        return text
+    insert = assignments.insert(tokenize(text))
+    listed = insert.columns(columns)
+    values = [v for v in assignments.of_set(columns, insert.rest) if _is_time(v.type)]
+    edits = [edit for value in values for edit in _whole(value)]
+    if insert.is_values:
+        for value in assignments.of_values(listed, insert.query):
+            if _is_time(value.type):
+                edits += _whole(value) if own_types else _texts(value, itself=False)
+        return _edited(text, edits)
+    for value in assignments.of_query(listed, insert.query, by_name=insert.by_name):
+        if _is_time(value.type):
+            edits += _texts(value, itself=True)
+    text = _edited(text, edits)
+    return _around(text, listed, describe) if own_types and insert.query else text
+
+
+def _around(text: str, listed: Sequence[Column], describe: Describe) -> str:
+    """Return an INSERT of a query such that its columns have the types that they are for."""
+    insert = assignments.insert(tokenize(text))
+    found = describe(_written(text, insert.query))
+    if not _has_text(found):
+        return text
+    alias = ""
+    if insert.by_name:
+        given = {name.lower() for name, _ in found or ()}
+        listed = [c for c in listed if c.name.lower() in given]
+        names = {c.name: c.name for c in listed}
+    else:
+        if found is not None and len(found) != len(listed):
+            # DuckDB says so
+            return text
+        names = {c.name: f"_cql_{place}" for place, c in enumerate(listed)}
+        alias = f"({', '.join(names.values())})"
+    times = [c for c in listed if _is_time(c.type)]
+    if not times:
+        return text
+    turned = ", ".join(
+        f"{in_utc(quoted(names[c.name]), c.type)} AS {quoted(names[c.name])}" for c in times
+    )
+    before, after = f"SELECT * REPLACE ({turned}) FROM (", f") AS _cql_given{alias} "
+    return _edited(text, [_edit(insert.query, before, after)])
+
+
+def _has_times(columns: Iterable[Column]) -> bool:
+    return any(_is_time(c.type) for c in columns)
+
+
+def _is_time(kind: str) -> bool:
+    return kind == "DATE" or replaced(kind, ZONED) != kind
+
+
+# -- expressions -----------------------------------------------------------------------------------
+
+
+def in_utc(value: str, kind: str) -> str:
+    """Return a value as one of a type, as SQL: of a text the offset counts, if it has one."""
+    before, after = _turning(kind)
+    return f"{before}{value}{after}"
+
+
+def _turning(kind: str) -> tuple[str, str]:
+    """Return what stands before and after a value that is turned to UTC. It is read once."""
+    if kind != "DATE":
+        return "CAST(CAST(", f" AS {replaced(kind, ZONED)}) AS {kind})"
+    # most dates are no moments, and there are more of them
+    return "list_transform([", (
+        f"], lambda _cql_v: CASE WHEN regexp_matches(CAST(_cql_v AS VARCHAR), {OFFSET}) "
+        "THEN CAST(CAST(_cql_v AS TIMESTAMP WITH TIME ZONE) AS DATE) "
+        "ELSE CAST(_cql_v AS DATE) END)[1]"
+    )
+
+
+def _whole(value: Assigned) -> list[Edit]:
+    """Return how an expression, and the texts that it may have as its value, are turned to UTC."""
+    return [_turned(value), *_texts(value, itself=False)]
+
+
+def _texts(value: Assigned, *, itself: bool) -> list[Edit]:
+    """Return how the texts are turned to UTC that an expression may have as its value.
+
+    Args:
+        value: The expression.
+        itself: Whether it may be the text itself.
+    """
+    if not itself and assignments.is_text(value.piece):
+        return []
+    return [_turned(found) for found in assignments.texts(value) if _is_time(found.type)]
+
+
+def _turned(value: Assigned) -> Edit:
+    return _edit(value.piece, *_turning(value.type))
+
+
+def _edit(piece: assignments.Piece, before: str, after: str) -> Edit:
+    return Edit(piece[0].start, piece[-1].end + 1, before, after)
+
+
+def _edited(text: str, edits: list[Edit]) -> str:
+    """Return a text with what is put around its pieces, of which one may be inside of another."""
+    puts = [(e.start, 1, -e.end, e.before) for e in edits]
+    puts += [(e.end, 0, -e.start, e.after) for e in edits]
+    parts, done = [], 0
+    for place, _, _, put in sorted(puts):
+        parts += [text[done:place], put]
+        done = place
+    return "".join([*parts, text[done:]])

@@ -23,7 +23,7 @@ EXPORTED = (
 )
 """As what a type is given to Arrow, which would take it for another and damage its values."""
 
-_OFFSET = "':.*[-+A-Za-z]'"
+OFFSET = "':.*[-+A-Za-z]'"
 """What a text with an offset or a time zone matches: it stands after the time of day."""
 
 
@@ -98,4 +98,4 @@ def fitted(value: str, kind: str, *, is_text: bool, cast: str = "CAST") -> str:
     if kind != "DATE" and kind not in dict(ZONED):
         return in_utc
     # it takes longer, and most texts have none
-    return f"CASE WHEN regexp_matches({value}, {_OFFSET}) THEN {in_utc} ELSE {plain} END"
+    return f"CASE WHEN regexp_matches({value}, {OFFSET}) THEN {in_utc} ELSE {plain} END"
