@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cqlduck import assignments
-from cqlduck.assignments import Assigned, Insert
+from cqlduck.assignments import Assigned
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.syntax import tokenize
 from cqlduck.state.connection import quoted
@@ -88,9 +88,7 @@ def updated(columns: tuple[Column, ...], text: str) -> str:
     return _edited(text, [edit for value in values for edit in _whole(value)])
 
 
-def inserted(
-    columns: tuple[Column, ...], text: str, describe: Describe, *, own_types: bool
-) -> str:
+def inserted(columns: tuple[Column, ...], text: str, describe: Describe, *, own_types: bool) -> str:
     """Return an INSERT in which offsets count that it writes.
 
     Args:

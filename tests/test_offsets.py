@@ -84,9 +84,7 @@ NAMED = ", ".join(f"{each[1]} AS {name}" for each, name in zip(WRITTEN, COLUMNS,
 EXCLUDED = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS)
 SET = ", ".join(f"{name} = {each[1]}" for each, name in zip(WRITTEN, COLUMNS, strict=True))
 # DuckDB takes no subquery there
-SET_AT_A_CONFLICT = SET.replace(f"(SELECT {O})", O).replace("(SELECT coalesce", "(coalesce").replace(
-    " AS found)", ")"
-)  # fmt: skip
+SET_AT_A_CONFLICT = SET.replace("(SELECT ", "(").replace(" AS found)", ")")
 
 WAYS = {
     "values": f"INSERT INTO r ({LISTED}, k) VALUES ({EXPRESSIONS}, 1)",
