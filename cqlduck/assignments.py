@@ -135,7 +135,8 @@ def insert(tokens: Piece) -> Insert:
     ends = [p for p, t in outer(tokens) if t.token_type == TokenType.SEMICOLON]
     tokens = tokens[: ends[0]] if ends else tokens
     into = next((p for p, t in outer(tokens) if t.token_type == TokenType.INTO), 0)
-    begin, listed, before = len(tokens), (), ""
+    listed: tuple[str, ...] = ()
+    begin, before = len(tokens), ""
     by_name = False
     for place, token in outer(tokens):
         if place <= into + 1 or token.token_type in _CLOSE:
