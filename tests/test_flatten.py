@@ -225,7 +225,7 @@ def query(draw, depth=3):
     return text, outside
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(query(depth=4))
 def test_the_rows_are_the_same(drawn):
     nested = f"CREATE TABLE o AS {drawn[0]}"

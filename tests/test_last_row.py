@@ -53,7 +53,7 @@ LAST_ROWS = {
     {0},
     None,
 )
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
 def test_the_last_row(query: str, rows: list[Row], cuts: set[int], staged: bool | None) -> None:
     rows = sorted(rows, key=lambda row: row[0])
     with cqlduck.connect() as con:

@@ -85,7 +85,7 @@ def test_a_group_of_null_that_a_condition_lets_through() -> None:
 
 @given(ROWS, st.lists(ROWS, min_size=1, max_size=4))
 @example([(0, None), (1, 1)], [[(0, 0), (None, 0)], [(0, 0), (None, 1), (1, None)]])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_groups_some_of_whose_keys_have_values(
     known: list[tuple[int | None, int | None]], ticks: list[list[tuple[int | None, int | None]]]
 ) -> None:

@@ -324,7 +324,7 @@ GRAPHS = {"script": scripts(), "max_tick": st.sampled_from([1, 3, 2_000_000])}
 @settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    max_examples=15,
+    max_examples=8,
 )
 def test_random_graphs_of_queries_say_what_the_reference_says_up_to_their_frontiers(
     script: Script, max_tick: int
