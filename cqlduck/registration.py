@@ -364,15 +364,13 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> int | No
         BindError: Elements after that instant are forgotten, or it is no duration.
     """
     reached = engine.progress.target(query)
-    if reached is None:
-        return None
     inputs = engine.catalogue.inputs_of(query)
     inner = [q for name in query.inputs if (q := engine.catalogue.queries.get(name.lower()))]
     if history is None or history.lower() == "false":
-        forgotten = [thing.forgotten for thing in inputs if thing.forgotten is not None]
-        return max([reached, *forgotten])
+        begins = [reached, *(thing.forgotten for thing in inputs)]
+        return max((instant for instant in begins if instant is not None), default=None)
     since: int | None = None
-    if history.lower() != "true":
+    if history.lower() != "true" and reached is not None:
         since = reached - engine.clock.instants(parse_duration(history))
     begun = [q.since for q in inner if q.since is not None]
     since = max(begun) if since is None and begun else since

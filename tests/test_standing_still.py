@@ -98,6 +98,31 @@ def test_a_query_that_fails_has_first_read_all_that_those_below_it_said(
     assert [(2,)] == con.as_of("above", 5).fetchall()
 
 
+def test_who_is_above_one_that_never_ran_begins_after_what_its_streams_have_forgotten(
+    con: cqlduck.Connection,
+) -> None:
+    """It once said that it began with time itself, over a stream whose first elements were cut."""
+    con.execute("""
+        CREATE STREAM s (k BIGINT, v BIGINT);
+        CREATE STREAM u (k BIGINT, v BIGINT);
+        CREATE CONTINUOUS QUERY looks_back AS SELECT count(*) AS n FROM u [RANGE 4];
+        CREATE CONTINUOUS QUERY never AS SELECT k, v FROM s;
+        ALTER CONTINUOUS QUERY never DEACTIVATE;
+    """)
+    con.append("u", [(0, 3), (1, 0), (1, 2)], at=[2, 4, 5])
+    con.advance(8)
+    con.append("u", [(0, 1)], at=10)
+    con.advance(10)
+    con.execute("""
+        CREATE CONTINUOUS QUERY above AS
+            Dstream(SELECT k, v FROM u [NOW] UNION ALL SELECT k, v FROM never [RANGE UNBOUNDED]);
+        ALTER CONTINUOUS QUERY never ACTIVATE;
+    """)
+    assert 4 == con.engine.query("above").since
+    con.advance(12)
+    assert [(1, 2, 6, 1), (0, 1, 11, 1)] == con.changes("above").fetchall()
+
+
 # ------------------------------------------------------------------------------- random graphs
 
 
