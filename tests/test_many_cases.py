@@ -20,6 +20,7 @@ import test_batches
 import test_beginning
 import test_differential
 import test_dml
+import test_failing_queries
 import test_last_row
 import test_lateness
 import test_options
@@ -128,6 +129,9 @@ GENERATORS: Mapping[str, Generator] = {
     # conditions that may raise, anywhere
     "failing": Generator(failing.check, {"case": failing.cases()}),
     "failing_again": Generator(failing.check, {"case": failing.cases(most=1, recompute="always")}),
+    "failing_queries": Generator(
+        test_failing_queries.check, {"case": test_failing_queries.cases()}, part=100
+    ),
     "refreshed_relations": Generator(
         as_in(test_refresh.test_the_content_is_at_each_instant_the_last_refresh),
         test_refresh.CONTENTS,

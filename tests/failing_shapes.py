@@ -1,0 +1,420 @@
+"""Texts that may raise an error, each with what it means: expressions, conditions and queries.
+
+What a text means is worked out here tuple by tuple, as it reads: conditions are tested in their
+order of the tuples that meet the ones before, and an expression is worked out for those that meet
+all of them. `Raised` says that the query fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TypeVar
+
+Row = tuple[int | None, str | None]
+"""k and x, of the stream s and of the relation r alike."""
+
+Bag = Counter[tuple[object, ...]]
+"""What a query holds at an instant."""
+
+Value = TypeVar("Value")
+Result = TypeVar("Result")
+
+
+class Raised(Exception):
+    """An expression raises an error."""
+
+
+# -- expressions and conditions --------------------------------------------------------------------
+
+
+def within(value: int | None, most: int) -> int | None:
+    """Return a number that a type holds whose greatest value is `most`."""
+    if value is not None and not -most - 1 <= value <= most:
+        raise Raised
+    return value
+
+
+def tiny(value: int | None) -> int | None:
+    """Return what a cast to TINYINT gives."""
+    return within(value, 127)
+
+
+def number(text: str | None) -> int | None:
+    """Return what a cast of text to INTEGER gives."""
+    if text == "bad":
+        raise Raised
+    return None if text is None else int(text)
+
+
+def tried(text: str | None) -> int | None:
+    """Return what TRY_CAST of text to INTEGER gives."""
+    return None if text in ("bad", None) else int(str(text))
+
+
+def of(value: Value | None, function: Callable[[Value], Result]) -> Result | None:
+    """Return what a function gives that is NULL of NULL."""
+    return None if value is None else function(value)
+
+
+def divided(days: int, parts: int | None) -> int | None:
+    """Return the days of an interval that is divided."""
+    if parts == 0:
+        raise Raised
+    return of(parts, lambda by: days // by)
+
+
+EXPRESSIONS: Mapping[str, Callable[[Row], int | None]] = {
+    "{0}.x::INTEGER": lambda row: number(row[1]),
+    "CAST({0}.x AS INTEGER) + {0}.k": lambda row: of(
+        number(row[1]), lambda v: of(row[0], lambda k: v + k)
+    ),
+    "({0}.k * 60)::TINYINT": lambda row: tiny(of(row[0], lambda k: k * 60)),
+    "(TRY_CAST({0}.x AS INTEGER) * 20)::TINYINT": lambda row: tiny(
+        of(tried(row[1]), lambda v: v * 20)
+    ),
+    "{0}.k + 2147483645": lambda row: within(of(row[0], lambda k: k + 2147483645), 2147483647),
+    "extract('day' FROM INTERVAL '6 days' / ({0}.k - 2))::INTEGER": lambda row: divided(
+        6, of(row[0], lambda k: k - 2)
+    ),
+    "CASE WHEN {0}.k = 1 THEN {0}.x::INTEGER ELSE 0 END": lambda row: (
+        number(row[1]) if row[0] == 1 else 0
+    ),
+    "CASE WHEN {0}.x <> 'bad' THEN {0}.x::INTEGER END": lambda row: tried(row[1]),
+    "coalesce({0}.x::INTEGER, {0}.k)": lambda row: (
+        row[0] if number(row[1]) is None else number(row[1])
+    ),
+    "coalesce({0}.k, {0}.x::INTEGER)": lambda row: number(row[1]) if row[0] is None else row[0],
+}
+"""Over a tuple of `{0}`, all of whole numbers."""
+
+CONDITIONS: Mapping[str, Callable[[Row], bool | None]] = {
+    "{0}.k > 1": lambda row: of(row[0], lambda k: k > 1),
+    "{0}.x <> 'bad'": lambda row: of(row[1], lambda x: x != "bad"),
+    "{0}.x IS NOT NULL": lambda row: row[1] is not None,
+    "{0}.x::INTEGER < 7": lambda row: of(number(row[1]), lambda v: v < 7),
+    "({0}.k * 60)::TINYINT > 60": lambda row: of(
+        tiny(of(row[0], lambda k: k * 60)), lambda v: v > 60
+    ),
+    "{0}.x::INTEGER IS NOT NULL": lambda row: number(row[1]) is not None,
+}
+SAFE = ("{0}.k > 1", "{0}.x <> 'bad'", "{0}.x IS NOT NULL")
+"""The conditions that never raise."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a shape is filled with.
+
+    Attributes:
+        expression: One of `EXPRESSIONS`, over s.
+        other: Another one, over r.
+        conditions: Those of WHERE, in their order.
+    """
+
+    expression: str
+    other: str
+    conditions: tuple[str, ...]
+
+    def met(self, rows: Iterable[Row]) -> list[Row]:
+        """Return the tuples that meet all conditions; each is tested if those before it are met."""
+        return [row for row in rows if all(CONDITIONS[c](row) for c in self.conditions)]
+
+    def value(self, row: Row) -> int | None:
+        """Return what the expression is of a tuple."""
+        return EXPRESSIONS[self.expression](row)
+
+    def values(self, rows: Iterable[Row]) -> list[int | None]:
+        """Return what the expression is of tuples."""
+        return [self.value(row) for row in rows]
+
+    def second(self, row: Row) -> int | None:
+        """Return what the other expression is of a tuple."""
+        return EXPRESSIONS[self.other](row)
+
+
+# -- queries ---------------------------------------------------------------------------------------
+
+Meaning = Callable[[Parts, list[Row], list[Row]], Bag]
+"""What a query holds, of its parts, the content of the window on s, and that of r."""
+
+
+def known(values: Iterable[Value | None]) -> list[Value]:
+    """Return the values that are not NULL."""
+    return [value for value in values if value is not None]
+
+
+def groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Hashable, list[Row]]:
+    """Return the tuples by what GROUP BY says of them."""
+    found: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def by_k(parts: Parts, rows: list[Row]) -> dict[Hashable, list[Row]]:
+    """Return the tuples that meet WHERE by their k."""
+    return groups(parts.met(rows), lambda row: row[0])
+
+
+def greatest(rows: Iterable[Row]) -> str | None:
+    """Return max(x)."""
+    return max(known(x for _, x in rows), default=None)
+
+
+def projected(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter((row[0], parts.value(row)) for row in parts.met(s))
+
+
+def aggregated(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter(
+        (k, min(known(parts.values(rows)), default=None)) for k, rows in by_k(parts, s).items()
+    )
+
+
+def total(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    values = known(parts.values(parts.met(s)))
+    return Counter([(len(values), sum(values) if values else None)])
+
+
+def in_the_middle(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter(
+        (k, of(known(parts.values(rows)) or None, median)) for k, rows in by_k(parts, s).items()
+    )
+
+
+def keyed(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter(Counter(parts.values(parts.met(s))).items())
+
+
+def filtered(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter(
+        (k, len(rows), len(known(parts.values(parts.met(rows)))))
+        for k, rows in groups(s, lambda row: row[0]).items()
+    )
+
+
+def behind_having(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    kept = {k: rows for k, rows in by_k(parts, s).items() if greatest(rows) not in ("bad", None)}
+    return Counter((k, number(greatest(rows))) for k, rows in kept.items())
+
+
+def counted(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter((k, tiny(len(rows) * 50)) for k, rows in by_k(parts, s).items())
+
+
+def in_having(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    least = {k: known(parts.values(rows)) for k, rows in by_k(parts, s).items()}
+    return Counter((k,) for k, values in least.items() if values and min(values) > 1)
+
+
+def guarded_having(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    few = {k: rows for k, rows in by_k(parts, s).items() if k != 2}
+    return Counter((k,) for k, rows in few.items() if (tiny(len(rows) * 50) or 0) > 50)
+
+
+def nested_groups(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    counts = [len(rows) for rows in by_k(parts, s).values()]
+    return Counter(Counter(n for n in counts if (tiny(n * 50) or 0) > 0).items())
+
+
+def distinct(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter({(value,) for value in parts.values(parts.met(s))})
+
+
+def limited(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    made = [(parts.value(row), row[0]) for row in parts.met(s)]
+    made.sort(key=lambda row: [(v is None, v or 0) for v in row])
+    return Counter(made[:2])
+
+
+def in_subquery(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    kept = [row for row in parts.met(s) if of(row[0], lambda k: k > 1)]
+    return Counter((row[0], parts.value(row)) for row in kept)
+
+
+def unread(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter((k,) for k, _x in parts.met(s))
+
+
+def pairs(s: Iterable[Row], r: Iterable[Row]) -> list[tuple[Row, Row]]:
+    """Return the tuples that are equal in k, which NULL never is."""
+    return [(one, other) for one in s for other in r if one[0] == other[0] is not None]
+
+
+def joined(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met = [(one, other) for one, other in pairs(s, r) if parts.met([one])]
+    return Counter((parts.value(one), parts.second(other)) for one, other in met)
+
+
+def outer(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    found: Bag = Counter()
+    for one in parts.met(s):
+        partners = [other for _, other in pairs([one], r)]
+        found.update((one[0], number(other[1])) for other in partners or [(None, None)])
+    return found
+
+
+def sides(parts: Parts, s: list[Row], r: list[Row]) -> tuple[Bag, Bag]:
+    """Return what a set operation combines."""
+    left: Bag = Counter((value,) for value in parts.values(parts.met(s)))
+    right: Bag = Counter((parts.second(row),) for row in r)
+    return left, right
+
+
+def united_all(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    left, right = sides(parts, s, r)
+    return left + right
+
+
+def united(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    left, right = sides(parts, s, r)
+    return Counter(set(left) | set(right))
+
+
+def subtracted_all(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    left, right = sides(parts, s, r)
+    return left - right
+
+
+def subtracted(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    left, right = sides(parts, s, r)
+    return Counter(set(left) - set(right))
+
+
+def intersected_all(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    left, right = sides(parts, s, r)
+    return left & right
+
+
+def among(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    """IN is about the rows of the subquery with a row outside: without one it raises nothing."""
+    met = parts.met(s)
+    return Counter(row for row in met if r and parts.value(row) in known(k for k, _ in r))
+
+
+def numbered(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    values = parts.values(parts.met(s))
+    counts = Counter(values)
+    return Counter((value, counts[value]) for value in values)
+
+
+def over_groups(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    met = parts.met(s)
+    sums = {k: sum(known(parts.values(rows))) for k, rows in by_k(parts, s).items()}
+    return Counter((k, tiny(sums[k] * 20)) for k, _x in met)
+
+
+def of_relation(parts: Parts, _: list[Row], r: list[Row]) -> Bag:
+    return Counter((k, tiny(len(rows) * 50)) for k, rows in by_k(parts, r).items())
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A query: its text and what it holds.
+
+    Attributes:
+        text: With `{e}` and `{o}` for the expressions, `{w}` for the window, `{c}` for what WHERE
+            says of s, and `{d}` for what it says of r.
+        meaning: What it holds at an instant.
+        always: Whether that is so too where the query is worked out again at each instant.
+    """
+
+    text: str
+    meaning: Meaning
+    always: bool = True
+
+
+SHAPES: Mapping[str, Shape] = {
+    "projection": Shape("SELECT s.k, {e} AS v FROM s {w} WHERE {c}", projected),
+    "aggregate": Shape("SELECT s.k, min({e}) AS v FROM s {w} WHERE {c} GROUP BY s.k", aggregated),
+    "aggregate over all": Shape(
+        "SELECT count({e}) AS n, sum({e})::BIGINT AS v FROM s {w} WHERE {c}", total),
+    "other aggregate": Shape(
+        "SELECT s.k, median({e}) AS v FROM s {w} WHERE {c} GROUP BY s.k", in_the_middle),
+    "group key": Shape("SELECT {e} AS v, count(*) AS n FROM s {w} WHERE {c} GROUP BY {e}", keyed),
+    "filter": Shape(
+        "SELECT s.k, count(*) AS m, count({e}) FILTER (WHERE {c}) AS n FROM s {w} GROUP BY s.k",
+        filtered),
+    "behind having": Shape(
+        "SELECT s.k, max(s.x)::INTEGER AS v FROM s {w} WHERE {c} GROUP BY s.k "
+        "HAVING max(s.x) <> 'bad'", behind_having),
+    "counted": Shape(
+        "SELECT s.k, (count(*) * 50)::TINYINT AS n FROM s {w} WHERE {c} GROUP BY s.k", counted),
+    "having": Shape("SELECT s.k FROM s {w} WHERE {c} GROUP BY s.k HAVING min({e}) > 1", in_having),
+    "guarded having": Shape(
+        "SELECT s.k FROM s {w} WHERE {c} GROUP BY s.k "
+        "HAVING s.k IS DISTINCT FROM 2 AND (count(*) * 50)::TINYINT > 50", guarded_having),
+    "nested groups": Shape(
+        "SELECT i.n, count(*) AS m FROM "
+        "(SELECT s.k, count(*) AS n FROM s {w} WHERE {c} GROUP BY s.k) AS i "
+        "WHERE (i.n * 50)::TINYINT > 0 GROUP BY i.n", nested_groups),
+    "distinct": Shape("SELECT DISTINCT {e} AS v FROM s {w} WHERE {c}", distinct),
+    "limit": Shape(
+        "SELECT {e} AS v, s.k FROM s {w} WHERE {c} ORDER BY v, s.k LIMIT 2", limited),
+    "subquery": Shape(
+        "SELECT i.k, i.v FROM (SELECT s.k, {e} AS v FROM s {w} WHERE {c}) AS i WHERE i.k > 1",
+        in_subquery),
+    "unread": Shape("SELECT i.k FROM (SELECT s.k, {e} AS v FROM s {w} WHERE {c}) AS i", unread),
+    "join": Shape("SELECT {e} AS v, {o} AS u FROM s {w} JOIN r ON s.k = r.k WHERE {c}", joined),
+    "outer join": Shape(
+        "SELECT s.k, r.x::INTEGER AS u FROM s {w} LEFT JOIN r ON s.k = r.k WHERE {c}", outer),
+    "union all": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE {c} UNION ALL SELECT {o} AS v FROM r", united_all),
+    "union": Shape("SELECT {e} AS v FROM s {w} WHERE {c} UNION SELECT {o} AS v FROM r", united),
+    "except all": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE {c} EXCEPT ALL SELECT {o} AS v FROM r", subtracted_all),
+    "except": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE {c} EXCEPT SELECT {o} AS v FROM r", subtracted),
+    "intersect all": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE {c} INTERSECT ALL SELECT {o} AS v FROM r",
+        intersected_all),
+    "in": Shape(
+        "SELECT s.k, s.x FROM s {w} WHERE {c} AND {e} IN (SELECT r.k FROM r)", among, False),
+    "window function": Shape(
+        "SELECT {e} AS v, count(*) OVER (PARTITION BY {e}) AS n FROM s {w} WHERE {c}", numbered),
+    "behind window function": Shape(
+        "SELECT s.k, (coalesce(sum({e}) OVER (PARTITION BY s.k), 0) * 20)::TINYINT AS v "
+        "FROM s {w} WHERE {c}", over_groups),
+    "relation": Shape(
+        "SELECT r.k, (count(*) * 50)::TINYINT AS n FROM r WHERE {d} GROUP BY r.k", of_relation),
+}  # fmt: skip
+
+# -- windows ---------------------------------------------------------------------------------------
+
+Element = tuple[int, Row]
+"""A tuple, and the instant at which it comes."""
+
+Window = Callable[[Sequence[Element], int], list[Row]]
+"""What a window on s holds, of all elements, at an instant."""
+
+
+def between(first: Callable[[int], int], last: Callable[[int], int]) -> Window:
+    return lambda elements, now: [row for at, row in elements if first(now) <= at <= last(now)]
+
+
+def newest(count: int, key: Callable[[Row], Hashable] = lambda _: 0) -> Window:
+    def content(elements: Sequence[Element], now: int) -> list[Row]:
+        there = groups((row for at, row in elements if at <= now), key)
+        return [row for rows in there.values() for row in rows[-count:]]
+
+    return content
+
+
+def chosen(elements: Sequence[Element], now: int) -> list[Row]:
+    return [row for at, row in elements if now - 2 <= at <= now and row[1] not in ("bad", None)]
+
+
+WINDOWS: Mapping[str, Window] = {
+    "[NOW]": between(lambda now: now, lambda now: now),
+    "[RANGE 2]": between(lambda now: now - 2, lambda now: now),
+    "[RANGE UNBOUNDED]": between(lambda now: -1, lambda now: now),
+    "[RANGE 1 SLIDE 4]": between(lambda now: now // 4 * 4 - 1, lambda now: now // 4 * 4),
+    "[TUMBLE 3]": between(lambda now: now // 3 * 3 - 3, lambda now: now // 3 * 3 - 1),
+    "[HOP 1 EVERY 3]": between(lambda now: now // 3 * 3 - 1, lambda now: now // 3 * 3 - 1),
+    "[RANGE 2 WHERE x <> 'bad']": chosen,
+    "[ROWS 2]": newest(2),
+    "[PARTITION BY k ROWS 1]": newest(1, lambda row: row[0]),
+}

@@ -1,0 +1,245 @@
+"""Queries that fail: at the instant at which their text does, whatever the cut.
+
+A query fails at the first instant at which an expression raises over what its windows hold, as
+`failing_shapes` works it out. Up to there its changes are those of its text.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from failing_shapes import (
+    CONDITIONS,
+    EXPRESSIONS,
+    SAFE,
+    SHAPES,
+    WINDOWS,
+    Bag,
+    Element,
+    Parts,
+    Raised,
+    Row,
+)
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import cqlduck
+
+END = 9
+"""The last instant."""
+
+Stay = tuple[int, Row, int | None]
+"""A tuple of the relation: when it comes, and when it leaves, if it does."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, what comes, and how it is run.
+
+    Attributes:
+        shape: One of `SHAPES`.
+        window: One of `WINDOWS`.
+        parts: What fills the shape.
+        operator: A relation-to-stream operator, or nothing.
+        elements: What comes on s.
+        stays: What comes and leaves in r.
+        cuts: Where time is cut into ticks.
+        ahead: Whether all is there from the start; else each tick gets what it takes in.
+        restarts: Whether the database is on disk, and opened anew after each tick.
+        company: Whether there are queries above it, beside it, and one that is the same.
+        staged: In which form the statements are, or in either, drawn.
+        recompute: The setting.
+    """
+
+    shape: str
+    window: str
+    parts: Parts
+    elements: tuple[Element, ...]
+    stays: tuple[Stay, ...] = ()
+    cuts: tuple[int, ...] = ()
+    operator: str = ""
+    ahead: bool = False
+    restarts: bool = False
+    company: bool = True
+    staged: bool | None = None
+    recompute: str = "allow"
+
+    @property
+    def text(self) -> str:
+        """The query."""
+        conditions = " AND ".join(self.parts.conditions) or "true"
+        text = SHAPES[self.shape].text.format(
+            e=self.parts.expression.format("s"),
+            o=self.parts.other.format("r"),
+            c=conditions.format("s"),
+            d=conditions.format("r"),
+            w=self.window,
+        )
+        return f"{self.operator}({text})" if self.operator else text
+
+    def held(self) -> Iterator[Bag]:
+        """Yield what the query holds at each instant, up to the one before it fails."""
+        for now in range(END + 1):
+            s = WINDOWS[self.window](self.elements, now)
+            r = [row for at, row, end in self.stays if at <= now and (end is None or now < end)]
+            try:
+                yield SHAPES[self.shape].meaning(self.parts, s, r)
+            except Raised:
+                return
+
+    def expected(self) -> list[Bag]:
+        """Return the sum of the query's changes at each instant, up to the one before it fails."""
+        before, stream, found = Bag(), Bag(), []
+        for bag in self.held():
+            if not self.operator:
+                found.append(bag)
+                continue
+            put = {"Istream": bag - before, "Dstream": before - bag, "Rstream": bag}
+            stream, before = stream + put[self.operator], bag
+            found.append(stream)
+        return found
+
+
+ROWS = st.tuples(
+    st.sampled_from([1, 2, 3, 2, None]), st.sampled_from(["1", "2", "7", "bad", None, "1"])
+)
+
+
+def in_time(least: int, most: int) -> st.SearchStrategy[tuple[Element, ...]]:
+    elements = st.lists(st.tuples(st.integers(0, END), ROWS), min_size=least, max_size=most)
+    return elements.map(lambda found: tuple(sorted(found, key=lambda element: element[0])))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw a query with its data."""
+    fragile = st.lists(st.sampled_from(sorted({*CONDITIONS} - {*SAFE})), max_size=1)
+    parts = Parts(
+        draw(st.sampled_from(sorted(EXPRESSIONS))),
+        draw(st.sampled_from(sorted(EXPRESSIONS))),
+        (*draw(st.lists(st.sampled_from(SAFE), max_size=2, unique=True)), *draw(fragile)),
+    )
+    recompute = draw(st.sampled_from(["allow", "allow", "always"]))
+    shapes = [name for name in sorted(SHAPES) if recompute == "allow" or SHAPES[name].always]
+    stays = tuple(
+        (at, row, draw(st.none() | st.integers(at + 1, END + 1))) for at, row in draw(in_time(0, 4))
+    )
+    some = st.lists(st.integers(0, END - 1), max_size=4, unique=True)
+    return Case(
+        draw(st.sampled_from(shapes)),
+        draw(st.sampled_from(sorted(WINDOWS))),
+        parts,
+        draw(in_time(1, 7)),
+        stays,
+        tuple(draw(some.map(sorted) | st.just(range(END)))),
+        draw(st.sampled_from(["", "", "", "Istream", "Dstream", "Rstream"])),
+        draw(st.booleans()),
+        draw(st.sampled_from([False] * 5 + [True])),
+        draw(st.booleans()),
+        draw(st.sampled_from([None, True, False])),
+        recompute,
+    )
+
+
+# -- how it is run ---------------------------------------------------------------------------------
+
+
+def sums(changes: Sequence[tuple[Any, ...]], until: int) -> list[Bag]:
+    """Return the sum of changes at each instant."""
+    found, held = [], Bag()
+    for now in range(until + 1):
+        for *row, at, weight in changes:
+            if at == now:
+                held[tuple(row)] += weight
+        found.append(+held)
+    assert all(at <= until for *_, at, _ in changes)
+    return found
+
+
+@contextmanager
+def place(case: Case) -> Iterator[str]:
+    """Give the place of the database."""
+    if not case.restarts:
+        yield ":memory:"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield str(Path(folder) / "case.duckdb")
+
+
+def connected(case: Case, database: str) -> cqlduck.Connection:
+    con = cqlduck.connect(database, threads=1, recompute=case.recompute)  # type: ignore[arg-type]
+    con.engine.forms.always = case.staged  # type: ignore[attr-defined]
+    return con
+
+
+def bring(con: cqlduck.Connection, case: Case, since: int, until: int) -> None:
+    """Append and retract what comes and leaves after an instant, up to another one."""
+    for at, row in case.elements:
+        if since < at <= until:
+            con.append("s", [row], at=at)
+    comings = [(at, con.append, row) for at, row, _ in case.stays]
+    leavings = [(end, con.retract, row) for _, row, end in case.stays if end is not None]
+    for at, change, row in sorted([*comings, *leavings], key=lambda change: change[0]):
+        if since < at <= until:
+            change("r", [row], at=at)
+
+
+def queries(case: Case) -> dict[str, str]:
+    """Return the queries of a case: the one that may fail, and its company."""
+    made = {"q": case.text}
+    if case.company:
+        made |= {"above": "SELECT count(*) AS n FROM q", "beside": "SELECT k FROM s"}
+        made |= {"again": case.text}
+    return made
+
+
+def check(case: Case) -> None:
+    """Run a query, and compare where it stops, and what it says up to there."""
+    expected = case.expected()
+    reached = len(expected) - 1
+    with place(case) as database:
+        con = connected(case, database)
+        con.execute("CREATE STREAM s (k INTEGER, x VARCHAR)")
+        con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
+        for name, text in queries(case).items():
+            con.execute(f"CREATE CONTINUOUS QUERY {name} AS {text}")
+        since = -1
+        for cut in (*case.cuts, END):
+            bring(con, case, since, END + 1 if case.ahead else cut)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                con.advance(cut)
+            since = END + 1 if case.ahead else cut
+            if case.restarts:
+                con.close()
+                con = connected(case, database)
+        with con:
+            rows = con.sql("SELECT name, state, frontier FROM cql.queries").fetchall()
+            found = {name: (state, -1 if at is None else int(at)) for name, state, at in rows}
+            stops = ("active" if reached == END else "failed", reached)
+            stands = {"q": stops, "above": ("active", reached), "again": stops}
+            for name in queries(case):
+                assert stands.get(name, ("active", END)) == found[name], (name, case.text)
+            assert expected == sums(con.changes("q").fetchall(), reached), case.text
+
+
+BEYOND = Case(
+    "behind having", "[RANGE UNBOUNDED]",
+    Parts("{0}.x::INTEGER", "{0}.x::INTEGER", ("({0}.k * 60)::TINYINT > 60",)),
+    ((0, (1, "1")), (0, (2, "1")), (0, (2, "1")), (0, (2, "1")), (2, (1, None)), (7, (3, "1"))),
+    cuts=(2, 4),
+)  # fmt: skip
+"""What raises comes after the instants in which the one that fails is looked for."""
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(BEYOND)
+@given(cases())
+def test_a_query_fails_where_its_text_does(case: Case) -> None:
+    check(case)
