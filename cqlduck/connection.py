@@ -188,7 +188,7 @@ class Connection:
                     wanted=settings.lasting,
                 )
         except BaseException:
-            base.close()
+            base.abandon()
             raise
         self.drop_zone = settings.zone
         self._sees_variables = settings.variables
@@ -494,7 +494,7 @@ class Connection:
     ) -> duckdb.DuckDBPyRelation:
         """Run a reading statement in the engine's own transaction; return a copy of its rows."""
         database = self._engine.database
-        with database.interrupts.running(database.connection):
+        with database.running(database.connection):
             found = database.relation(query, parameters)
             return _relation(pa.table({})) if found is None else relation.copied(found)
 
@@ -685,14 +685,11 @@ class Connection:
             return reached
 
     def _run(self, until: int | None, *, is_done: bool) -> None:
-        """Run ticks; of a call that has done what it was for, an interruption ends but the ticks.
-
-        Whoever calls it again would take in the same rows a second time.
-        """
+        """Run ticks; what ends those of a call that has done what it was for lets it return."""
         try:
             self._engine.run(until)
         except BaseException as error:
-            if not (is_done and self._engine.database.interrupts.postpone(error)):
+            if not (is_done and self._engine.may_return(error)):
                 raise
 
     def _take(self, rows: Mapping[str, pa.Table], to: Any) -> int | None:
@@ -732,7 +729,7 @@ class Connection:
             return take(self._engine, self.drop_zone, self._ahead, limit)
 
     def _warn(self, level: int) -> None:
-        """Warn a caller, so many frames up, of the queries that failed on the way, each once."""
+        """Warn a caller, so many frames up, of the queries and ticks that failed, once of each."""
         for error in self._own.new_failures():
             warnings.warn(str(error), RuntimeWarning, stacklevel=level)
 
@@ -1028,10 +1025,11 @@ class Connection:
                 engine.keep_answers(q for name, q in known.items() if name in text)
             reader = engine.database.reader()
             # what a tick leaves out of the database for now must not be of a later tick than this
-            reader.execute("BEGIN TRANSACTION")
-            reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
-        interrupts, reading = engine.database.interrupts, engine.database.threads.reading()
-        with _until_closed(engine), reading, readable(reader, frames), interrupts.running(reader):
+            with engine.database.running(reader):
+                reader.execute("BEGIN TRANSACTION")
+                reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
+        running, reading = engine.database.running(reader), engine.database.threads.reading()
+        with _until_closed(engine), reading, readable(reader, frames), running:
             if _is_select(query):
                 text = query.strip().rstrip(";")
                 reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)

@@ -33,7 +33,6 @@ from cqlduck.errors import (
     DatabaseError,
     DataError,
     Error,
-    QueryError,
     first_line,
 )
 from cqlduck.forms import Forms, stored
@@ -52,6 +51,7 @@ from cqlduck.state import (
     catalog,
     inspection,
     instants,
+    machine,
     queues,
     records,
     relations,
@@ -141,8 +141,8 @@ class Engine:
     """The ticks that are still to be written: in memory nothing outlives the process."""
     _listening: int | None = None
     """The thread in which a listener runs, if one does."""
-    _failed: list[QueryError] = field(default_factory=list)
-    """What is still to be told of queries that failed."""
+    _failed: list[Error] = field(default_factory=list)
+    """What is still to be told of queries that failed, and of ticks that had no room."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -193,11 +193,23 @@ class Engine:
         """Hold the engine still while the block runs.
 
         Raises:
-            DatabaseError: The database is closed.
+            DatabaseError: The database is closed, or there is no room to go on with it.
         """
         with self.lock:
             self.refuse_closed()
+            self._attached()
             yield
+
+    def _attached(self) -> None:
+        """Attach the file anew, if a checkpoint of it has failed since.
+
+        Raises:
+            DatabaseError: There is still no room for it.
+        """
+        if self.database.is_invalid and not self.database.depth:
+            with self.database.interrupts.settling():
+                self.database.reattach()
+                self._read_again()
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
@@ -232,8 +244,13 @@ class Engine:
                         self.housekeeping.recount()
                         self.compiler.ended(committed=False)
                         self._write_ticks()
-                        self.catalogue.restore(catalog.load(self.database))
+                        self._read_again()
                 raise
+
+    def _read_again(self) -> None:
+        """Read the catalogue from the database; later, where that has to be attached anew first."""
+        if not self.database.is_invalid:
+            self.catalogue.restore(catalog.load(self.database))
 
     def _save(self) -> None:
         """Write what changed of the catalogue; of ticks in memory only every so many."""
@@ -284,8 +301,11 @@ class Engine:
                     self.database.threads.all()
                     with self.changing():
                         self.housekeeping.keep_answer(query)
-            except duckdb.Error as error:
+            except (duckdb.Error, DatabaseError) as error:
+                if isinstance(error, DatabaseError) and not machine.is_told(error):
+                    raise  # an interruption
                 log.warning("an answer is read from its log: %s", first_line(error))
+                self._attached()
 
     def recount(self) -> None:
         """Forget what was counted of inputs; it is counted again when it is asked for."""
@@ -549,9 +569,24 @@ class Engine:
                     self._step(bound)
                 except BaseException as error:
                     # what `before` took is committed
-                    if not self.database.interrupts.postpone(error):
+                    if not self.may_return(error):
                         raise
             return bound
+
+    def may_return(self, error: BaseException) -> bool:
+        """Return whether a call that has committed what it was for returns in spite of an error.
+
+        Whoever calls it again would take in the same rows a second time. So an interruption waits
+        for its end, and of what the machine did to the ticks that follow there is a warning; they
+        run with the next call.
+        """
+        if self.database.interrupts.postpone(error):
+            return True
+        if isinstance(error, Error) and machine.is_told(error):
+            log.warning("what was given is taken, and not all ticks have run: %s", error.message)
+            self._failed.append(error)
+            return True
+        return False
 
     def _step(self, until: int | None) -> None:
         """Run one tick; separate a query that fails from the others.
@@ -798,8 +833,8 @@ class Engine:
         if error is not None:
             raise error
 
-    def new_failures(self) -> list[QueryError]:
-        """Return what is to be told of queries that failed since this was asked last."""
+    def new_failures(self) -> list[Error]:
+        """Return what is to be told of failed queries and ticks since this was asked last."""
         told, self._failed = self._failed, []
         return told
 
@@ -1016,8 +1051,6 @@ def _of_the_query(error: duckdb.Error) -> duckdb.Error:
 
 _OF_THE_MACHINE = (
     duckdb.IOException,
-    duckdb.OutOfMemoryException,
-    duckdb.FatalException,
     duckdb.InterruptException,
     duckdb.ConnectionException,
     duckdb.TransactionException,
@@ -1025,7 +1058,6 @@ _OF_THE_MACHINE = (
 
 
 def _outside(error: duckdb.Error) -> Error:
-    hint = None
-    if isinstance(error, duckdb.OutOfMemoryException):
-        hint = "give it more with memory_limit, or take smaller ticks with max_tick"
-    return DatabaseError(f"the tick was undone: {first_line(error)}", hint=hint)
+    return DatabaseError(
+        f"the tick was undone: {first_line(error)}", hint="see to that, and call again"
+    )

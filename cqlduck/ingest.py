@@ -53,9 +53,7 @@ def arriving(
     except duckdb.Error as error:
         raise DatabaseError(
             f"nothing was taken of the data for {thing.name}: {first_line(error)}",
-            hint="append less at a time, or give the database more memory with memory_limit"
-            if isinstance(error, duckdb.OutOfMemoryException)
-            else None,
+            hint="see to that, and append it again",
         ) from error
 
 

@@ -10,6 +10,7 @@ second connection of this process by `_OPEN`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import threading
 import time
@@ -25,6 +26,7 @@ import pyarrow as pa
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
+from cqlduck.state import machine
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.interrupts import Interrupts
@@ -34,9 +36,17 @@ from cqlduck.state.processes import Owner
 from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 from cqlduck.state.threads import Threads
 
+log = logging.getLogger("cqlduck")
+
 ALIAS = "cqlduck"
 MEMORY = ":memory:"
 STORAGE_VERSION = "v1.5.0"
+LOG = ".wal"
+"""What DuckDB puts behind the path of a database for the file of its log."""
+
+SPILLED = ".tmp"
+"""The same for the folder of what does not fit into memory."""
+
 ROOM = "64MB"
 """How much comes into a file before DuckDB's checkpoint.
 
@@ -158,18 +168,18 @@ class Database:
         """What the change has written that is cut at its end (`state.records`): table and owner."""
         self.in_memory = in_memory = self.path == MEMORY
         self.is_new = in_memory or not os.path.exists(self.path)
+        self.is_invalid = False
+        """Whether a checkpoint failed: then DuckDB wants the file attached anew (`reattach`)."""
+        # DuckDB would look for the variables of frames that are ours
+        self.connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+        self.owner = Owner(self.connection)
+        self.frames = Frames()
+        self._parsed = Parsed()
+        self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
+        self.threads = Threads(self.rows)
         if not in_memory:
             self._claim()
         try:
-            # DuckDB would look for the variables of frames that are ours
-            self.connection = duckdb.connect(
-                ":memory:", config={"python_enable_replacements": False}
-            )
-            self.owner = Owner(self.connection)
-            self.frames = Frames()
-            self._parsed = Parsed()
-            self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
-            self.threads = Threads(self.rows)
             if memory_limit is not None:
                 self.execute(f"SET memory_limit = {literal(memory_limit)}")
             if memory_limit is None or not in_memory:
@@ -177,11 +187,14 @@ class Database:
                 self.execute(f"SET checkpoint_threshold = {literal(room)}")
             if threads is not None:
                 self.execute(f"SET threads = {int(threads)}")
-            self._attach(in_memory)
+            if not in_memory:
+                # as DuckDB has it of its main file; otherwise it is in the working folder
+                self.execute(f"SET temp_directory = {literal(self.path + SPILLED)}")
+            self._attach(self.connection)
             with self._understood():
                 self.session(self.connection)
         except BaseException:
-            self._release()
+            self.abandon()
             raise
 
     @contextlib.contextmanager
@@ -237,19 +250,22 @@ class Database:
                 _OPEN.pop(self._key, None)
             self._key = None
 
-    def _attach(self, in_memory: bool) -> None:
+    def _attach(self, connection: duckdb.DuckDBPyConnection) -> None:
         options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP})"
+        text = f"ATTACH {literal(self.path)} AS {ALIAS}{'' if self.in_memory else options}"
         try:
-            self.execute(f"ATTACH {literal(self.path)} AS {ALIAS}{'' if in_memory else options}")
+            self._traced(text, connection=connection)
         except duckdb.IOException as error:
-            text = str(error)
-            if "lock" in text.lower():
+            said = str(error)
+            if "lock" in said.lower():
+                # somebody else has made it meanwhile
+                self.is_new = False
                 raise DatabaseError(
                     f"the database {self.path} is in use by another process",
                     hint="stop that process, or have it write a snapshot and look at that",
                 ) from error
             raise DatabaseError(
-                f"the database {self.path} cannot be opened: {text.splitlines()[0]}",
+                f"the database {self.path} cannot be opened: {said.splitlines()[0]}",
                 hint="is it a DuckDB file, and may you write it?",
             ) from error
         except duckdb.Error as error:
@@ -258,6 +274,23 @@ class Database:
                 hint=f"cqlduck writes DuckDB's storage format {STORAGE_VERSION}; make a new "
                 "database, and copy your tables into it with COPY FROM DATABASE",
             ) from error
+
+    def reattach(self) -> None:
+        """Attach the file anew after a checkpoint of it failed; what is committed is all there.
+
+        Raises:
+            DatabaseError: There is still no room, or somebody still reads.
+        """
+        self._forget_asking()
+        # the others have it as their default, by its name, and nothing binds there for now
+        apart = self.connection.cursor()
+        try:
+            self._traced(f"DETACH DATABASE IF EXISTS {ALIAS}", connection=apart)
+            self._attach(apart)
+        finally:
+            apart.close()
+        self.incoming.forget()
+        self.is_invalid = False
 
     def session(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         """Make a connection see the file as its default, in UTC; return it."""
@@ -304,14 +337,36 @@ class Database:
         return result
 
     def _traced(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
+        self,
+        sql: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
+        connection: duckdb.DuckDBPyConnection | None = None,
     ) -> duckdb.DuckDBPyConnection:
-        """Run a statement; the one place where SQL runs."""
+        """Run a statement, by default on the engine's connection; the one place where SQL runs."""
         if self.trace is not None:
             self.trace(sql, parameters)
         statement = self._parsed.statement(sql)
-        with self.interrupts.running(self.connection):
-            return self.connection.execute(statement, parameters)
+        connection = connection or self.connection
+        with self.running(connection):
+            return connection.execute(statement, parameters)
+
+    @contextlib.contextmanager
+    def running(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Let the statement of the block be stopped, and say what the machine does to it.
+
+        Raises:
+            DatabaseError: A disk is full, memory is used up, a file is damaged, or somebody called
+                `interrupt`.
+        """
+        try:
+            with self.interrupts.running(connection):
+                yield
+        except duckdb.Error as error:
+            self.is_invalid = self.is_invalid or machine.is_invalidated(error)
+            told = machine.of_the_machine(error, self.path)
+            if told is None:
+                raise
+            raise told from error
 
     def expect(self, sql: str) -> None:
         """Parse a statement that is going to run."""
@@ -337,7 +392,7 @@ class Database:
     ) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
         # what has not been fetched is still running
-        with self.interrupts.running(self.connection):
+        with self.running(self.connection):
             return self.execute(sql, parameters).fetchall()
 
     def value(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
@@ -363,7 +418,7 @@ class Database:
         if self.trace is not None:
             self.trace(sql, parameters)
         statement = self._parsed.statement(sql)
-        with self.interrupts.running(self.connection):
+        with self.running(self.connection):
             if is_large:
                 relation = self.connection.sql(statement, params=parameters)
                 return pa.table({}) if relation is None else relation.to_arrow_table()
@@ -408,12 +463,30 @@ class Database:
                 finally:
                     self.depth = 0
                 with self.part(COMMIT), self.interrupts.settling():
-                    self.execute("COMMIT")
+                    self._commit()
             except BaseException:
                 self._roll_back()
                 raise
         if self.profile is not None:
             self.profile.committed()
+
+    def _commit(self) -> None:
+        """Commit the transaction.
+
+        Raises:
+            DatabaseError: It cannot be; nothing of it is done.
+        """
+        try:
+            self.execute("COMMIT")
+        except DatabaseError as error:
+            if not machine.is_durable(error):
+                raise
+            log.warning("the change is committed, but %s", error.message)
+        except duckdb.Error as error:
+            raise DatabaseError(
+                f"the change could not be committed: {first_line(error)}",
+                hint="nothing of it was done; call again",
+            ) from error
 
     def _roll_back(self) -> None:
         """Undo a transaction, if a COMMIT that failed has not done so."""
@@ -440,12 +513,31 @@ class Database:
             return
         try:
             self._forget_asking()
-            with contextlib.suppress(duckdb.Error):
+            try:
                 self.execute("USE memory")
                 self.execute(f"DETACH {ALIAS}")
+            except (duckdb.Error, DatabaseError) as error:
+                self._keep_log(error)
             self._close_all()
         finally:
             self._release()
+
+    def _keep_log(self, error: BaseException) -> None:
+        """Say that a file was closed with its log beside it, if it was."""
+        if not self.in_memory and os.path.exists(self.path + LOG):
+            log.warning(
+                "what is new in the database %s stays in its log, %s: %s; keep them together, "
+                "opening the database takes the log in",
+                self.path, self.path + LOG, first_line(error),
+            )  # fmt: skip
+
+    def abandon(self) -> None:
+        """Close a database that could not be opened; one that was new leaves no file."""
+        self.close()
+        if self.is_new and not self.in_memory:
+            for file in (self.path, self.path + LOG):
+                with contextlib.suppress(OSError):
+                    os.unlink(file)
 
     def _close_all(self) -> None:
         """Close the connection and its readers, of which other threads may be reading."""

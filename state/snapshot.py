@@ -8,8 +8,9 @@ from pathlib import Path
 
 import duckdb
 
-from cqlduck.errors import DatabaseError
-from cqlduck.state.connection import ALIAS, STORAGE_VERSION, Database, is_open_here, literal
+from cqlduck.errors import DatabaseError, first_line
+from cqlduck.state import machine
+from cqlduck.state.connection import ALIAS, LOG, STORAGE_VERSION, Database, is_open_here, literal
 
 
 def write(database: Database, target: str | os.PathLike[str]) -> Path:
@@ -34,12 +35,17 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         finally:
             database.execute(f"DETACH {alias}")
         os.replace(hidden, path)
-    except (duckdb.Error, OSError) as error:
-        hidden.unlink(missing_ok=True)
+    except (duckdb.Error, DatabaseError, OSError) as error:
+        if isinstance(error, DatabaseError) and not machine.is_told(error):
+            raise  # an interruption
+        hint = error.hint if isinstance(error, DatabaseError) else None
         raise DatabaseError(
-            f"the snapshot {path} cannot be written: {str(error).splitlines()[0]}",
-            hint="is the folder there, and may you write into it?",
+            f"the snapshot {path} cannot be written: {first_line(error)}",
+            hint=hint or "is the folder there, and may you write into it?",
         ) from error
+    finally:
+        for left in (hidden, hidden.with_name(hidden.name + LOG)):
+            left.unlink(missing_ok=True)
     return path
 
 
@@ -49,7 +55,7 @@ def _refuse_in_use(path: Path) -> None:
     Raises:
         DatabaseError: What it is, and what to do.
     """
-    log = path.with_name(f"{path.name}.wal")
+    log = path.with_name(path.name + LOG)
     if is_open_here(path) or _is_written(path):
         raise DatabaseError(
             f"the snapshot cannot be written onto {path}, which is open as a database: what is "

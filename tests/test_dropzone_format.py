@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -358,17 +359,18 @@ def test_a_writer_that_is_overtaken_leaves_what_it_finds(
     assert ["batch=000000000000"] == os.listdir(tmp_path / "s")
 
 
-@pytest.mark.parametrize("step", ["write_table", "describe", "_sync"])
+@pytest.mark.parametrize("step", ["write_table", "_sync"])
 def test_a_writer_that_fails_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def full(*_: object, **__: object) -> None:
-        raise OSError("disk full")
+        raise OSError(errno.ENOSPC, "disk full")
 
     with monkeypatch.context() as patch:
         patch.setattr(dropzone.pq if step == "write_table" else dropzone, step, full)
-        with pytest.raises(OSError, match="disk full"):
+        with pytest.raises(DropZoneError, match=f"batch 0 .* {tmp_path}/s: No space") as caught:
             write_batch(tmp_path, "s", 0, rows(1))
+    assert "make room" in str(caught.value.hint)
     folder = tmp_path / "s"
     assert [] == (os.listdir(folder) if folder.exists() else [])
     assert write_batch(tmp_path, "s", 0, rows(1))

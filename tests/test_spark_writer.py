@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from full_disk import full_from
 
 from cqlduck.errors import DropZoneError, Error
 from cqlduck.sources.dropzone import Batch, instant, pending, read_batch
@@ -133,6 +134,16 @@ def test_a_data_frame_that_is_no_batch(
         write_batch(spark.sql(sql), tmp_path, "s", 0)
     folder = tmp_path / "s"
     assert [] == (os.listdir(folder) if folder.exists() else [])
+
+
+@spark_test
+def test_a_batch_without_room_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
+    given = spark.sql("SELECT id AS _ts FROM range(9)")
+    with full_from(0), pytest.raises(DropZoneError, match=r"batch 0 cannot be written") as caught:
+        write_batch(given, tmp_path, "s", 0)
+    assert "room" in str(caught.value.hint)
+    assert [] == os.listdir(tmp_path / "s")
+    assert write_batch(given, tmp_path, "s", 0)
 
 
 # --- many batches in one job ----------------------------------------------------------------------

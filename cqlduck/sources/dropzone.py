@@ -40,8 +40,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from cqlduck.errors import DropZoneError
+from cqlduck.errors import DropZoneError, first_line
 from cqlduck.sources import checksums
+from cqlduck.state.machine import NO_ROOM
 
 __all__ = [
     "MANIFEST",
@@ -60,7 +61,9 @@ __all__ = [
     "pending",
     "publish",
     "read_batch",
+    "reading",
     "write_batch",
+    "writing",
 ]
 
 VERSION = 1
@@ -76,6 +79,48 @@ _REWRITE = "write the batch again under a hidden name and rename it into place"
 
 def _wrong(path: Path, what: str, hint: str = _REWRITE) -> DropZoneError:
     return DropZoneError(f"{path}: {what}", hint=hint)
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say of which path the block cannot read what it needs.
+
+    Raises:
+        DropZoneError: The system, or Python (of links that lead to themselves), says no.
+    """
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        hint = "see its permissions" if isinstance(error, PermissionError) else _REWRITE
+        raise _wrong(path, f"cannot be read: {_reason(error)}", hint) from error
+
+
+@contextlib.contextmanager
+def writing(folder: Path, number: int) -> Iterator[None]:
+    """Say of which batch the block cannot write the files.
+
+    Args:
+        folder: The stream's folder.
+        number: The batch's number.
+
+    Raises:
+        DropZoneError: The system says no.
+    """
+    try:
+        yield
+    except OSError as error:
+        why = _reason(error)
+        first = "make room on its disk" if why in NO_ROOM else "see whether you may write there"
+        raise DropZoneError(
+            f"batch {number} cannot be written into {folder}: {why}",
+            hint=f"{first}, then write the batch again; no reader sees a part of it",
+        ) from error
+
+
+def _reason(error: OSError | RuntimeError) -> str:
+    """Return what the system says; Arrow says more around it."""
+    number = getattr(error, "errno", None)
+    return first_line(error) if number is None else os.strerror(number)
 
 
 # --- times ----------------------------------------------------------------------------------------
@@ -366,7 +411,9 @@ def inside(root: Path, source: str) -> Path:
         DropZoneError: It leads out of the drop zone.
     """
     folder = root / source
-    if not folder.resolve().is_relative_to(root.resolve()):
+    with reading(folder):
+        is_inside = folder.resolve().is_relative_to(root.resolve())
+    if not is_inside:
         raise _wrong(folder, f"leads out of the drop zone {root}", _NO_LINK)
     return folder
 
@@ -383,19 +430,18 @@ def read_batch(folder: Path, number: int) -> Batch:
         DropZoneError: It is not there, or its manifest is missing or wrong.
     """
     here = batch_folder(folder, number)
-    if here.is_symlink() and not here.resolve().is_relative_to(folder.resolve()):
-        raise _wrong(here, f"leads out of {folder}", _NO_LINK)
     path = here / MANIFEST
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        what = "a batch without a manifest" if here.is_dir() else "there is no such batch"
-        raise _wrong(here, what) from None
-    except UnicodeDecodeError as error:
-        raise _wrong(path, f"not UTF-8: {error}") from None
-    except OSError as error:
-        raise _wrong(here, f"cannot be read: {error.strerror}", "see its permissions") from error
-    return Batch(number, here, Manifest.from_json(text, path))
+    with reading(path):
+        if here.is_symlink() and not here.resolve().is_relative_to(folder.resolve()):
+            raise _wrong(here, f"leads out of {folder}", _NO_LINK)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            what = "a batch without a manifest" if here.is_dir() else "there is no such batch"
+            raise _wrong(here, what) from None
+        except UnicodeDecodeError as error:
+            raise _wrong(path, f"not UTF-8: {error}") from None
+        return Batch(number, here, Manifest.from_json(text, path))
 
 
 def pending(folder: Path, next_batch: int) -> Iterator[Batch]:
@@ -413,14 +459,17 @@ def pending(folder: Path, next_batch: int) -> Iterator[Batch]:
             not padded to twelve digits. Reading can go on behind it with another call.
     """
     number = next_batch
-    while batch_folder(folder, number).exists():
-        yield read_batch(folder, number)
-        number += 1
-    short = folder / f"batch={number}"
-    if short.name != _name(number) and short.exists():
-        raise _wrong(
-            short, "the number is not padded to twelve digits", f"rename it to {_name(number)!r}"
-        )
+    with reading(folder):
+        while batch_folder(folder, number).exists():
+            yield read_batch(folder, number)
+            number += 1
+        short = folder / f"batch={number}"
+        if short.name != _name(number) and short.exists():
+            raise _wrong(
+                short,
+                "the number is not padded to twelve digits",
+                f"rename it to {_name(number)!r}",
+            )
 
 
 def gap(folder: Path, next_batch: int) -> int | None:
@@ -428,13 +477,14 @@ def gap(folder: Path, next_batch: int) -> int | None:
 
     Lists the folder if `next_batch` is missing: for showing, not for each poll.
     """
-    if batch_folder(folder, next_batch).exists():
-        return None
-    try:
-        with os.scandir(folder) as entries:
-            matches = [_BATCH.fullmatch(entry.name) for entry in entries]
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    with reading(folder):
+        if batch_folder(folder, next_batch).exists():
+            return None
+        try:
+            with os.scandir(folder) as entries:
+                matches = [_BATCH.fullmatch(entry.name) for entry in entries]
+        except (FileNotFoundError, NotADirectoryError):
+            return None
     beyond = [n for match in matches if match and (n := int(match[1])) > next_batch]
     return min(beyond, default=None)
 
@@ -561,7 +611,8 @@ def schema_names(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
 def hidden_folder(folder: Path, number: int) -> Path:
     """Create and return a new folder for `publish`, which no reader sees."""
     hidden = folder / f".{_name(number)}-{uuid.uuid4().hex}"
-    hidden.mkdir(parents=True)
+    with writing(folder, number):
+        hidden.mkdir(parents=True)
     return hidden
 
 
@@ -575,28 +626,36 @@ def publish(hidden: Path, manifest: Manifest) -> bool:
 
     Returns:
         True, or False if a batch with this number was there already; it is left as it is.
+
+    Raises:
+        DropZoneError: It cannot be written.
     """
-    target = batch_folder(hidden.parent, manifest.batch)
     try:
-        if target.exists():
-            return False
-        sums = {name: checksums.of_file(hidden / name) for name in manifest.files}
-        text = replace(manifest, checksums=sums).to_json()
-        (hidden / MANIFEST).write_text(text, encoding="utf-8")
-        for name in (*manifest.files, MANIFEST):
-            _sync(hidden / name)
-        _sync(hidden)
-        try:
-            hidden.rename(target)
-        except OSError:
-            # Another writer was first: a folder that is not empty cannot be replaced.
-            if not target.exists():
-                raise
-            return False
-        _sync(hidden.parent)
-        return True
+        with writing(hidden.parent, manifest.batch):
+            return _publish(hidden, manifest)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _publish(hidden: Path, manifest: Manifest) -> bool:
+    target = batch_folder(hidden.parent, manifest.batch)
+    if target.exists():
+        return False
+    sums = {name: checksums.of_file(hidden / name) for name in manifest.files}
+    text = replace(manifest, checksums=sums).to_json()
+    (hidden / MANIFEST).write_text(text, encoding="utf-8")
+    for name in (*manifest.files, MANIFEST):
+        _sync(hidden / name)
+    _sync(hidden)
+    try:
+        hidden.rename(target)
+    except OSError:
+        # Another writer was first: a folder that is not empty cannot be replaced.
+        if not target.exists():
+            raise
+        return False
+    _sync(hidden.parent)
+    return True
 
 
 def _sync(path: Path) -> None:
@@ -639,10 +698,12 @@ class BatchWriter:
             True, or False if the batch is there already.
 
         Raises:
-            DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold.
+            DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold; or it
+                cannot be written, and nothing of it is visible.
         """
-        if batch_folder(self.folder, batch).exists():
-            return False
+        with writing(self.folder, batch):
+            if batch_folder(self.folder, batch).exists():
+                return False
         table = _in_utc(pa.table({}) if data is None else pa.table(data))
         if len(table) and self.ts not in table.column_names:
             raise DropZoneError(
@@ -655,8 +716,9 @@ class BatchWriter:
         manifest = describe(self.folder.name, batch, reach, heartbeat, files, table.schema)
         hidden = hidden_folder(self.folder, batch)
         try:
-            for name in files:
-                pq.write_table(table, hidden / name)
+            with writing(self.folder, batch):
+                for name in files:
+                    pq.write_table(table, hidden / name)
         except BaseException:
             shutil.rmtree(hidden, ignore_errors=True)
             raise

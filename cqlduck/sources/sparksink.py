@@ -34,7 +34,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cqlduck.errors import DropZoneError
-from cqlduck.sources.dropzone import VERSION, Batch, Manifest
+from cqlduck.sources.dropzone import VERSION, Batch, Manifest, reading
 
 __all__ = ["LOG", "is_sink", "pending"]
 
@@ -54,7 +54,8 @@ def _wrong(path: Path, what: str, hint: str = _DAMAGED) -> DropZoneError:
 
 def is_sink(folder: Path) -> bool:
     """Return whether Spark's file sink writes, or wrote, `folder`."""
-    return (folder / LOG).is_dir()
+    with reading(folder):
+        return (folder / LOG).is_dir()
 
 
 def pending(folder: Path, next_batch: int) -> Iterator[Batch]:
@@ -72,8 +73,12 @@ def pending(folder: Path, next_batch: int) -> Iterator[Batch]:
         DropZoneError: The log was cleaned up past what was taken, or is damaged; a file that it
             lists is not there, is another one, or lies in a partition.
     """
+    with reading(folder):
+        yield from _pending(folder, next_batch)
+
+
+def _pending(folder: Path, number: int) -> Iterator[Batch]:
     log = folder / LOG
-    number = next_batch
     while True:
         single = log / str(number)
         if single.exists():

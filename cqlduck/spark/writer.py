@@ -32,6 +32,7 @@ from cqlduck.sources.dropzone import (
     hidden_folder,
     publish,
     stream_folder,
+    writing,
 )
 
 if TYPE_CHECKING:
@@ -76,11 +77,13 @@ def write_batch(
         True, or False if the batch is there already.
 
     Raises:
-        DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold.
+        DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold; or the
+            batch cannot be written. What Spark's own job raises it raises.
     """
     folder = stream_folder(root, name)
-    if batch_folder(folder, batch).exists():
-        return False
+    with writing(folder, batch):
+        if batch_folder(folder, batch).exists():
+            return False
     plain = _in_utc(df)
     schema = _arrow_schema(plain)
     _check_timestamps(schema, ts)
@@ -88,9 +91,10 @@ def write_batch(
     try:
         parts = hidden / "parts"
         plain.write.options(**_OPTIONS).parquet(str(parts))
-        for part in _parquet_files(parts):
-            part.rename(hidden / part.name)
-        shutil.rmtree(parts)
+        with writing(folder, batch):
+            for part in _parquet_files(parts):
+                part.rename(hidden / part.name)
+            shutil.rmtree(parts)
         return _publish(hidden, name, batch, heartbeat, ts, schema)
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -160,10 +164,11 @@ class StagedBatches:
             True, or False if it is there already.
         """
         folder = self._staging.parent
-        if batch_folder(folder, number).exists():
-            return False
+        with writing(folder, number):
+            if batch_folder(folder, number).exists():
+                return False
         hidden = hidden_folder(folder, number)
-        with contextlib.suppress(FileNotFoundError):
+        with writing(folder, number), contextlib.suppress(FileNotFoundError):
             for part in _parquet_files(self._staging / f"{_KEY}={number}"):
                 part.rename(hidden / part.name)
         return _publish(hidden, self._name, number, heartbeat, self._ts, self._schema)
@@ -201,7 +206,8 @@ def stage_batches(
     numbers = range(first_batch, first_batch if last_batch is None else last_batch + 1)
     try:
         if last_batch is None or not all(batch_folder(folder, n).exists() for n in numbers):
-            staging.mkdir(parents=True)
+            with writing(folder, first_batch):
+                staging.mkdir(parents=True)
             _write_partitioned(
                 plain.withColumnRenamed(key_column, _KEY).withColumn(
                     _ARRIVAL, F.monotonically_increasing_id()
@@ -347,11 +353,12 @@ def _publish(
     hidden: Path, name: str, batch: int, heartbeat: Heartbeat, ts: str, schema: pa.Schema
 ) -> bool:
     try:
-        reach = [(path, _file_extent(path, ts)) for path in _parquet_files(hidden)]
-        filled = [(path, found) for path, found in reach if found.rows]
-        for path, found in reach:
-            if not found.rows:
-                path.unlink()
+        with writing(hidden.parent, batch):
+            reach = [(path, _file_extent(path, ts)) for path in _parquet_files(hidden)]
+            filled = [(path, found) for path, found in reach if found.rows]
+            for path, found in reach:
+                if not found.rows:
+                    path.unlink()
         whole = _union([found for _, found in filled])
         files = [path.name for path, _ in filled]
         manifest = describe(name, batch, whole, heartbeat, files, schema)

@@ -1,0 +1,114 @@
+"""What the machine does to a statement: a full disk, memory that is used up, a damaged file.
+
+Errors of DuckDB about these are about no statement and no rows, and calling again may help, once
+there is room. So they become a `DatabaseError` where SQL runs, before anybody takes them for a
+query that fails or for a batch that cannot be read. Other errors pass as they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+import duckdb
+
+from cqlduck.errors import DatabaseError, first_line
+
+_WRITING = re.compile(
+    r'(?:Could not (?:write|truncate|move|remove) file|Failed to create directory) \\?"'
+    r'(?P<file>[^"]*?)\\?"(?:: (?P<why>[^"\\\n]*))?'
+)
+_READING = re.compile(r'Could not read (?:enough bytes )?from file "(?P<file>[^"]*)"')
+_DAMAGED = re.compile(r"Corrupt (?:database|WAL) file|computed checksum|Checksum", re.IGNORECASE)
+_INVALID = "has been invalidated"
+_DURABLE = "COMMIT succeeded and is durable"
+_ORIGINAL = "Original error: "
+
+NO_ROOM = frozenset(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+"""How the system says that a file cannot grow."""
+
+_UNDONE = "what was not committed is undone"
+_MAKE_ROOM = f"make room on its disk, then call again; {_UNDONE}"
+_SPILLS = (
+    "DuckDB writes there what does not fit into memory: make room, SET temp_directory to another "
+    f"folder, or give it more memory with memory_limit; {_UNDONE}"
+)
+
+
+def is_invalidated(error: duckdb.Error) -> bool:
+    """Return whether a database has to be attached anew, because a checkpoint of it failed."""
+    return _INVALID in str(error)
+
+
+def is_durable(error: DatabaseError) -> bool:
+    """Return whether a COMMIT was done, and only the checkpoint failed that followed it."""
+    return _DURABLE in str(error.__cause__)
+
+
+def is_told(error: BaseException) -> bool:
+    """Return whether an error says what the machine did to a statement, see `of_the_machine`."""
+    return isinstance(error, DatabaseError) and isinstance(error.__cause__, duckdb.Error)
+
+
+def written_hint(why: str | None) -> str:
+    """Return what to do about a file that cannot be written, by what the system says of it."""
+    if why in NO_ROOM:
+        return _MAKE_ROOM
+    return f"see its disk, and whether you may write it; {_UNDONE}"
+
+
+def of_the_machine(error: duckdb.Error, path: str) -> DatabaseError | None:
+    """Return an error of DuckDB's that is about the machine as one of the family, or None.
+
+    Args:
+        error: What DuckDB raised.
+        path: The path of the database.
+    """
+    said = str(error)
+    if isinstance(error, duckdb.FatalException):
+        return DatabaseError(
+            f"DuckDB cannot go on with the database {path}: {first_line(error)}",
+            hint=f"close the connection, and connect again; {_UNDONE}",
+        )
+    if is_invalidated(error):
+        return _invalidated(error, said, path)
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return _out_of_memory(error, said)
+    if not isinstance(error, (duckdb.IOException, duckdb.TransactionException)):
+        return None
+    writing = _WRITING.search(said)
+    if writing is not None:
+        file, why = writing["file"], writing["why"]
+        hint = _SPILLS if "duckdb_temp" in file else written_hint(why)
+        return DatabaseError(f"{file} cannot be written: {why or first_line(error)}", hint=hint)
+    reading = _READING.search(said)
+    is_own = reading is not None and reading["file"].startswith(path)
+    if is_own or _DAMAGED.search(said):
+        return DatabaseError(
+            f"the database {path} is damaged: {first_line(error)}",
+            hint="was it cut off or changed while it was copied? Go on from a snapshot",
+        )
+    return None
+
+
+def _invalidated(error: duckdb.Error, said: str, path: str) -> DatabaseError:
+    why = said.partition(_ORIGINAL)[2] or first_line(error)
+    writing = _WRITING.search(why)
+    if writing is not None:
+        why = f"{writing['file']} cannot be written: {writing['why']}"
+    return DatabaseError(
+        f"the log of the database {path} could not be taken into it: {why}",
+        hint=f"make room on its disk, then call again; {_UNDONE}",
+    )
+
+
+def _out_of_memory(error: duckdb.Error, said: str) -> DatabaseError:
+    if "offload" in said:
+        return DatabaseError(f"there is no room for what is kept on disk: {first_line(error)}",
+                             hint=_SPILLS)  # fmt: skip
+    return DatabaseError(
+        first_line(error),
+        hint="give it more with memory_limit, take smaller ticks with max_tick, or append less at "
+        f"a time; {_UNDONE}",
+    )
