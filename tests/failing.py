@@ -21,7 +21,7 @@ LAST = 5
 """The last instant."""
 
 Row = tuple[int | None, str | None]
-"""A tuple of an item, (k, x); one that a LEFT JOIN pads has neither."""
+"""A tuple of an item, (k, x); one that an outer join pads has neither."""
 
 Rows = dict[str, Row]
 """One tuple of each item, by alias."""
@@ -66,7 +66,12 @@ TESTS: dict[str, Callable[[Row, Row], bool | None]] = {
     "{one}.k > 0": lambda one, other: is_more(one[0], 0),
     "{one_x} > 0": lambda one, other: is_more(number(one[1]), 0),
     "{one_x} = {other}.k": lambda one, other: are_equal(number(one[1]), other[0]),
+    "USING (k)": lambda one, other: are_equal(one[0], other[0]),
+    "USING (v)": lambda one, other: are_equal(number(one[1]), number(other[1])),
 }
+
+OF_ON = sorted(kind for kind in TESTS if not kind.startswith("USING"))
+JOINS = (",", "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,8 @@ class Item:
         source: What it reads.
         form: 'plain'; 'late', a subquery with x as a number and a column that nobody reads;
             'chosen', one with a WHERE; 'grouped', the greatest x of each k.
-        join: ',', 'JOIN' or 'LEFT JOIN'; of no meaning for the first one.
-        on: The conditions of ON.
+        join: One of `JOINS`; of no meaning for the first one.
+        on: The conditions of ON, or the one of USING.
         inside: The conditions of the subquery.
     """
 
@@ -152,7 +157,9 @@ def from_text(case: Case) -> str:
         if item.join == ",":
             parts.append(f", {item_text(case, place)}")
         else:
-            parts.append(f" {item.join} {item_text(case, place)} ON {said(case, item.on)}")
+            on = said(case, item.on)
+            on = on if on.startswith("USING") else f"ON {on}"
+            parts.append(f" {item.join} {item_text(case, place)} {on}")
     where = f" WHERE {said(case, case.where)}" if case.where else ""
     return "".join(parts) + where
 
@@ -214,6 +221,25 @@ def content(case: Case, place: int, now: int) -> list[Row]:
     return rows
 
 
+def combined(
+    item: Item, alias: str, lefts: list[Rows], rights: list[Row], names: list[str]
+) -> list[Rows]:
+    """The combinations of a join: of some rows, with the aliases `names`, and those of an item."""
+    found: list[Rows] = []
+    partners = [0] * len(rights)
+    for left in lefts:
+        met = [n for n, row in enumerate(rights) if meets(item.on, {**left, alias: row})]
+        found += [{**left, alias: rights[n]} for n in met]
+        for n in met:
+            partners[n] += 1
+        if not met and item.join in ("LEFT JOIN", "FULL JOIN"):
+            found.append({**left, alias: NOTHING})
+    if item.join in ("RIGHT JOIN", "FULL JOIN"):
+        alone = [row for row, count in zip(rights, partners, strict=True) if not count]
+        found += [{**dict.fromkeys(names, NOTHING), alias: row} for row in alone]
+    return found
+
+
 def joined(case: Case, now: int) -> list[Rows]:
     """The combinations of FROM and WHERE."""
     done: list[list[Rows]] = []
@@ -224,19 +250,13 @@ def joined(case: Case, now: int) -> list[Rows]:
             done.append(current)
             current = [{f"i{place}": row} for row in rows]
             continue
-        following: list[Rows] = []
-        for left in current:
-            pairs = [{**left, f"i{place}": row} for row in rows]
-            met = [pair for pair in pairs if meets(item.on, pair)]
-            if not met and item.join == "LEFT JOIN":
-                met = [{**left, f"i{place}": NOTHING}]
-            following += met
-        current = following
-    combined = [
+        group = range(max(n for n in range(place) if n == 0 or case.items[n].join == ","), place)
+        current = combined(item, f"i{place}", current, rows, [f"i{n}" for n in group])
+    product = [
         {alias: row for part in parts for alias, row in part.items()}
         for parts in itertools.product(*done, current)
     ]
-    return [rows for rows in combined if meets(case.where, rows)]
+    return [rows for rows in product if meets(case.where, rows)]
 
 
 def or_of(values: Iterable[int]) -> int | None:
@@ -321,7 +341,7 @@ def conditions(
 ) -> tuple[Condition, ...]:
     """Conditions on some items."""
     made = st.builds(
-        Condition, st.sampled_from(sorted(TESTS)), st.sampled_from(aliases),
+        Condition, st.sampled_from(OF_ON), st.sampled_from(aliases),
         st.sampled_from(aliases),
     )  # fmt: skip
     return tuple(draw(st.lists(made, min_size=least, max_size=most, unique=True)))
@@ -339,10 +359,14 @@ def cases(draw: st.DrawFn, most: int = 4, recompute: str = "allow") -> Case:
     items: list[Item] = []
     group = 0
     for place in range(count):
-        join = draw(st.sampled_from([",", "JOIN", "JOIN", "LEFT JOIN"]))
+        join = draw(st.sampled_from(JOINS))
         group = place if join == "," else group
         on = draw(conditions([f"i{n}" for n in range(group, place + 1)], 3, 1)) if place else ()
         form = draw(st.sampled_from(["plain", "plain", "plain", "late", "chosen", "grouped"]))
+        if place == group + 1 and draw(st.integers(0, 3)) == 0:
+            form = items[group].form
+            named = "v" if form == "late" else "k"
+            on = (Condition(f"USING ({named})", f"i{group}", f"i{place}"),)
         inside = draw(conditions(["y"], 2, 1)) if form == "chosen" else ()
         items.append(Item(draw(st.sampled_from(SOURCES)), form, join, on, inside))
     aliases = [f"i{n}" for n in range(count)]
