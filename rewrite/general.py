@@ -18,6 +18,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import current
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.canonical_body import show_canonical
+from cqlduck.rewrite.equalities import keep_apart
 from cqlduck.rewrite.guarded_body import guard_conditions
 from cqlduck.rewrite.lateral import why_alone
 from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
@@ -339,6 +340,7 @@ class _Build:
         break_ties(body, self, aggregates)
         body = show_canonical(body, self, aggregates)
         guard_conditions(body, self, aggregates)
+        keep_apart(body, self)
         self._columns(body)
         alone = why_alone(body, aggregates) or self._why_not_lateral(body)
         if timed:

@@ -62,6 +62,11 @@ def may_vary(type_name: str) -> bool:
     return _parsed(type_name).varies
 
 
+def is_nested(type_name: str) -> bool:
+    """Return whether values of a DuckDB type have parts."""
+    return bool(_parsed(type_name).parts)
+
+
 def canonical(value: exp.Expr, type_name: str) -> exp.Expr:
     """Return the value that stands for all that equal one; the value itself where there is one.
 

@@ -202,6 +202,10 @@ STEPS: dict[str, tuple[str, Meaning]] = {
         "SELECT r.k, d.x FROM {0} JOIN r ON d.x = r.x",
         lambda rows, r, _: [(k, x) for _, x in rows for k, y in r if meets(x, y)],
     ),
+    "on the other side": (
+        "SELECT d.k, r.x FROM {0} JOIN r ON d.x = r.x",
+        lambda rows, r, _: [(k, y) for k, x in rows for _, y in r if meets(x, y)],
+    ),
     "the other": (
         "SELECT d.k, r.x FROM {0} LEFT JOIN r ON d.x = r.x AND d.k <= r.k",
         lambda rows, r, _: [
@@ -221,9 +225,6 @@ STEPS: dict[str, tuple[str, Meaning]] = {
 
 PICKED = ("least", "greatest", "counted distinct", "first", "last", "of the greatest k")
 """Aggregates that pick a value: inside of a nested one DuckDB makes 0.0 of −0.0 then."""
-
-MATCHED = ("on", "the other")
-"""Joins that show a value that they compare: of equal nested ones DuckDB may show either."""
 
 
 def usable(kind: str) -> list[str]:

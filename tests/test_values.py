@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -182,6 +183,11 @@ def using(now: Rows, _: Rows, relation: Rows) -> Bag:
     return Counter((shown(x), j, k) for j, k, x in pairs)
 
 
+def on(now: Rows, _: Rows, relation: Rows) -> Bag:
+    pairs = [(k, x, y) for k, x in now for _, y in relation if x and y and key(x) == key(y)]
+    return Counter((k, text(x), text(y)) for k, x, y in pairs)
+
+
 def has_same(x: Value | None, relation: Rows) -> bool:
     return x is not None and any(y is not None and y.text == x.text for _, y in relation)
 
@@ -219,6 +225,12 @@ QUERIES: dict[str, tuple[str, Meaning]] = {
                first),
     "using": ("SELECT x, j, k FROM (SELECT x, s.k AS j, r.k FROM s {0} JOIN r USING (x)) AS d",
               using),
+    "on": ("SELECT k, x, y::VARCHAR AS y FROM (SELECT s.k, s.x, r.x AS y FROM s {0} "
+           "JOIN r ON s.x = r.x) AS d", on),
+    "turned": ("SELECT k, x, y::VARCHAR AS y FROM (SELECT d.k, d.x, e.x AS y FROM r AS e, "
+               "(SELECT k, x FROM s {0}) AS d WHERE (e.x) = (d.x)) AS d", on),
+    "met": ("SELECT k, x, y::VARCHAR AS y FROM (SELECT s.k, s.x, r.x AS y FROM s {0} "
+            "LEFT JOIN r ON s.x = r.x WHERE r.k IS NOT NULL) AS d", on),
     "semi": ("SELECT k, x FROM (SELECT k, x FROM s {0} WHERE EXISTS (SELECT 1 FROM r "
              "WHERE r.x::VARCHAR = s.x::VARCHAR AND r.k >= s.k - 9)) AS d", semi),
     "anti": ("SELECT k, x FROM (SELECT k, x FROM s {0} WHERE NOT EXISTS (SELECT 1 FROM r "
@@ -380,6 +392,18 @@ def check(world: World, **options: Any) -> None:
     for name, (_, meaning) in known.items():
         wanted = list(expected(world, meaning))
         assert actual[name] == wanted, name
+
+
+@pytest.mark.parametrize(
+    ("kind", "recompute"),
+    [(kind, "allow") for kind in TYPES if "(" in kind or "[]" in kind] + [("DOUBLE[]", "always")],
+)
+def test_both_sides_of_an_equality_keep_their_values(kind: str, recompute: str) -> None:
+    one, other, *_ = TYPES[kind]
+    elements: list[Element] = [(0, 1, one), (3, 1, other), (4, 2, None)]
+    changes: list[Change] = [(1, +1, 1, one), (2, +1, 1, other), (5, -1, 1, one)]
+    names = ["on", "turned", "met"]
+    check(World(kind, elements, changes, "[RANGE 3]", [2, 4], names), recompute=recompute)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=QUIET)

@@ -27,6 +27,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite import guards
 from cqlduck.rewrite.delta import bounds
+from cqlduck.rewrite.equalities import kept_apart
 from cqlduck.rewrite.plan import (
     Join,
     properties,
@@ -225,6 +226,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) 
         legs: By place, the lifetimes of each input that it meets.
     """
     owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     shown = {c.name for c in node.columns}
     waiting = [*arm.early, *pipe.implied.values()]
     query, name = legs[pipe.changed], f"i{pipe.changed}"
@@ -236,7 +238,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) 
         ready = [c for c in waiting if _places(c, owners) <= met]
         waiting = [c for c in waiting if not _places(c, owners) <= met]
         ends = not properties(plan).never_expires
-        conditions = [condition.copy() for condition in ready]
+        conditions = [kept_apart(condition, types).copy() for condition in ready]
         if ends:
             conditions.append(_before(name, other))
         if has_end:
