@@ -515,7 +515,7 @@ class Database:
             self._forget_asking()
             try:
                 self.execute("USE memory")
-                self.execute(f"DETACH {ALIAS}")
+                self.execute(f"DETACH DATABASE IF EXISTS {ALIAS}")
             except (duckdb.Error, DatabaseError) as error:
                 self._keep_log(error)
             self._close_all()

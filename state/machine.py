@@ -19,6 +19,7 @@ _WRITING = re.compile(
     r'(?:Could not (?:write|truncate|move|remove) file|Failed to create directory) \\?"'
     r'(?P<file>[^"]*?)\\?"(?:: (?P<why>[^"\\\n]*))?'
 )
+_OPENING = re.compile(r'Cannot open file "(?P<file>[^"]*)": (?P<why>[^"\n]*)')
 _READING = re.compile(r'Could not read (?:enough bytes )?from file "(?P<file>[^"]*)"')
 _DAMAGED = re.compile(r"Corrupt (?:database|WAL) file|computed checksum|Checksum", re.IGNORECASE)
 _INVALID = "has been invalidated"
@@ -75,13 +76,19 @@ def of_the_machine(error: duckdb.Error, path: str) -> DatabaseError | None:
         return _invalidated(error, said, path)
     if isinstance(error, duckdb.OutOfMemoryException):
         return _out_of_memory(error, said)
-    if not isinstance(error, (duckdb.IOException, duckdb.TransactionException)):
+    # of a block that is not as it was written it is an Error of no kind
+    kinds = (duckdb.IOException, duckdb.TransactionException)
+    if not isinstance(error, kinds) and type(error) is not duckdb.Error:
         return None
     writing = _WRITING.search(said)
     if writing is not None:
         file, why = writing["file"], writing["why"]
         hint = _SPILLS if "duckdb_temp" in file else written_hint(why)
         return DatabaseError(f"{file} cannot be written: {why or first_line(error)}", hint=hint)
+    opening = _OPENING.search(said)
+    if opening is not None and opening["file"].startswith(path):
+        file, why = opening["file"], opening["why"]
+        return DatabaseError(f"{file} cannot be opened: {why}", hint=written_hint(why))
     reading = _READING.search(said)
     is_own = reading is not None and reading["file"].startswith(path)
     if is_own or _DAMAGED.search(said):
