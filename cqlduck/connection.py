@@ -258,8 +258,8 @@ class Connection:
 
     @contextmanager
     def _open(self) -> Iterator[Engine]:
-        """Hold the engine still, unless it is closed."""
-        with self._engine.opened():
+        """Hold the engine still, unless it is closed; signals wait for a statement that runs."""
+        with self._engine.database.interrupts.held(), self._own.opened():
             yield self._own
 
     def __repr__(self) -> str:
@@ -883,7 +883,7 @@ class Connection:
     def _come(self, query: str, position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
         """Return the elements of a query after an instant, and how far they go."""
         engine = self._own
-        with engine.lock:
+        with engine.database.interrupts.held(), engine.lock:
             found = engine.query(query)
             if found.frontier is None or (position is not None and found.frontier <= position):
                 engine.refuse_failed(found)
@@ -1029,7 +1029,8 @@ class Connection:
                 reader.execute("BEGIN TRANSACTION")
                 reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
         running, reading = engine.database.running(reader), engine.database.threads.reading()
-        with _until_closed(engine), reading, readable(reader, frames), running:
+        held, seen = engine.database.interrupts.held(), readable(reader, frames)
+        with _until_closed(engine), held, reading, seen, running:
             if _is_select(query):
                 text = query.strip().rstrip(";")
                 reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)

@@ -180,19 +180,20 @@ class Database:
         if not in_memory:
             self._claim()
         try:
-            if memory_limit is not None:
-                self.execute(f"SET memory_limit = {literal(memory_limit)}")
-            if memory_limit is None or not in_memory:
-                room = ROOM_IN_MEMORY if in_memory else ROOM
-                self.execute(f"SET checkpoint_threshold = {literal(room)}")
-            if threads is not None:
-                self.execute(f"SET threads = {int(threads)}")
-            if not in_memory:
-                # as DuckDB has it of its main file; otherwise it is in the working folder
-                self.execute(f"SET temp_directory = {literal(self.path + SPILLED)}")
-            self._attach(self.connection)
-            with self._understood():
-                self.session(self.connection)
+            with self.interrupts.held():
+                if memory_limit is not None:
+                    self.execute(f"SET memory_limit = {literal(memory_limit)}")
+                if memory_limit is None or not in_memory:
+                    room = ROOM_IN_MEMORY if in_memory else ROOM
+                    self.execute(f"SET checkpoint_threshold = {literal(room)}")
+                if threads is not None:
+                    self.execute(f"SET threads = {int(threads)}")
+                if not in_memory:
+                    # as DuckDB has it of its main file; otherwise it is in the working folder
+                    self.execute(f"SET temp_directory = {literal(self.path + SPILLED)}")
+                self._attach(self.connection)
+                with self._understood():
+                    self.session(self.connection)
         except BaseException:
             self.abandon()
             raise
@@ -511,16 +512,18 @@ class Database:
         """Write everything into the file and let go of it; what is being read of it is stopped."""
         if self.owner.is_other:
             return
-        try:
-            self._forget_asking()
+        # half closed, a file could be opened no more
+        with self.interrupts.settling():
             try:
-                self.execute("USE memory")
-                self.execute(f"DETACH DATABASE IF EXISTS {ALIAS}")
-            except (duckdb.Error, DatabaseError) as error:
-                self._keep_log(error)
-            self._close_all()
-        finally:
-            self._release()
+                self._forget_asking()
+                try:
+                    self.execute("USE memory")
+                    self.execute(f"DETACH DATABASE IF EXISTS {ALIAS}")
+                except (duckdb.Error, DatabaseError) as error:
+                    self._keep_log(error)
+                self._close_all()
+            finally:
+                self._release()
 
     def _keep_log(self, error: BaseException) -> None:
         """Say that a file was closed with its log beside it, if it was."""

@@ -6,6 +6,7 @@ that goes on and counts what it has.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -155,6 +156,55 @@ def test_other_handlers_are_called_while_a_statement_runs_and_given_back(
         assert signal.getsignal(signal.SIGINT) is mine
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+READS: dict[str, Callable[[cqlduck.Connection, Path], object]] = {
+    "table": lambda con, _: con.table("counted"),
+    "table of a stream": lambda con, _: con.table("passed"),
+    "as_of": lambda con, _: con.as_of("counted", 3),
+    "changes": lambda con, _: con.changes("counted"),
+    "arrow": lambda con, _: con.arrow("counted"),
+    "sql": lambda con, _: con.sql("FROM counted"),
+    "subscribe": lambda con, _: list(con.subscribe("counted", since=0)),
+    "queries": lambda con, _: repr(con.queries),
+    "register": lambda con, _: con.register("frame", {"k": [1]}),
+    "connect": lambda con, folder: cqlduck.connect(folder / "other.duckdb").close(),
+}
+
+
+@pytest.mark.parametrize("call", READS.values(), ids=READS)
+def test_a_call_that_reads_raises_what_the_handler_raises_at_any_moment(
+    tmp_path: Path, call: Callable[[cqlduck.Connection, Path], object]
+) -> None:
+    """Inside of a statement DuckDB would make a RuntimeError of it."""
+
+    inside = False
+
+    def alarm(number: int, frame: object) -> None:
+        nonlocal inside
+        if inside:
+            inside = False
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        with cqlduck.connect() as con:
+            con.execute(APPLICATION)
+            con.append("s", [(1,), (2,)], at=[1, 2])
+            con.advance(9)
+            begun = time.perf_counter()
+            call(con, tmp_path)
+            takes = time.perf_counter() - begun
+            for part in range(1, 25):
+                with contextlib.suppress(KeyboardInterrupt):
+                    inside = True
+                    signal.setitimer(signal.ITIMER_REAL, max(takes * part / 25, 1e-6))
+                    call(con, tmp_path)
+                    inside = False
+                assert [(2,)] == con.table("counted").fetchall()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # ------------------------------------------------------------------------------------ interrupt
