@@ -108,7 +108,7 @@ class Query(Thing):
 
     Attributes:
         kind: What it yields: stream or relation.
-        state: active, inactive or failed.
+        state: active, inactive, failed or expired.
         began: Its first instant, or None if it has not begun.
         frontier: The instant up to which its answer is final, or None.
         inputs: The streams, relations and queries that it reads.

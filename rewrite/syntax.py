@@ -395,7 +395,7 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
     ahead: Duration | None = None
     late, source = "REJECT", None
     while not reader.done:
-        if reader.accept("TIMESTAMP", "BY"):
+        if reader.clause("TIMESTAMP", "BY"):
             place = reader.offset
             written = reader.name()
             known = {column.lower(): column for column, _ in columns}
@@ -405,11 +405,11 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
                     hint=f"columns: {', '.join(c for c, _ in columns)}",
                 ).at(reader.text, place)
             timestamp_by = known[written.lower()]
-        elif reader.accept("OUT", "OF", "ORDER", "WITHIN"):
+        elif reader.clause("OUT", "OF", "ORDER", "WITHIN"):
             bound = reader.duration(_STREAM_WORDS, _OF_STREAM)
-        elif reader.accept("AHEAD", "AT", "MOST"):
+        elif reader.clause("AHEAD", "AT", "MOST"):
             ahead = reader.duration(_STREAM_WORDS, _OF_STREAM)
-        elif reader.accept("LATE"):
+        elif reader.clause("LATE"):
             place = reader.offset
             late = reader.word().upper()
             if late not in LATE_POLICIES:
@@ -417,7 +417,7 @@ def _create_stream(reader: Reader, offset: int) -> CreateStream:
                     f"LATE is one of {', '.join(LATE_POLICIES)}, not {late}",
                     hint=suggestion(late, LATE_POLICIES, "as in LATE KEEP", every=False),
                 ).at(reader.text, place)
-        elif reader.accept("FROM"):
+        elif reader.clause("FROM"):
             source = reader.string()
         else:
             reader.fail(
@@ -438,10 +438,10 @@ def _create_relation(reader: Reader, offset: int) -> CreateRelation:
     source = query = moment = None
     while not reader.done:
         if reader.accept("PRIMARY", "KEY"):
-            key = _one_key(reader, key, _names(reader))
-        elif reader.accept("AT"):
+            key = _one_key(reader, key, _key_columns(reader))
+        elif reader.clause("AT"):
             moment = _moment(reader)
-        elif reader.accept("FROM"):
+        elif reader.clause("FROM"):
             if reader.next_is_string:
                 source = reader.string()
             else:
@@ -605,13 +605,23 @@ def _option(reader: Reader, key: str) -> str:
     return value
 
 
-def _names(reader: Reader) -> tuple[str, ...]:
+def _key_columns(reader: Reader) -> tuple[str, ...]:
+    """Read the names of the columns of a key.
+
+    Raises:
+        ParseError: One of them is there twice.
+    """
     reader.expect("(")
-    names = [reader.name()]
-    while reader.accept(","):
-        names.append(reader.name())
+    names: dict[str, str] = {}
+    while not names or reader.accept(","):
+        place, name = reader.offset, reader.name()
+        if name.lower() in names:
+            raise ParseError(f"column {name} is in the key twice", hint="write it once").at(
+                reader.text, place
+            )
+        names[name.lower()] = name
     reader.expect(")")
-    return tuple(names)
+    return tuple(names.values())
 
 
 def _columns(
@@ -700,7 +710,7 @@ def _key(
     """
     at = reader.offset
     if kind_of == "RELATION" and reader.accept("PRIMARY", "KEY"):
-        return _one_key(reader, known, _names(reader) if column is None else (column,))
+        return _one_key(reader, known, _key_columns(reader) if column is None else (column,))
     word = reader.word().upper().split()[0]
     of = "" if column is None else f" on column {column}"
     raise NotSupportedError(
@@ -737,6 +747,7 @@ class Reader:
         self.text = text
         self.tokens = tokens
         self.position = 0
+        self._clauses: set[str] = set()
 
     @property
     def done(self) -> bool:
@@ -770,6 +781,20 @@ class Reader:
             left = left[len(found) :]
             ahead += 1
         self.position += ahead
+        return True
+
+    def clause(self, *words: str) -> bool:
+        """Step over the words that a clause begins with, if they are next.
+
+        Raises:
+            ParseError: The statement has this clause already.
+        """
+        place, phrase = self.offset, " ".join(words)
+        if not self.accept(*words):
+            return False
+        if phrase in self._clauses:
+            raise ParseError(f"{phrase} is there twice", hint="write it once").at(self.text, place)
+        self._clauses.add(phrase)
         return True
 
     def accept_if(self, phrase: str) -> bool:

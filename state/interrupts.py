@@ -24,11 +24,15 @@ import duckdb
 
 from cqlduck.errors import DatabaseError
 
-HELD = tuple(
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGBREAK")
-    if hasattr(signal, name)
-)
+
+def _known(*names: str) -> tuple[signal.Signals, ...]:
+    return tuple(getattr(signal, name) for name in names if hasattr(signal, name))
+
+
+ENDING = _known("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+"""The signals that somebody sends to end the process."""
+
+HELD = (*ENDING, *_known("SIGALRM", "SIGUSR1", "SIGUSR2"))
 """The signals whose handlers wait. Those that have none in Python end the process as ever."""
 
 SOON = 0.005
@@ -50,6 +54,7 @@ class _Call:
         stopped: Whether somebody called `interrupt`.
         raised: What a handler raised while a statement ran, or None.
         outcome: What the call raised because it was interrupted, and the signal if it was one.
+        over: Whether handlers wait no more.
     """
 
     depth: int = 0
@@ -60,14 +65,20 @@ class _Call:
     stopped: bool = False
     raised: tuple[BaseException, int] | None = None
     outcome: tuple[BaseException, int | None] | None = None
+    over: bool = False
 
     def hold(self) -> None:
         """Have the handlers wait; only the main thread can."""
-        for number in HELD:
-            handler = signal.getsignal(number)
-            if callable(handler):
-                self.before[number] = handler
-                signal.signal(number, self._note)
+        try:
+            for number in HELD:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self.before[number] = handler
+                    signal.signal(number, self._note)
+        except BaseException:
+            # one that does not wait yet; those that would are asked at once from now on
+            self.over = True
+            raise
 
     def release(self) -> None:
         """Give the handlers back, and soon the signals that have come."""
@@ -75,13 +86,20 @@ class _Call:
             # the statement was done before it could be stopped
             self.waiting.append(self.raised[1])
         go = _sending(self.waiting) if self.waiting else None
-        # SIGINT last: where it is the default handler it raises, and then the call should be over
-        for number, handler in reversed(self.before.items()):
-            signal.signal(number, handler)
-        if go is not None:
-            go.release()
+        # any of them may raise as soon as it is there, before the next is
+        self.over = True
+        try:
+            # SIGINT last: where it is the default handler it raises
+            for number, handler in reversed(self.before.items()):
+                signal.signal(number, handler)
+        finally:
+            if go is not None:
+                go.release()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.over:
+            self.before[number](number, frame)
+            return
         if self.running is None:
             self.waiting.append(number)
             return
@@ -121,6 +139,9 @@ def _sending(numbers: list[int]) -> threading.Lock:
         with go:
             time.sleep(SOON)
         for number in dict.fromkeys(numbers):
+            if number not in ENDING and not callable(signal.getsignal(number)):
+                # an alarm that was taken back with its handler; without one it ends the process
+                continue
             if hasattr(signal, "pthread_kill") and main is not None:
                 signal.pthread_kill(main, number)
             else:
@@ -206,9 +227,10 @@ class Interrupts:
         thread = threading.get_ident()
         call = self._calls.get(thread)
         if call is None:
-            call = self._calls[thread] = _Call()
+            call = _Call()
             if threading.current_thread() is threading.main_thread():
                 call.hold()
+            self._calls[thread] = call
         call.depth += 1
         return call
 

@@ -18,6 +18,7 @@ import pytest
 
 import cqlduck
 from cqlduck.engine import Engine
+from cqlduck.rewrite import syntax
 from cqlduck.sources import dropzone
 
 INPUTS = """
@@ -49,6 +50,19 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
 
 
 # --------------------------------------------------------------------------------------- the texts
+
+
+@pytest.mark.parametrize("clause", [*syntax._OF_STREAM])
+def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
+    con: cqlduck.Connection, clause: str
+) -> None:
+    """Whichever it is: the values of the two may differ."""
+    values = {"TIMESTAMP BY": "a", "LATE": "KEEP", "FROM": "'folder'"}
+    once = f"CREATE STREAM x (a INTEGER) {clause} {values.get(clause, '5')}"
+    error = refused(
+        cqlduck.ParseError, lambda: con.execute(f"{once} {once[28:]}"), clause, "is there twice"
+    )
+    assert len(once) + 1 == error.offset
 
 
 @pytest.mark.parametrize(
@@ -169,6 +183,8 @@ def test_a_query_that_is_refused(
         ("CREATE STREAM x (a)", ["type", "a"]),
         ("CREATE STREAM x (a NOTYPE)", ["a", "NOTYPE"]),
         ("CREATE STREAM x (a INTEGER, ¦A VARCHAR)", ["A", "twice"]),
+        ("CREATE RELATION x (a INTEGER, PRIMARY KEY (a, ¦A))", ["A", "twice"]),
+        ("CREATE RELATION x (a INTEGER) AT 4 ¦AT 5 FROM (SELECT 1 AS a)", ["AT", "twice"]),
         ("CREATE STREAM x (¦_ts INTEGER)", ["_ts", "reserved"]),
         ("CREATE STREAM x (a INTEGER, ¦_Weight INTEGER)", ["_Weight", "reserved"]),
         ("CREATE RELATION x (¦_OP VARCHAR)", ["_OP", "reserved"]),

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 import cqlduck
+from cqlduck.state.interrupts import SOON
 
 APPLICATION = """
     CREATE STREAM s (k BIGINT);
@@ -156,6 +157,51 @@ def test_other_handlers_are_called_while_a_statement_runs_and_given_back(
         assert signal.getsignal(signal.SIGINT) is mine
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_alarm_that_waited_is_not_sent_when_its_handler_was_taken_back(
+    con: cqlduck.Connection,
+) -> None:
+    """Without a handler an alarm ends the process."""
+    heard: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
+    with con.engine.database.interrupts.held():
+        signal.raise_signal(signal.SIGALRM)
+        assert [] == heard
+    signal.signal(signal.SIGALRM, before)
+    time.sleep(20 * SOON)
+    assert [] == heard
+
+
+@pytest.mark.parametrize("restored", [False, True], ids=["held", "restored"])
+def test_a_handler_that_raises_while_others_are_held_or_restored_loses_none_of_them(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch, restored: bool
+) -> None:
+    class Alarmed(Exception):
+        pass
+
+    def alarm(number: int, frame: object) -> None:
+        raise Alarmed
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    change = signal.signal
+
+    def interrupted(number: int, handler: object) -> object:
+        found = change(number, handler)  # type: ignore[arg-type]
+        if restored == (handler is alarm) and signal.getsignal(signal.SIGALRM) is alarm:
+            signal.raise_signal(signal.SIGALRM)
+        return found
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(signal, "signal", interrupted)
+            with pytest.raises(Alarmed), con.engine.database.interrupts.held():
+                pass
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert 0 == con.sql("SELECT 0").fetchall()[0][0]
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 READS: dict[str, Callable[[cqlduck.Connection, Path], object]] = {
