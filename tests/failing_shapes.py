@@ -189,6 +189,10 @@ def keyed(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
     return Counter(Counter(parts.values(parts.met(s))).items())
 
 
+def counted_once(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    return Counter((k, len({*known(parts.values(rows))})) for k, rows in by_k(parts, s).items())
+
+
 def filtered(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
     return Counter(
         (k, len(rows), len(known(parts.values(parts.met(rows)))))
@@ -307,6 +311,16 @@ def over_groups(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
     return Counter((k, tiny(sums[k] * 20)) for k, _x in met)
 
 
+def qualified(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    kept = [row for rows in by_k(parts, s).values() if len(rows) > 1 for row in rows]
+    return Counter((row[0], parts.value(row)) for row in kept)
+
+
+def beside_a_number(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    most = max(known([parts.second(row) for row in r]), default=None)
+    return Counter((row[0], most) for row in parts.met(s))
+
+
 def of_relation(parts: Parts, _: list[Row], r: list[Row]) -> Bag:
     return Counter((k, tiny(len(rows) * 50)) for k, rows in by_k(parts, r).items())
 
@@ -335,6 +349,8 @@ SHAPES: Mapping[str, Shape] = {
     "other aggregate": Shape(
         "SELECT s.k, median({e}) AS v FROM s {w} WHERE {c} GROUP BY s.k", in_the_middle),
     "group key": Shape("SELECT {e} AS v, count(*) AS n FROM s {w} WHERE {c} GROUP BY {e}", keyed),
+    "distinct aggregate": Shape(
+        "SELECT s.k, count(DISTINCT {e}) AS n FROM s {w} WHERE {c} GROUP BY s.k", counted_once),
     "filter": Shape(
         "SELECT s.k, count(*) AS m, count({e}) FILTER (WHERE {c}) AS n FROM s {w} GROUP BY s.k",
         filtered),
@@ -378,6 +394,11 @@ SHAPES: Mapping[str, Shape] = {
     "behind window function": Shape(
         "SELECT s.k, (coalesce(sum({e}) OVER (PARTITION BY s.k), 0) * 20)::TINYINT AS v "
         "FROM s {w} WHERE {c}", over_groups),
+    "qualify": Shape(
+        "SELECT s.k, {e} AS v FROM s {w} WHERE {c} "
+        "QUALIFY count(*) OVER (PARTITION BY s.k) > 1", qualified),
+    "scalar subquery": Shape(
+        "SELECT s.k, (SELECT max({o}) FROM r) AS v FROM s {w} WHERE {c}", beside_a_number, False),
     "relation": Shape(
         "SELECT r.k, (count(*) * 50)::TINYINT AS n FROM r WHERE {d} GROUP BY r.k", of_relation),
 }  # fmt: skip

@@ -84,6 +84,14 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
     ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION SELECT k, k FROM r)", 2, BOTH),
     ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION ALL SELECT k, k FROM r)",
      None, RULES),
+    # a scalar subquery is about all of its rows
+    ("SELECT k, (SELECT max(x::INT) FROM s [RANGE 9]) AS n FROM nothing", 2, RULES),
+    ("SELECT k, (SELECT max(x::INT) FROM s [RANGE 9] WHERE s.k = n.k) AS n FROM nothing n",
+     2, RULES),
+    ("SELECT k FROM nothing WHERE k > 1 AND k > (SELECT max(x::INT) FROM s [RANGE 9])", 2, RULES),
+    # QUALIFY guards the SELECT list
+    ("SELECT k, x::INT AS n FROM s [RANGE 9] QUALIFY row_number() OVER (ORDER BY k) = 1",
+     None, BOTH),
     # and what a subquery shows is worked out for what meets the conditions before it
     ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) WHERE k <> 2 AND n > 0", None, BOTH),
     ("SELECT k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) WHERE n > 0 AND k <> 2", 2, BOTH),
