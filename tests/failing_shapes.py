@@ -8,7 +8,7 @@ all of them. `Raised` says that the query fails.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -402,40 +402,3 @@ SHAPES: Mapping[str, Shape] = {
     "relation": Shape(
         "SELECT r.k, (count(*) * 50)::TINYINT AS n FROM r WHERE {d} GROUP BY r.k", of_relation),
 }  # fmt: skip
-
-# -- windows ---------------------------------------------------------------------------------------
-
-Element = tuple[int, Row]
-"""A tuple, and the instant at which it comes."""
-
-Window = Callable[[Sequence[Element], int], list[Row]]
-"""What a window on s holds, of all elements, at an instant."""
-
-
-def between(first: Callable[[int], int], last: Callable[[int], int]) -> Window:
-    return lambda elements, now: [row for at, row in elements if first(now) <= at <= last(now)]
-
-
-def newest(count: int, key: Callable[[Row], Hashable] = lambda _: 0) -> Window:
-    def content(elements: Sequence[Element], now: int) -> list[Row]:
-        there = groups((row for at, row in elements if at <= now), key)
-        return [row for rows in there.values() for row in rows[-count:]]
-
-    return content
-
-
-def chosen(elements: Sequence[Element], now: int) -> list[Row]:
-    return [row for at, row in elements if now - 2 <= at <= now and row[1] not in ("bad", None)]
-
-
-WINDOWS: Mapping[str, Window] = {
-    "[NOW]": between(lambda now: now, lambda now: now),
-    "[RANGE 2]": between(lambda now: now - 2, lambda now: now),
-    "[RANGE UNBOUNDED]": between(lambda now: -1, lambda now: now),
-    "[RANGE 1 SLIDE 4]": between(lambda now: now // 4 * 4 - 1, lambda now: now // 4 * 4),
-    "[TUMBLE 3]": between(lambda now: now // 3 * 3 - 3, lambda now: now // 3 * 3 - 1),
-    "[HOP 1 EVERY 3]": between(lambda now: now // 3 * 3 - 1, lambda now: now // 3 * 3 - 1),
-    "[RANGE 2 WHERE x <> 'bad']": chosen,
-    "[ROWS 2]": newest(2),
-    "[PARTITION BY k ROWS 1]": newest(1, lambda row: row[0]),
-}
