@@ -33,6 +33,8 @@ _MEANT = re.compile(r'Did you mean:? "?(\w+)"?\??$')
 _CUT = "..."
 """What DuckDB writes where a line is too long to be shown."""
 
+_OF_FILES = "see whether the file is there, and its permissions"
+
 
 def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     """Return an error of DuckDB's as one of the family, with the place in the text.
@@ -58,7 +60,8 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
     return kind(
         said_by_duckdb(first),
-        hint=" ".join(rest.split()) or None,
+        hint=" ".join(rest.split())
+        or (_OF_FILES if isinstance(error, duckdb.IOException) else None),
         text=text,
         offset=min(place, max(len(text) - 1, 0)),
     )

@@ -1086,6 +1086,28 @@ def test_strict_quarantines_a_batch_with_a_wrong_retraction(tmp_path: Path) -> N
 # ------------------------------------------------------------------------------- the database
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_a_file_of_rows_that_cannot_be_read_is_named(
+    con: cqlduck.Connection, tmp_path: Path, kind: str
+) -> None:
+    con.execute("CREATE STREAM s (k INTEGER, v VARCHAR)")
+    path = tmp_path / f"rows.{kind}"
+    duckdb.sql(f"COPY (SELECT range AS k, 'x' AS v FROM range(900)) TO '{path}'")
+    assert 900 == con.append("s", path, at=1)
+    whole = path.read_bytes()
+    cuts = range(1, len(whole) - 2, len(whole) // 12)
+    for cut in cuts if kind != "csv" else ():
+        if kind == "json" and whole[cut - 1 : cut] in (b"}", b"\n"):
+            continue  # as if it had never had more
+        path.write_bytes(whole[:cut])
+        assert refused(cqlduck.DataError, lambda: con.append("s", path, at=1), path.name).hint
+    path.unlink()
+    assert refused(cqlduck.DataError, lambda: con.append("s", path, at=1), path.name).hint
+    path.mkdir()
+    assert refused(cqlduck.DataError, lambda: con.append("s", path, at=1), path.name).hint
+    assert [(900,)] == con.sql("SELECT count(*) FROM s").fetchall()
+
+
 def test_a_second_process_on_the_same_database(tmp_path: Path) -> None:
     path = tmp_path / "it.duckdb"
     with cqlduck.connect(path) as con:

@@ -15,6 +15,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,17 +75,21 @@ class Damage:
     def do(self, root: Path) -> None:
         folder = batch_folder(root / "hurt", self.batch)
         file = folder / (MANIFEST if self.to_manifest else "part-0.parquet")
-        data = bytearray(file.read_bytes())
+        if self.kind in ("cut", "flip"):
+            data = bytearray(file.read_bytes())
+            at = int(self.place * len(data))
+            if self.kind == "flip":
+                data[at] ^= 1 << self.bit
+            # it may be read just now
+            hurt = folder / "_hurt"
+            hurt.write_bytes(data if self.kind == "flip" else data[:at])
+            hurt.replace(file)
+            return
         file.unlink()
         if self.kind == "folder":
             file.mkdir()
         elif self.kind == "link":
             file.symlink_to(file)
-        elif self.kind != "nothing":
-            at = int(self.place * len(data))
-            if self.kind == "flip":
-                data[at] ^= 1 << self.bit
-            file.write_bytes(data if self.kind == "flip" else data[:at])
 
 
 DAMAGES = st.builds(
@@ -129,12 +134,16 @@ def calm() -> dict[str, list[Any]]:
 @contextlib.contextmanager
 def after_its_manifest(number: int, do: Callable[[], None]) -> Iterator[None]:
     """Do something once, right after the manifest of a batch of `hurt` has been read."""
-    read, rest = dropzone.read_batch, [do]
+    read, rest, lock = dropzone.read_batch, [do], threading.Lock()
 
     def reading(folder: Path, batch: int) -> dropzone.Batch:
         found = read(folder, batch)
-        if folder.name == "hurt" and batch == number and rest:
-            rest.pop()()
+        if folder.name == "hurt" and batch == number:
+            # what is read ahead is read in another thread
+            with lock:
+                call = rest.pop() if rest else None
+            if call is not None:
+                call()
         return found
 
     with mock.patch.object(dropzone, "read_batch", reading):

@@ -11,11 +11,12 @@ import json
 import os
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from cqlduck.data import relation, values
 from cqlduck.data.place import scratch
-from cqlduck.errors import DataError
+from cqlduck.errors import DataError, first_line
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 
@@ -35,7 +36,7 @@ def read(thing: Input, path: str | os.PathLike[str]) -> pa.Table:
     """Return the rows of a file; a path may have wildcards.
 
     Raises:
-        DataError: Its name does not say what kind of file it is.
+        DataError: Its name does not say what kind of file it is, or it cannot be read.
     """
     name = os.fspath(path)
     bare = name
@@ -48,6 +49,16 @@ def read(thing: Input, path: str | os.PathLike[str]) -> pa.Table:
             "of rows",
             hint=f"files end in {', '.join(_KINDS)}, also with {' or '.join(_PACKED)} after it",
         )
+    try:
+        return _rows(thing, name, kind)
+    except (duckdb.Error, ValueError) as error:
+        raise DataError(
+            f"the data for {thing.name} cannot be read from {name}: {first_line(error)}",
+            hint="is it there and whole, and may you read it?",
+        ) from error
+
+
+def _rows(thing: Input, name: str, kind: str) -> pa.Table:
     if kind == "json":
         return _json(thing, name)
     if kind == "csv":
