@@ -18,6 +18,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.syntax import (
     RESERVED,
+    STORED,
     CreateQuery,
     CreateRelation,
     CreateStream,
@@ -93,8 +94,9 @@ def _columns_of(engine: Engine, statement: CreateRelation) -> tuple[Column, ...]
     rows = engine.database.rows(f"DESCRIBE {statement.query}")
     names = [row[0].lower() for row in rows]
     for name in names:
-        if name in RESERVED or names.count(name) > 1:
-            problem = "a reserved name" if name in RESERVED else "there twice"
+        is_reserved = name in (*RESERVED, *STORED)
+        if is_reserved or names.count(name) > 1:
+            problem = "a reserved name" if is_reserved else "there twice"
             raise BindError(
                 f"the column {name} of the query is {problem}",
                 hint="write SELECT … AS something else",

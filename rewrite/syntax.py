@@ -34,6 +34,8 @@ SCHEMA, DATABASE = "main", "cqlduck"
 """Where streams, relations and queries are, for those who write it before a name."""
 
 RESERVED = ("_ts", "_weight", "_op")
+STORED = ("_cql_seq", "_cql_enter", "_cql_leave")
+"""The columns that stand beside those of a stream or relation where it is stored."""
 STREAM_CLAUSES = "TIMESTAMP BY, OUT OF ORDER WITHIN, LATE, AHEAD AT MOST and FROM 'folder'"
 _OF_STREAM = ("TIMESTAMP BY", "OUT OF ORDER WITHIN", "LATE", "AHEAD AT MOST", "FROM")
 _STREAM_WORDS = tuple(clause.split()[0] for clause in _OF_STREAM)
@@ -644,7 +646,7 @@ def _columns(
             key = _key(reader, kind_of, key)
         else:
             at, name = reader.offset, reader.name()
-            if name.lower() in RESERVED:
+            if name.lower() in (*RESERVED, *STORED):
                 raise ParseError(
                     f"{name} is a reserved name", hint="call the column something else"
                 ).at(reader.text, at)

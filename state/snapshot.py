@@ -11,16 +11,24 @@ import duckdb
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.state import machine
 from cqlduck.state.connection import ALIAS, LOG, STORAGE_VERSION, Database, is_open_here, literal
+from cqlduck.state.paths import written
 
 
 def write(database: Database, target: str | os.PathLike[str]) -> Path:
     """Copy what is committed into a file, written beside it and renamed into place.
 
     Raises:
-        DatabaseError: The target is the database itself, is open somewhere, has the log of a
-            database that was not closed beside it, or cannot be written.
+        DatabaseError: The target is no path, a folder, the database itself, or open somewhere, has
+            the log of a database that was not closed beside it, or cannot be written.
     """
-    path = Path(target)
+    text = written(target)
+    if text is None or os.path.isdir(text):
+        wrong = "no path" if text is None else "a folder"
+        raise DatabaseError(
+            f"the snapshot cannot be written: {target!r} is {wrong}",
+            hint="pass the path of the file that it becomes",
+        )
+    path = Path(text)
     if database.path != ":memory:" and os.path.realpath(path) == os.path.realpath(database.path):
         raise DatabaseError("a snapshot needs another file than the database itself")
     _refuse_in_use(path)

@@ -60,6 +60,12 @@ def test_not_onto_a_database_that_another_process_writes(tmp_path: Path) -> None
         assert path == con.snapshot(path)
 
 
+@pytest.mark.parametrize("target", ["", " ", ".", "/", None, 5, b"a.duckdb", "a\0b", "\ud800"])
+def test_not_onto_what_no_file_is_called(con: cqlduck.Connection, target: object) -> None:
+    with pytest.raises(cqlduck.DatabaseError, match=r"no path|a folder"):
+        con.snapshot(target)  # type: ignore[arg-type]
+
+
 def test_not_beside_the_log_of_one_that_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "other.duckdb"
     holder(path, "killed").communicate("end\n", timeout=60)
