@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, ingest, inventory, moments, registration
+from cqlduck import arguments, dml, ingest, inventory, moments, registration
 from cqlduck import variables as of_python
 from cqlduck.data import relation
 from cqlduck.engine import MAX_TICK, Engine
@@ -320,7 +320,8 @@ class Connection:
             Error: Of the family, with the place in `text`; nothing of `text` was done.
         """
         self._engine.refuse_in_listener("execute()")
-        statements = parse_script(text)
+        statements = parse_script(arguments.statements(text))
+        parameters = arguments.parameters(parameters)
         if parameters is not None and len(statements) > 1:
             raise Error("parameters need a single statement", hint="run the statements one by one")
         result: duckdb.DuckDBPyRelation | None = None
@@ -392,7 +393,7 @@ class Connection:
         [('AA', 'American')]
         """
         with self._open() as engine:
-            registration.is_taken(engine, name, False, "data frame")
+            registration.is_taken(engine, arguments.name(name), False, "data frame")
             engine.database.register(name, of_python.as_table(name, data))
 
     def unregister(self, name: str) -> None:
@@ -403,7 +404,7 @@ class Connection:
         """
         with self._open() as engine:
             frames = engine.database.frames
-            found = frames.find(name)
+            found = frames.find(arguments.name(name))
             if found is None:
                 raise CatalogError(
                     f"no data frame {name} is registered",
@@ -872,7 +873,7 @@ class Connection:
             self._goes_on,
             engine.changed,
             position,
-            timeout,
+            arguments.seconds(timeout),
         )
 
     def _goes_on(self) -> bool:
@@ -943,7 +944,8 @@ class Connection:
             ParseError: DuckDB's own word on the query.
         """
         self._engine.refuse_closed()
-        if not _reads(query):
+        parameters = arguments.parameters(parameters)
+        if not _reads(arguments.statements(query)):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
             return self._read(
@@ -1071,7 +1073,7 @@ class Connection:
         """
         self._engine.database.owner.check()
         self._engine.refuse_in_listener("start()")
-        self._scheduler.start(every, on_error)
+        self._scheduler.start(arguments.duration(every), on_error)
 
     def stop(self) -> None:
         """Stop what `start` started; a tick that runs is finished first.

@@ -25,7 +25,7 @@ from typing import TypeVar
 
 import duckdb
 
-from cqlduck import failures
+from cqlduck import arguments, failures
 from cqlduck.compiler import Compiler
 from cqlduck.errors import (
     BindError,
@@ -444,7 +444,7 @@ class Engine:
         Raises:
             CatalogError: There is none of this name.
         """
-        found = self.catalogue.inputs.get(name.lower())
+        found = self.catalogue.inputs.get(arguments.name(name).lower())
         found = found or self.catalogue.inputs.get(bare(name).lower())
         if found is None:
             if bare(name).lower() in self.catalogue.queries:
@@ -465,7 +465,7 @@ class Engine:
         Raises:
             CatalogError: There is none of this name.
         """
-        found = self.catalogue.queries.get(name.lower())
+        found = self.catalogue.queries.get(arguments.name(name).lower())
         found = found or self.catalogue.queries.get(bare(name).lower())
         if found is None:
             known = [q.name for q in self.catalogue.queries.values()]

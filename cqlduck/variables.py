@@ -81,8 +81,15 @@ def as_table(name: str, data: Any) -> pa.Table:
             or rows that are mappings.
 
     Raises:
-        DataError: It is nothing that can be read as a table.
+        DataError: It is nothing that can be read as a table, or has no columns.
     """
+    table = _table(name, data)
+    if not table.num_columns:
+        raise DataError(f"{name} has no columns", hint="pass a table with at least one")
+    return table
+
+
+def _table(name: str, data: Any) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
     try:

@@ -1,0 +1,86 @@
+"""What callers pass for a name, a text of SQL, a duration or a number of seconds.
+
+Type checkers see what is wrong with it; who has none gets an error that says so, and not whatever
+Python says of the first thing that is done with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cqlduck.errors import CatalogError, DataError, ParseError
+
+SHOWN = 40
+"""How many characters are shown of what is wrong."""
+
+
+def name(given: object) -> str:
+    """Return the name of a stream, relation, query or data frame.
+
+    Raises:
+        CatalogError: It is no text.
+
+    >>> name("flights")
+    'flights'
+    """
+    if isinstance(given, str):
+        return given
+    raise CatalogError(f"{_shown(given)} is no name", hint="pass the name as a text")
+
+
+def statements(given: object) -> str:
+    """Return a text of CQL or SQL.
+
+    Raises:
+        ParseError: It is no text.
+    """
+    if isinstance(given, str):
+        return given
+    raise ParseError(f"{_shown(given)} is no text", hint="pass statements as a text")
+
+
+def parameters(given: Any) -> Sequence[Any] | Mapping[str, Any] | None:
+    """Return the values of a statement's parameters.
+
+    Raises:
+        DataError: They are neither in a list nor in a mapping.
+    """
+    if given is None or (
+        isinstance(given, (Sequence, Mapping)) and not isinstance(given, (str, bytes))
+    ):
+        return given
+    raise DataError(
+        f"{_shown(given)} does not give the values of parameters",
+        hint="pass a list for ?, or a mapping of names for $name",
+    )
+
+
+def duration(given: object) -> str:
+    """Return a duration, which is not looked at yet.
+
+    Raises:
+        DataError: It is no text.
+    """
+    if isinstance(given, str):
+        return given
+    raise DataError(f"{_shown(given)} is no duration", hint="pass it as a text: '1 second'")
+
+
+def seconds(given: object) -> float | None:
+    """Return a number of seconds, or None if none is given.
+
+    Raises:
+        DataError: It is no number, or not one from 0 on.
+    """
+    if given is None:
+        return None
+    if isinstance(given, (int, float)) and not math.isnan(given) and given >= 0:
+        return float(given)
+    raise DataError(f"{_shown(given)} is no number of seconds", hint="pass one from 0 on, or None")
+
+
+def _shown(given: object) -> str:
+    said = repr(given)
+    return said if len(said) <= SHOWN else f"{said[: SHOWN - 1]}…"
