@@ -34,6 +34,7 @@ from cqlduck.errors import (
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.dollars import apart
 from cqlduck.rewrite.reads import tables_read
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import (
@@ -320,7 +321,8 @@ class Connection:
             Error: Of the family, with the place in `text`; nothing of `text` was done.
         """
         self._engine.refuse_in_listener("execute()")
-        statements = parse_script(arguments.statements(text))
+        text = apart(arguments.statements(text))
+        statements = parse_script(text)
         parameters = arguments.parameters(parameters)
         if parameters is not None and len(statements) > 1:
             raise Error("parameters need a single statement", hint="run the statements one by one")
