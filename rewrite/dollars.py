@@ -24,7 +24,7 @@ _WORDS = re.compile(
 def apart(text: str) -> str:
     """Return a text of SQL with a space behind each parameter that another could follow.
 
-    >>> apart("VALUES ($1,$2), ('$1,$2', $$a$$)")
-    "VALUES ($1 ,$2), ('$1,$2', $$a$$)"
+    >>> apart("SELECT '$1,$2' IN ($1,$2)")
+    "SELECT '$1,$2' IN ($1 ,$2)"
     """
     return _WORDS.sub(lambda m: m[0] + " " if m["parameter"] else m[0], text)
