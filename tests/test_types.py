@@ -305,3 +305,26 @@ def test_what_comes_in_is_what_goes_out(
         assert want == shown(stored, names)
         kinds = dict(zip(rows_of(own).columns, rows_of(own).types, strict=True))
         assert kinds == dict(zip(stored.columns, stored.types, strict=True))
+
+
+BYTES = {
+    "binary": pa.binary(),
+    "large": pa.large_binary(),
+    "view": pa.binary_view(),
+    "fixed": pa.binary(2),
+}
+
+
+@pytest.mark.parametrize("nested", [False, True], ids=["plain", "list"])
+@pytest.mark.parametrize("given", BYTES.values(), ids=BYTES)
+def test_bytes_are_taken_for_bits_by_no_name_that_arrow_has_for_them(
+    con: cqlduck.Connection, given: pa.DataType, nested: bool
+) -> None:
+    """DuckDB gives '101' as the bytes 05 FD; as bits these would be 0000010111111101."""
+    bits = b"\x05\xfd"
+    kind, value = ("BIT[]", [bits]) if nested else ("BIT", bits)
+    con.execute(f"CREATE STREAM s (v {kind}); CREATE STREAM b (v {kind.replace('BIT', 'BLOB')})")
+    data = pa.table({"v": pa.array([value], pa.list_(given) if nested else given)})
+    with pytest.raises(cqlduck.DataError, match="how many bits"):
+        con.append("s", data, at=1)
+    assert 1 == con.append("b", data, at=1)

@@ -26,6 +26,13 @@ _FIRST, _LAST = -9_223_372_022_400, 9_223_372_036_854
 _INFINITE = (2**63 - 1, -(2**63 - 1))
 _DAY = 86_400
 _HUGE = pa.decimal128(38, 0)
+_BYTES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_binary_view,
+    pa.types.is_fixed_size_binary,
+)
+"""Tell the types of Arrow that hold bytes: polars gives another of them than DuckDB."""
 
 
 def check(thing: Input, table: pa.Table) -> None:
@@ -62,7 +69,7 @@ def _check_kind(thing: Input, field: pa.Field, kind: str) -> None:
 def _loss(given: pa.DataType, kind: DuckDBPyType) -> str | None:
     if isinstance(given, pa.BaseExtensionType):
         return None
-    if str(kind) == "BIT" and (pa.types.is_binary(given) or pa.types.is_large_binary(given)):
+    if str(kind) == "BIT" and any(is_bytes(given) for is_bytes in _BYTES):
         return "is bytes, which do not say how many bits they are; pass texts such as '101'"
     if pa.types.is_struct(given) and kind.id == "struct":
         own = {name.lower(): of for name, of in inside(kind).items()}
