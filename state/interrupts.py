@@ -15,7 +15,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -151,17 +151,69 @@ def _sending(numbers: list[int]) -> threading.Lock:
     return go
 
 
+# classes, because a tick opens some dozens of these: a generator takes nearly twice as long
+
+
 class _Held:
     """A block in which signals wait."""
+
+    __slots__ = ("_call", "_interrupts")
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
 
     def __enter__(self) -> None:
-        self._interrupts._enter()
+        self._call = self._interrupts._enter()
 
-    def __exit__(self, *_: object) -> None:
-        self._interrupts._leave()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._interrupts._leave(self._call)
+
+
+class _Settling(_Held):
+    """A block that nothing may stop."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._call.settling += 1
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._call.settling -= 1
+        super().__exit__(kind)
+
+
+class _Running(_Held):
+    """A block whose statement may be stopped."""
+
+    __slots__ = ("_connection", "_outer")
+
+    def __init__(self, interrupts: Interrupts, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(interrupts)
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        call = self._call
+        self._outer = call.running
+        if call.settling:
+            return
+        try:
+            call.check()
+        except BaseException:
+            self._interrupts._leave(call)
+            raise
+        self._interrupts._runs(call, self._connection)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        call = self._call
+        self._interrupts._runs(call, self._outer)
+        try:
+            was_stopped = kind is not None and issubclass(kind, duckdb.InterruptException)
+            if was_stopped and not call.settling:
+                call.check()
+        finally:
+            self._interrupts._leave(call)
 
 
 class Interrupts:
@@ -185,19 +237,13 @@ class Interrupts:
         if call is not None and not call.settling:
             call.check()
 
-    @contextlib.contextmanager
-    def settling(self) -> Iterator[None]:
+    def settling(self) -> contextlib.AbstractContextManager[None]:
         """Let nothing stop what the block runs, because it settles what a call has done."""
-        call = self._enter()
-        call.settling += 1
-        try:
-            yield
-        finally:
-            call.settling -= 1
-            self._leave()
+        return _Settling(self)
 
-    @contextlib.contextmanager
-    def running(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    def running(
+        self, connection: duckdb.DuckDBPyConnection
+    ) -> contextlib.AbstractContextManager[None]:
         """Let signals and `interrupt` stop the statement that the block runs on a connection.
 
         One that is done in spite of it is followed by no other.
@@ -205,23 +251,7 @@ class Interrupts:
         Raises:
             DatabaseError: Somebody called `interrupt`.
         """
-        call = self._enter()
-        outer = call.running
-        try:
-            if call.settling:
-                yield
-                return
-            call.check()
-            self._runs(call, connection)
-            try:
-                yield
-            except duckdb.InterruptException:
-                self._runs(call, outer)
-                call.check()
-                raise
-        finally:
-            self._runs(call, outer)
-            self._leave()
+        return _Running(self, connection)
 
     def _enter(self) -> _Call:
         thread = threading.get_ident()
@@ -234,17 +264,17 @@ class Interrupts:
         call.depth += 1
         return call
 
-    def _leave(self) -> None:
-        thread = threading.get_ident()
-        call = self._calls[thread]
+    def _leave(self, call: _Call) -> None:
         call.depth -= 1
         if call.depth == 0:
-            del self._calls[thread]
+            del self._calls[threading.get_ident()]
             call.release()
 
     def _runs(self, call: _Call, connection: duckdb.DuckDBPyConnection | None) -> None:
-        with self._lock:
-            call.running = connection
+        # only the call's own thread says what it runs
+        if call.running is not connection:
+            with self._lock:
+                call.running = connection
 
     def interrupt(self) -> None:
         """Stop the calls that are under way, in whatever thread."""
