@@ -58,7 +58,8 @@ compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled buil
 
 fuzz: $(VENV)/installed  ## a hundred thousand mangled statements, and odd data; FUZZ=5000 for fewer
 	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py tests/test_append_fuzz.py \
-	    tests/test_connect_fuzz.py
+	    tests/test_connect_fuzz.py tests/test_damaged_file.py tests/test_damaged_drop_zone.py \
+	    tests/test_full_disk.py
 
 mutants: $(VENV)/installed  ## break each delta rule, and see that the tests notice
 	$(BIN)/python tests/mutants.py

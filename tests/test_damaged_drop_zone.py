@@ -31,7 +31,7 @@ import cqlduck
 from cqlduck.sources import dropzone
 from cqlduck.sources.dropzone import MANIFEST, batch_folder, write_batch
 
-EXAMPLES = 15
+EXAMPLES = 8
 BATCHES, ROWS = 4, 30
 SETUP = """
     CREATE STREAM hurt (t BIGINT, v VARCHAR) TIMESTAMP BY t FROM 'hurt';

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import cqlduck
 
-EXAMPLES = 20
+EXAMPLES = 8
 STEPS = 8
 SETUP = """
     CREATE STREAM s (k INTEGER, v VARCHAR);
