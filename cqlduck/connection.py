@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from cqlduck import arguments, dml, ingest, inventory, moments, registration
 from cqlduck import variables as of_python
-from cqlduck.data import relation
+from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
 from cqlduck.errors import (
     CatalogError,
@@ -361,7 +361,7 @@ class Connection:
         with self._open() as engine:
             database, known = engine.database, engine.catalogue
             return {
-                name: of_python.as_table(name, data)
+                name: tables.of_frame(name, data)
                 for name, data in found.items()
                 if not (name.lower() in known.inputs or name.lower() in known.queries)
                 and database.described(f"FROM {quoted(name)}") is None
@@ -396,7 +396,7 @@ class Connection:
         """
         with self._open() as engine:
             registration.is_taken(engine, arguments.name(name), False, "data frame")
-            engine.database.register(name, of_python.as_table(name, data))
+            engine.database.register(name, tables.of_frame(name, data))
 
     def unregister(self, name: str) -> None:
         """Take back what `register` did.

@@ -10,15 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
 import duckdb
 import pyarrow as pa
-
-from cqlduck.data.relation import exported
-from cqlduck.errors import DataError
 
 _WORD = re.compile(r'"([^"]+)"|([^\W\d]\w*)')
 _MADE = re.compile(
@@ -70,47 +67,3 @@ def _is_frame(value: Any) -> bool:
     if kind.__module__.partition(".")[0] not in ("pandas", "polars"):
         return False
     return kind.__name__ in ("DataFrame", "LazyFrame")
-
-
-def as_table(name: str, data: Any) -> pa.Table:
-    """Return data as an Arrow table, which stays as it is when the data changes.
-
-    Args:
-        name: What it is called, for errors.
-        data: A pandas or polars frame, anything of Arrow, a DuckDB relation, a mapping of columns,
-            or rows that are mappings.
-
-    Raises:
-        DataError: It is nothing that can be read as a table, or has no columns.
-    """
-    table = _table(name, data)
-    if not table.num_columns:
-        raise DataError(f"{name} has no columns", hint="pass a table with at least one")
-    return table
-
-
-def _table(name: str, data: Any) -> pa.Table:
-    if isinstance(data, pa.Table):
-        return data
-    try:
-        if isinstance(data, duckdb.DuckDBPyRelation):
-            return exported(data)
-        if type(data).__name__ == "LazyFrame":
-            data = data.collect()
-        if type(data).__module__.startswith("pandas"):
-            return pa.Table.from_pandas(data, preserve_index=False)
-        if isinstance(data, Mapping):
-            return pa.table(dict(data))
-        if isinstance(data, Sequence) and data and all(isinstance(r, Mapping) for r in data):
-            return pa.Table.from_pylist(list(data))
-        if isinstance(data, pa.RecordBatch):
-            return pa.Table.from_batches([data])
-        if hasattr(data, "__arrow_c_stream__"):
-            return pa.table(data)
-    except (pa.ArrowException, TypeError, ValueError, AttributeError, duckdb.Error) as error:
-        raise DataError(f"{name} cannot be read as a table: {error}") from error
-    raise DataError(
-        f"{name} is a {type(data).__name__}, and no table",
-        hint="pass a pandas or polars frame, Arrow, a DuckDB relation, a mapping of columns, or "
-        "rows that are mappings",
-    )

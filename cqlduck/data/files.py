@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from cqlduck.data import relation, values
 from cqlduck.data.place import scratch
+from cqlduck.data.target import Target
 from cqlduck.errors import DataError, first_line
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
 
 _KINDS = {
@@ -32,7 +32,7 @@ _PACKED = (".gz", ".zst")
 _NESTED = ("[", "STRUCT(", "MAP(", "UNION(", "VARIANT", "JSON")
 
 
-def read(thing: Input, path: str | os.PathLike[str]) -> pa.Table:
+def read(thing: Target, path: str | os.PathLike[str]) -> pa.Table:
     """Return the rows of a file; a path may have wildcards.
 
     Raises:
@@ -58,7 +58,7 @@ def read(thing: Input, path: str | os.PathLike[str]) -> pa.Table:
         ) from error
 
 
-def _rows(thing: Input, name: str, kind: str) -> pa.Table:
+def _rows(thing: Target, name: str, kind: str) -> pa.Table:
     if kind == "json":
         return _json(thing, name)
     if kind == "csv":
@@ -68,7 +68,7 @@ def _rows(thing: Input, name: str, kind: str) -> pa.Table:
     return relation.read(thing, scratch().sql(f"FROM {source}"))
 
 
-def _json(thing: Input, name: str) -> pa.Table:
+def _json(thing: Target, name: str) -> pa.Table:
     """Return the rows of a file of JSON objects, one after another or in a list."""
     source = f"read_json({literal(name)}, maximum_depth = 1, sample_size = -1)"
     found = scratch().sql(f"FROM {source}")
@@ -83,7 +83,7 @@ def _json(thing: Input, name: str) -> pa.Table:
         kind = kinds.get(field.lower(), "VARCHAR")
         if _is_nested(kind) and kind != "JSON":
             cells = [_loaded(text) for text in table.column(place).to_pylist()]
-            made, column = values.of_input(thing.name, field, cells, kind)
+            made, column = values.of_data(thing.name, field, cells, kind)
             table = table.set_column(place, made, column)
     return table
 

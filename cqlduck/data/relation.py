@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 import duckdb
 import pyarrow as pa
 
+from cqlduck.data.target import Target
 from cqlduck.errors import DataError, Error, NotSupportedError, first_line
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import EXPORTED, replaced
 
@@ -82,7 +82,7 @@ def leaving() -> Iterator[None]:
         raise _refused(error) from error
 
 
-def read(thing: Input, relation: duckdb.DuckDBPyRelation) -> pa.Table:
+def read(thing: Target, relation: duckdb.DuckDBPyRelation) -> pa.Table:
     """Return a relation for an input as Arrow.
 
     Raises:

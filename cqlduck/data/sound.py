@@ -7,6 +7,8 @@ before it comes in.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from decimal import Decimal, localcontext
 
@@ -14,9 +16,9 @@ import duckdb
 import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
-from cqlduck.data.place import first_that_fails
+from cqlduck.data.place import first_that_fails, scratch
+from cqlduck.data.target import Target
 from cqlduck.errors import DataError, first_line
-from cqlduck.state.catalog import Input
 from cqlduck.state.types import inside
 
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
@@ -35,7 +37,7 @@ _BYTES = (
 """Tell the types of Arrow that hold bytes: polars gives another of them than DuckDB."""
 
 
-def check(thing: Input, table: pa.Table) -> None:
+def check(thing: Target, table: pa.Table) -> None:
     """Refuse a table that DuckDB would not take as what it is.
 
     Args:
@@ -47,13 +49,41 @@ def check(thing: Input, table: pa.Table) -> None:
     """
     kinds = {c.name.lower(): c.type for c in thing.columns}
     for field, column in zip(table.schema, table.columns, strict=True):
+        _check_known(thing, field)
         kind = kinds.get(field.name.lower())
         if kind is not None:
             _check_kind(thing, field, kind)
         _check_values(thing, field, column, kind)
 
 
-def _check_kind(thing: Input, field: pa.Field, kind: str) -> None:
+def _check_known(thing: Target, field: pa.Field) -> None:
+    """Refuse a type for which DuckDB has none."""
+    why = _unknown(field.type)
+    if why is not None:
+        raise DataError(
+            f"{field.name} of the data for {thing.name} is {field.type}, for which DuckDB has no "
+            f"type: {why}",
+            hint="cast it before",
+            field=field.name,
+        )
+
+
+@functools.lru_cache(maxsize=1_000)
+def _unknown(kind: pa.DataType) -> str | None:
+    """Return why DuckDB has no type for one of Arrow's, or None if it has."""
+    own = scratch()
+    try:
+        own.register("unknown", pa.schema([pa.field("x", kind)]).empty_table())
+        own.execute("DESCRIBE FROM unknown").fetchall()
+    except duckdb.Error as error:
+        return first_line(error)
+    finally:
+        with contextlib.suppress(duckdb.Error):
+            own.unregister("unknown")
+    return None
+
+
+def _check_kind(thing: Target, field: pa.Field, kind: str) -> None:
     """Refuse a type that would lose something on its way into its column's."""
     if not pa.types.is_nested(field.type) and "BIT" not in kind:
         return
@@ -91,7 +121,9 @@ def _loss(given: pa.DataType, kind: DuckDBPyType) -> str | None:
 # -- values ----------------------------------------------------------------------------------------
 
 
-def _check_values(thing: Input, field: pa.Field, column: pa.ChunkedArray, kind: str | None) -> None:
+def _check_values(
+    thing: Target, field: pa.Field, column: pa.ChunkedArray, kind: str | None
+) -> None:
     wrong = _wrong(kind)
     why = wrong(column)
     if why is None:

@@ -1,29 +1,37 @@
-"""Data of whatever kind, as an Arrow table.
+"""Data of whatever kind, as an Arrow table: for an input, or as a frame that SQL reads by name.
 
-A table keeps the names that the data has; rows without names get those of the input's columns.
+A table keeps the names that the data has; rows without names get those of the input's columns. What
+types the columns of a frame have, its values say.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from cqlduck.data import files, relation, values
+from cqlduck.data import files, relation, sound, target, values
+from cqlduck.data.target import Frame, Target
 from cqlduck.errors import DataError, Error, first_line
-from cqlduck.state.catalog import Input
 
 WANTED = (
     "pass rows (tuples or dicts), a frame, Arrow, a DuckDB relation, or a path to a Parquet, CSV "
     "or JSON file"
 )
+FRAMES = (
+    "pass a pandas or polars frame, a structured array, Arrow, a DuckDB relation, a mapping of "
+    "columns, or rows that are mappings"
+)
+_SURE = (pa.types.is_string, pa.types.is_large_string, pa.types.is_boolean, pa.types.is_int64,
+         pa.types.is_float64, pa.types.is_null)  # fmt: skip
+"""Types that Arrow gives objects only if all of them are of one, or equal to what it makes."""
 
 
-def read(thing: Input, data: Any) -> pa.Table:
+def read(thing: Target, data: Any) -> pa.Table:
     """Return data as an Arrow table.
 
     Args:
@@ -33,8 +41,44 @@ def read(thing: Input, data: Any) -> pa.Table:
     Raises:
         DataError: It is nothing that can be read, or reading it failed.
     """
+    return _named(thing, lambda: _read(thing, data), WANTED)
+
+
+def of_frame(name: str, data: Any) -> pa.Table:
+    """Return a data frame as an Arrow table that DuckDB takes as what it is.
+
+    Args:
+        name: What it is called.
+        data: See `Connection.register`.
+
+    Raises:
+        DataError: It is nothing that can be read as a table, has no columns, or holds what DuckDB
+            cannot.
+    """
+    frame = Frame(name)
+    is_frame = not isinstance(data, (str, bytes, os.PathLike))
+    if isinstance(data, Sequence):
+        is_frame = is_frame and bool(data) and all(isinstance(row, Mapping) for row in data)
+    if not is_frame:
+        raise _no_table(frame, data)
+    if isinstance(data, Mapping):
+        table = _named(frame, lambda: _of_columns(frame, data), FRAMES)
+    else:
+        table = _named(frame, lambda: _read(frame, data), FRAMES)
+    if not table.num_columns:
+        raise DataError(f"{name} has no columns", hint="pass a table with at least one")
+    sound.check(frame, table)
+    return table
+
+
+def _named(thing: Target, made: Callable[[], pa.Table], wanted: str) -> pa.Table:
+    """Return a table that is made of somebody's data, each of its columns with a name of its own.
+
+    Raises:
+        DataError: It could not be made.
+    """
     try:
-        table = _read(thing, data)
+        table = made()
     except Error:
         raise
     except Exception as error:
@@ -42,13 +86,20 @@ def read(thing: Input, data: Any) -> pa.Table:
         raise DataError(
             f"the data for {thing.name} cannot be read: {type(error).__name__}: "
             f"{first_line(error)}",
-            hint=WANTED,
+            hint=wanted,
         ) from error
     _refuse_doubles(thing, table.column_names)
     return table
 
 
-def _refuse_doubles(thing: Input, names: Sequence[str]) -> None:
+def _no_table(thing: Target, data: Any) -> DataError:
+    kind = type(data).__name__
+    if isinstance(thing, Frame):
+        return DataError(f"{thing.name} is a {kind}, and no table", hint=FRAMES)
+    return DataError(f"cannot append a {kind} to {thing.name}", hint=WANTED)
+
+
+def _refuse_doubles(thing: Target, names: Sequence[str]) -> None:
     lower = [name.lower() for name in names]
     if len(set(lower)) < len(lower):
         double = next(name for name in names if lower.count(name.lower()) > 1)
@@ -59,7 +110,7 @@ def _refuse_doubles(thing: Input, names: Sequence[str]) -> None:
         )
 
 
-def _read(thing: Input, data: Any) -> pa.Table:
+def _read(thing: Target, data: Any) -> pa.Table:
     module = type(data).__module__.partition(".")[0]
     if isinstance(data, (str, os.PathLike)):
         return files.read(thing, data)
@@ -85,77 +136,107 @@ def _read(thing: Input, data: Any) -> pa.Table:
     if hasattr(data, "__arrow_c_array__"):
         return pa.Table.from_batches([pa.record_batch(data)])
     if isinstance(data, (bytes, Mapping)) or not isinstance(data, Iterable):
-        raise DataError(f"cannot append a {type(data).__name__} to {thing.name}", hint=WANTED)
+        raise _no_table(thing, data)
+    if isinstance(thing, Frame) and not isinstance(data, Sequence):
+        # rows of a generator may be gone when they are found to be none
+        raise _no_table(thing, data)
     return _of_rows(thing, list(data))
 
 
 # -- frames ----------------------------------------------------------------------------------------
 
 
-def _of_pandas(thing: Input, frame: Any) -> pa.Table:
-    """Return a pandas frame as Arrow; what pandas calls missing is NULL.
-
-    Columns of Python's objects are read by the types of the input's own: Arrow would make one type
-    of the keys of all dicts, and numbers of what is masked.
-    """
-    kinds = {c.name.lower(): c.type for c in thing.columns}
+def _of_pandas(thing: Target, frame: Any) -> pa.Table:
+    """Return a pandas frame as Arrow; what pandas calls missing is NULL."""
     names = [str(name) for name in frame.columns]
     _refuse_doubles(thing, names)
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+    # whatever it raises, the values are looked at one by one then
+    with contextlib.suppress(Exception):
         whole = pa.Table.from_pandas(frame, preserve_index=False)
-        if not any(pa.types.is_nested(kind) for kind in whole.schema.types):
+        if all(map(_is_sure, frame.dtypes, whole.schema.types)):
             return whole
-    fields, columns = [], []
-    for place, name in enumerate(names):
-        series = frame.iloc[:, place]
-        found = _of_series(series)
-        if found is None:
-            cells = [None if _is_nan(cell) else cell for cell in series.tolist()]
-            kind = kinds.get(name.lower(), "VARCHAR")
-            field, found = values.of_input(thing.name, name, cells, kind)
-        else:
-            field = pa.field(name, found.type)
-        fields.append(field.with_name(name))
-        columns.append(found)
-    return pa.table(columns, schema=pa.schema(fields)) if columns else pa.table({})
+    return _table(_of_series(thing, n, frame.iloc[:, place]) for place, n in enumerate(names))
 
 
-def _of_series(series: Any) -> pa.Array | pa.ChunkedArray | None:
-    """Return a pandas series as Arrow, or None if its objects have to be looked at."""
-    try:
+def _of_series(thing: Target, name: str, series: Any) -> values.Column:
+    """Return a pandas series as Arrow.
+
+    Python's objects are looked at one by one: Arrow would make one type of the keys of all dicts,
+    numbers of what is masked, dates of moments.
+    """
+    with contextlib.suppress(Exception):
         found = pa.array(series, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return None
-    return None if series.dtype == object and pa.types.is_nested(found.type) else found
+        if _is_sure(series.dtype, found.type):
+            return pa.field(name, found.type), found
+    cells = [None if _is_nan(cell) else cell for cell in series.tolist()]
+    return values.of_data(thing.name, name, cells, target.kind(thing, name))
+
+
+def _is_sure(given: Any, kind: pa.DataType) -> bool:
+    """Return whether Arrow holds a series of a type of pandas' as it is."""
+    return str(given) != "object" or any(is_sure(kind) for is_sure in _SURE)
 
 
 def _is_nan(cell: Any) -> bool:
     return isinstance(cell, float) and cell != cell
 
 
-def _of_records(thing: Input, data: Any, names: Sequence[str]) -> pa.Table:
+def _of_records(thing: Target, data: Any, names: Sequence[str]) -> pa.Table:
     """Return a structured array of numpy's as Arrow, a column for each field."""
-    kinds = {c.name.lower(): c.type for c in thing.columns}
     flat = data.reshape(-1)
-    fields, columns = [], []
-    for name in names:
-        part = flat[name]
-        plain = part.dtype.kind in "biuf" and not hasattr(part, "mask")
-        if plain:
-            found = pa.array(part)
-            field = pa.field(name, found.type)
-        else:
-            kind = kinds.get(name.lower(), "VARCHAR")
-            field, found = values.of_input(thing.name, name, list(part), kind)
-        fields.append(field)
-        columns.append(found)
-    return pa.table(columns, schema=pa.schema(fields))
+    return _table(_of_array(thing, name, flat[name]) for name in names)
+
+
+def _of_array(thing: Target, name: str, array: Any) -> values.Column:
+    """Return an array of numpy's as Arrow; what is masked is NULL."""
+    if array.dtype.kind in "biuf" and array.ndim == 1 and not hasattr(array, "mask"):
+        found = pa.array(array)
+        return pa.field(name, found.type), found
+    return values.of_data(thing.name, name, list(array), target.kind(thing, name))
+
+
+def _of_columns(thing: Target, data: Mapping[Any, Any]) -> pa.Table:
+    """Return a mapping from names to columns as Arrow."""
+    for name in data:
+        if not isinstance(name, str):
+            raise DataError(
+                f"{thing.name} has the key {name!r}",
+                hint="the keys of a mapping of columns are their names",
+            )
+    return _table(_of_any(thing, name, column) for name, column in data.items())
+
+
+def _of_any(thing: Target, name: str, column: Any) -> values.Column:
+    """Return a column of whatever kind as Arrow."""
+    module = type(column).__module__.partition(".")[0]
+    if module == "polars" and hasattr(column, "to_arrow"):
+        column = column.to_arrow()
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return pa.field(name, column.type), column
+    if module == "pandas" and hasattr(column, "dtype"):
+        return _of_series(thing, name, column if hasattr(column, "items") else column.to_series())
+    if module == "numpy":
+        return _of_array(thing, name, column)
+    if isinstance(column, (str, bytes, Mapping)):
+        raise DataError(
+            f"{name} of {thing.name} is a {type(column).__name__}, and no column",
+            hint="a mapping of columns has a list or an array for each name",
+            field=name,
+        )
+    return values.of_data(thing.name, name, list(column), target.kind(thing, name))
+
+
+def _table(columns: Iterable[values.Column]) -> pa.Table:
+    made = list(columns)
+    if not made:
+        return pa.table({})
+    return pa.table([array for _, array in made], schema=pa.schema([field for field, _ in made]))
 
 
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _of_rows(thing: Input, rows: list[Any]) -> pa.Table:
+def _of_rows(thing: Target, rows: list[Any]) -> pa.Table:
     """Return rows as Arrow; those without names have the input's columns, in order."""
     names = [c.name for c in thing.columns]
     if rows and isinstance(rows[0], Mapping):
@@ -167,15 +248,13 @@ def _of_rows(thing: Input, rows: list[Any]) -> pa.Table:
         for place, row in enumerate(rows):
             _check(thing, place, row)
         columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
-    kinds = {c.name.lower(): c.type for c in thing.columns}
-    made = [
-        values.of_input(thing.name, name, cells, kinds.get(name.lower(), "VARCHAR"))
+    return _table(
+        values.of_data(thing.name, name, cells, target.kind(thing, name))
         for name, cells in zip(names, columns, strict=True)
-    ]
-    return pa.table([array for _, array in made], schema=pa.schema([field for field, _ in made]))
+    )
 
 
-def _mapping(thing: Input, place: int, row: Any) -> Mapping[str, Any]:
+def _mapping(thing: Target, place: int, row: Any) -> Mapping[str, Any]:
     if not isinstance(row, Mapping):
         raise DataError(
             f"row {place} for {thing.name} is a {type(row).__name__}, and those before are dicts",
@@ -192,7 +271,7 @@ def _mapping(thing: Input, place: int, row: Any) -> Mapping[str, Any]:
     return row
 
 
-def _check(thing: Input, place: int, row: Any) -> None:
+def _check(thing: Target, place: int, row: Any) -> None:
     if not isinstance(row, (tuple, list)):
         raise DataError(
             f"row {place} for {thing.name} is a {type(row).__name__}",

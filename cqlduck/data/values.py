@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
+import math
 import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -21,6 +22,7 @@ import duckdb
 import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
 
+from cqlduck.data.inferred import arrow_type, ready
 from cqlduck.data.place import first_that_fails, scratch
 from cqlduck.errors import DataError, first_line
 from cqlduck.state.types import EXPORTED, ZONED, inside, replaced
@@ -42,6 +44,9 @@ _SMALL = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32()}
 _TEXTS = (Decimal, uuid.UUID)
 _TYPED = (datetime.timedelta, list, tuple, dict)
 _KNOWN = {NoneType, *_ARROW, *_TEXTS, *_TYPED}
+_ALONE = _KNOWN - {list, tuple, dict}
+"""Types of values that hold no others."""
+
 _DOWN = (int, float, str, bytes)
 _FAILURES = (duckdb.Error, TypeError, ValueError, OverflowError, RuntimeError)
 _FOREIGN = ("numpy", "pandas")
@@ -74,7 +79,7 @@ def column(values: Sequence[Any], kind: str) -> Column:
         Unfit: A value that is nothing DuckDB knows.
     """
     types = set(map(type, values))
-    if not types <= _KNOWN:
+    if not types <= _ALONE:
         values = _each(values, plain)
         types = set(map(type, values))
     types.discard(NoneType)
@@ -309,10 +314,7 @@ def _inside(value: Any, kind: DuckDBPyType) -> Any:
     if str(kind) == "JSON" and isinstance(value, (list, tuple, dict)):
         return _as_json(value)
     if str(kind) == "VARIANT" and isinstance(value, (list, tuple, dict)):
-        try:
-            return _Json(value)
-        except (TypeError, ValueError):
-            return value
+        return _variant(value)
     if isinstance(value, (list, tuple)):
         if kind.id in ("list", "array"):
             child = inside(kind)["child"]
@@ -331,10 +333,46 @@ def _inside(value: Any, kind: DuckDBPyType) -> Any:
     return _ready(value, kind)
 
 
+def _variant(value: Any) -> Any:
+    """Return a list or a dict such that each value in it keeps its own type in a VARIANT.
+
+    DuckDB would make one type of the members of a list, and one STRUCT of all dicts in it.
+
+    Raises:
+        ValueError: It holds what is no JSON, and not of one type.
+    """
+    if _is_json(value):
+        return _Json(value)
+    if arrow_type([value]) is None or not _has_texts_as_keys(value):
+        raise ValueError("a VARIANT cannot hold these values side by side as they are")
+    return value
+
+
+def _is_json(value: Any) -> bool:
+    """Return whether JSON holds a value as it is."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _is_json(v) for k, v in value.items())
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return value is None or isinstance(value, str)
+
+
+def _has_texts_as_keys(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _has_texts_as_keys(v) for k, v in value.items())
+    return not isinstance(value, (list, tuple)) or all(map(_has_texts_as_keys, value))
+
+
 def _fields(value: dict[Any, Any], kind: DuckDBPyType) -> dict[str, Any]:
     """Return a dict as a STRUCT's fields; those that it lacks are NULL."""
     given = {str(key).lower(): v for key, v in value.items()}
     names = {name.lower() for name in inside(kind)}
+    if len(given) < len(value):
+        raise ValueError(f"two of the keys {list(value)} are one field of {kind}")
     unknown = [key for key in value if str(key).lower() not in names]
     if unknown:
         raise ValueError(f"the key {unknown[0]!r} is no field of {kind}")
@@ -363,19 +401,41 @@ def _each(values: Sequence[Any], convert: Any) -> list[Any]:
     return found
 
 
-def of_input(name: str, field: str, values: Sequence[Any], kind: str) -> Column:
-    """Return a column of an input's data as Arrow.
+def typed(values: Sequence[Any]) -> Column:
+    """Return values as Arrow, as the one type that all have, or as a VARIANT where there is none.
+
+    Raises:
+        Unfit: A value that is nothing DuckDB knows.
+    """
+    values = _each(values, plain)
+    kind = arrow_type(values)
+    if kind is not None:
+        with contextlib.suppress(pa.ArrowException, OverflowError, UnicodeError, ValueError):
+            found = pa.array([ready(v, kind) for v in values], kind, from_pandas=False)
+            return pa.field("x", kind), found
+    is_time = kind is None and set(map(type, values)) <= {NoneType, datetime.time}
+    return _bound(values, "TIME WITH TIME ZONE" if is_time else "VARIANT")
+
+
+def of_data(name: str, field: str, values: Sequence[Any], kind: str | None) -> Column:
+    """Return a column of data as Arrow.
+
+    Args:
+        name: What the data is for.
+        field: The column.
+        values: Its values.
+        kind: The DuckDB type that it is for, or None if the values say it.
 
     Raises:
         DataError: A value that cannot be converted, with its place.
     """
     try:
-        made, found = column(values, kind)
+        made, found = typed(values) if kind is None else column(values, kind)
         return made.with_name(field), found
     except Unfit as error:
         raise DataError(
             f"row {error.row} for {name}: {field} is {shown(values[error.row])}: {error.why}",
-            hint=f"{field} is {kind}",
+            hint=f"{field} is {kind}" if kind else "leave it out, or give it one type",
             row=error.row,
             field=field,
         ) from error

@@ -1,0 +1,278 @@
+"""Data frames by name in SQL hold what came, as `append` takes it, or are refused by name."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, event, example, given, settings
+from hypothesis import strategies as st
+
+import cqlduck
+
+EAST = dt.timezone(dt.timedelta(hours=2))
+MOMENT = dt.datetime(2024, 1, 1, 5)
+
+
+def objects(*values: Any) -> pd.DataFrame:
+    return pd.DataFrame({"x": pd.Series(values, dtype=object)})
+
+
+def masked(values: list[Any], mask: list[int], dtype: Any = None) -> Any:
+    return np.ma.masked_array(np.array(values, dtype), mask)
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[cqlduck.Connection]:
+    with cqlduck.connect() as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def stream(con: cqlduck.Connection, kind: str) -> Iterator[None]:
+    """A stream `s` with one column."""
+    con.execute(f"CREATE STREAM s (x {kind})")
+    try:
+        yield
+    finally:
+        con.execute("DROP STREAM s")
+
+
+def taken(con: cqlduck.Connection, kind: str, way: str, frame: Any) -> list[str]:
+    """What a stream with a column has after a frame came by a way."""
+    with stream(con, kind):
+        if way == "append":
+            con.append("s", frame)
+        elif way == "variable":
+            con.execute("INSERT INTO s SELECT * FROM frame")
+        else:
+            con.register("named", frame)
+            con.execute("INSERT INTO s SELECT * FROM named")
+        return shown(con, kind)
+
+
+def alone(con: cqlduck.Connection, kind: str, values: list[Any]) -> list[str]:
+    """What it has after an append of each value by itself."""
+    with stream(con, kind):
+        for value in values:
+            con.append("s", [(value,)])
+        return shown(con, kind)
+
+
+def shown(con: cqlduck.Connection, kind: str) -> list[str]:
+    what = "x, x::VARCHAR" if kind.startswith("TIMESTAMP") else "x"
+    rows = con.sql(f"SELECT {what} FROM s").fetchall()
+    if kind == "JSON":
+        return [repr(None if x is None else json.loads(x)) for (x,) in rows]
+    return [repr(row) for row in rows]
+
+
+def ways(frame: Any) -> tuple[str, ...]:
+    if isinstance(frame, dict):
+        return ("register",)
+    is_variable = not isinstance(frame, (list, np.ndarray))
+    return ("append", "variable", "register") if is_variable else ("append", "register")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("INTEGER[]", [masked([1, 2], [0, 1]), masked([3, 4], [1, 0])]),
+        ("DOUBLE[]", [masked([1.5, 2], [1, 0])]),
+        ("TIMESTAMP[]", [masked([0, 1], [1, 0], "datetime64[s]")]),
+        ("MAP(VARCHAR, INTEGER)", [{"a": 1}, {"b": 2}]),
+        ("MAP(VARCHAR, INTEGER)[]", [[{"a": 1}, {"b": None}], [{}]]),
+        ("JSON", [{"a": 1}, {"b": [1, "x"]}]),
+        ("TIMESTAMP", [dt.date(2024, 1, 1), MOMENT]),
+        ("TIMESTAMP_NS", [pd.Timestamp("2024-01-01 00:00:00.000000001"), np.ma.masked]),
+        ("TIMETZ", [dt.time(1, tzinfo=EAST), None]),
+        ("TIMESTAMPTZ", [MOMENT, MOMENT.replace(tzinfo=EAST)]),
+        ("STRUCT(a INTEGER[], b VARCHAR)", [{"a": masked([1, 2], [1, 0]), "b": "x"}, None]),
+        ("DECIMAL(9,3)", [Decimal("1.5"), Decimal("1000"), 2]),
+        ("VARIANT", [1, "1", {"a": 1}, [1, "x"]]),
+    ],
+)  # fmt: skip
+def test_objects_of_a_frame_are_what_they_are_alone(
+    con: cqlduck.Connection, kind: str, values: list[Any]
+) -> None:
+    expected = alone(con, kind, values)
+    for frame in (objects(*values), {"x": values}, [{"x": v} for v in values]):
+        for way in ways(frame):
+            assert (way, expected) == (way, taken(con, kind, way, frame))
+
+
+def test_rows_have_the_keys_of_all_of_them(con: cqlduck.Connection) -> None:
+    con.register("named", [{"a": 1}, {"b": 2}])
+    assert [(1, None), (None, 2)] == con.sql("SELECT a, b FROM named").fetchall()
+
+
+def test_a_structured_array_is_a_frame(con: cqlduck.Connection) -> None:
+    records = np.ma.array(
+        [(1, b"x"), (2, b"y")], dtype=[("k", "i4"), ("v", "S1")], mask=[(0, 0), (1, 0)]
+    )
+    con.register("named", records)
+    assert [(1, b"x"), (None, b"y")] == con.sql("FROM named").fetchall()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pa.table({"x": pa.array([2**62], pa.timestamp("s"))}),
+        pa.table({"x": pa.StringArray.from_buffers(1, pa.array([0, 1], pa.int32()).buffers()[1],
+                                                   pa.py_buffer(b"\xff"))}),
+        pa.table({"x": pa.array([Decimal("1.5")], pa.decimal256(50, 2))}),
+        pd.DataFrame({"x": [1 + 2j]}),
+        objects({1, 2}),
+        objects([dt.date(2024, 1, 1), MOMENT]),
+        objects({"a": 1, None: MOMENT}),
+        {"x": [1], "X": [2]},
+        {"x": "text"},
+        {"x": [1], "y": [1, 2]},
+    ],
+)  # fmt: skip
+def test_what_a_frame_cannot_hold_is_refused(con: cqlduck.Connection, frame: Any) -> None:
+    con.register("named", {"x": [1]})
+    with pytest.raises(cqlduck.Error, match="x"):
+        con.register("named", frame)
+    assert [(1,)] == con.sql("FROM named").fetchall()
+    if "variable" in ways(frame):
+        with pytest.raises(cqlduck.Error, match="x"):
+            con.sql("SELECT x FROM frame")
+
+
+# -- random frames ---------------------------------------------------------------------------------
+
+NULLS = st.sampled_from([None, np.ma.masked, pd.NaT])
+SMALL = st.integers(-3, 3)
+TIMES = st.sampled_from([MOMENT, dt.datetime(1969, 12, 31, 23, 59, 59, 999999)])
+OF_KIND: dict[str, st.SearchStrategy[Any]] = {
+    "INTEGER": SMALL | st.sampled_from([np.int8(1), 2**31 - 1]),
+    "HUGEINT": SMALL | st.sampled_from([2**63, -(2**100), 2**53 + 1]),
+    "DOUBLE": SMALL | st.sampled_from([0.1, np.float32(0.1), -0.0, 1e300]),
+    "DECIMAL(18,3)": SMALL | st.sampled_from([Decimal("1.5"), Decimal("1e9"), Decimal("-0.001")]),
+    "VARCHAR": st.sampled_from(["", "a", "2024-01-01 00:00:00+02", "é"]),
+    "BOOLEAN": st.booleans() | st.sampled_from([np.bool_(True)]),
+    "BLOB": st.sampled_from([b"", b"\xff", b"a"]),
+    "UUID": st.sampled_from([uuid.UUID(int=1), uuid.UUID(int=2**127)]),
+    "DATE": st.sampled_from([dt.date(2024, 1, 1), dt.date(1, 1, 1), "2024-01-01"]),
+    "TIME": st.sampled_from([dt.time(1), dt.time(23, 59, 59, 999999)]),
+    "TIMETZ": st.sampled_from([dt.time(1, tzinfo=EAST), dt.time(1, tzinfo=dt.UTC)]),
+    "TIMESTAMP": TIMES | st.sampled_from([dt.date(2024, 1, 1), MOMENT.replace(tzinfo=EAST),
+                                          np.datetime64("2024-01-01"), pd.Timestamp(MOMENT),
+                                          "2024-01-01 00:00:00+02"]),
+    "TIMESTAMP_NS": TIMES | st.just(pd.Timestamp("2024-01-01 00:00:00.000000001")),
+    "TIMESTAMPTZ": TIMES | st.sampled_from([MOMENT.replace(tzinfo=EAST),
+                                            MOMENT.replace(tzinfo=dt.UTC)]),
+    "INTERVAL": st.sampled_from([dt.timedelta(1, 2, 3), pd.Timedelta("1h"), dt.timedelta(-1)]),
+    "JSON": st.recursive(
+        SMALL | st.sampled_from([None, "a", True, 0.5]),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner),
+        max_leaves=3,
+    ).filter(lambda value: isinstance(value, (list, dict))),
+}  # fmt: skip
+SCALARS = SMALL | st.sampled_from(["a", True, MOMENT, dt.date(2024, 1, 1), 0.5])
+# no dicts: of a MAP DuckDB makes a list of pairs in a VARIANT
+OF_KIND["VARIANT"] = SCALARS | st.lists(SCALARS, max_size=2)
+
+
+def nested(kind: str) -> tuple[str, st.SearchStrategy[Any]]:
+    inner = OF_KIND[kind] | NULLS
+    lists = st.lists(inner, max_size=3)
+    arrays = lists.map(np.ma.masked_array) if kind in ("INTEGER", "DOUBLE") else lists
+    return st.sampled_from([
+        (f"{kind}[]", lists | arrays),
+        (f"STRUCT(a {kind}, b {kind}[])", st.fixed_dictionaries(
+            {"a": inner}, optional={"b": lists})),
+        (f"MAP(VARCHAR, {kind})", st.dictionaries(st.sampled_from("abc"), inner, max_size=2)),
+        (f"MAP(VARCHAR, {kind})[]", st.lists(
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=2), max_size=2)),
+        (f"STRUCT(a MAP(INTEGER, {kind}))", st.fixed_dictionaries(
+            {"a": st.dictionaries(SMALL, inner, max_size=2)})),
+    ])  # fmt: skip
+
+
+FLAT = st.sampled_from(list(OF_KIND)).map(lambda kind: (kind, OF_KIND[kind]))
+NESTED = st.sampled_from([k for k in OF_KIND if k not in ("JSON", "VARIANT")]).flatmap(nested)
+
+
+def records(values: list[Any]) -> Any:
+    found = np.empty(len(values), dtype=[("x", object)])
+    for place, value in enumerate(values):
+        found[place] = (value,)
+    return found
+
+
+FORMS: dict[str, Callable[[list[Any]], Any]] = {
+    "pandas": lambda values: objects(*values),
+    "pandas typed": lambda values: pd.DataFrame({"x": values}),
+    "polars": lambda values: pl.DataFrame({"x": values}, strict=False),
+    "pyarrow": lambda values: pa.table({"x": values}),
+    "numpy": records,
+    "rows": lambda values: [{"x": value} for value in values],
+    "columns": lambda values: {"x": values},
+}
+
+
+def cells(form: str, frame: Any, values: list[Any]) -> list[Any]:
+    """What a frame says itself that it holds."""
+    if form == "polars":
+        return [row[0] for row in frame.rows()]
+    if form == "pyarrow":
+        found: list[Any] = frame.column("x").to_pylist(maps_as_pydicts="strict")
+        return found
+    return list(frame["x"]) if form == "pandas typed" else values
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
+    kind, of_kind = draw(FLAT | NESTED)
+    values = draw(st.lists(of_kind | NULLS, min_size=1, max_size=4))
+    return kind, draw(st.sampled_from(list(FORMS))), values
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@example(("MAP(VARCHAR, INTEGER)", "pandas", [{"a": 1}, {"b": 2}]))
+@example(("STRUCT(a INTEGER, b INTEGER[])", "rows", [{"a": 1}, {"a": 1, "b": [None]}]))
+@given(cases())
+def test_a_frame_comes_by_each_way_as_its_values_come_alone(
+    con: cqlduck.Connection, case: tuple[str, str, list[Any]]
+) -> None:
+    kind, form, values = case
+    try:
+        frame = FORMS[form](values)
+    except Exception:
+        # not even such a frame
+        return
+    expected: list[str] | None = None
+    for way in ways(frame):
+        found, refusal = tried(con, kind, way, frame)
+        event(f"{way} {'taken' if refusal is None else 'refused'}")
+        if refusal is not None:
+            assert "x" in refusal
+            continue
+        if expected is None:
+            held = cells(form, frame, values)
+            expected = alone(con, kind, [None if is_missing(v) else v for v in held])
+        assert (way, expected) == (way, found)
+
+
+def tried(con: cqlduck.Connection, kind: str, way: str, frame: Any) -> tuple[list[str], str | None]:
+    """What a stream has after a frame came by a way, or why it was refused."""
+    try:
+        return taken(con, kind, way, frame), None
+    except cqlduck.Error as error:
+        return [], str(error)
+
+
+def is_missing(value: Any) -> bool:
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
