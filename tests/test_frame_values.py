@@ -73,8 +73,17 @@ def shown(con: cqlduck.Connection, kind: str) -> list[str]:
     what = "x, x::VARCHAR" if kind.startswith("TIMESTAMP") else "x"
     rows = con.sql(f"SELECT {what} FROM s").fetchall()
     if kind == "JSON":
-        return [repr(None if x is None else json.loads(x)) for (x,) in rows]
-    return [repr(row) for row in rows]
+        rows = [(None if x is None else json.loads(x),) for (x,) in rows]
+    # ints among doubles may be doubles there
+    return [repr(as_doubles(row) if kind in ("JSON", "VARIANT") else row) for row in rows]
+
+
+def as_doubles(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [as_doubles(v) for v in value]
+    if isinstance(value, dict):
+        return {k: as_doubles(v) for k, v in value.items()}
+    return float(value) if type(value) is int else value
 
 
 def ways(frame: Any) -> tuple[str, ...]:
