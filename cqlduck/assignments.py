@@ -22,6 +22,12 @@ Piece = Sequence[Token]
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _TEXTS = {TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING, TokenType.PLACEHOLDER}
+_PLAIN = {
+    *_TEXTS, TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA, TokenType.NUMBER,
+    TokenType.DASH, TokenType.PARAMETER, TokenType.NULL, TokenType.TRUE, TokenType.FALSE,
+}  # fmt: skip
+"""Of what a row of literals and parameters is made."""
+
 _QUERY = ("SELECT", "FROM", "WITH", "VALUES", "TABLE", "(")
 _SETS = ("UNION", "EXCEPT", "INTERSECT")
 _AFTER_ITEMS = (
@@ -116,6 +122,23 @@ class Insert(NamedTuple):
     query: Piece
     rest: Piece
     """What follows the query: ON CONFLICT."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it lists values that are literals and parameters, and nothing inside of others.
+
+        A long list is looked through once then, and not taken apart.
+        """
+        depth = 0
+        for token in self.query[1:] if self.is_values else ():
+            kind = token.token_type
+            if kind == TokenType.L_PAREN:
+                depth += 1
+            elif kind == TokenType.R_PAREN:
+                depth -= 1
+            if depth > 1 or kind not in _PLAIN:
+                return False
+        return self.is_values
 
     def columns(self, of: Sequence[Column]) -> tuple[Column, ...]:
         """Return the columns that it writes, in order; those that there are not have no type."""

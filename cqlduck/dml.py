@@ -20,12 +20,12 @@ from typing import Any
 
 import duckdb
 
-from cqlduck import offsets
+from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.rewrite.reads import tables_read, takes_conflicts
-from cqlduck.rewrite.syntax import Dml, tokenize
+from cqlduck.rewrite.syntax import Dml
 from cqlduck.state import catalog, instants, queues, relations
 from cqlduck.state.catalog import Input, same_rows, typed
 from cqlduck.state.connection import quoted
@@ -40,10 +40,10 @@ def run(
         CatalogError: The target is a continuous query.
         NotSupportedError: UPDATE or DELETE on a stream, RETURNING, or ON CONFLICT without a key.
     """
-    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.text)
+    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.tokens)
     thing = _target(engine, statement, conflicts)
     database = engine.database
-    read = tables_read(statement.text)
+    read = tables_read(statement.text, statement.tokens)
     whole = statement.kind != "INSERT" or conflicts or thing.name.lower() in read
     if whole and thing.kind == "stream":
         raise NotSupportedError(
@@ -53,11 +53,12 @@ def run(
     copy = quoted(thing.name)
     columns, text = thing.columns, statement.text
     if statement.kind == "INSERT":
+        insert = assignments.insert(statement.tokens)
         if not whole:
-            columns = offsets.taking(thing.columns, text, database.described)
-        text = offsets.inserted(thing.columns, text, database.described, own_types=whole)
+            columns = offsets.taking(thing.columns, text, insert, database.described)
+        text = offsets.inserted(thing.columns, text, insert, database.described, own_types=whole)
     elif statement.kind == "UPDATE":
-        text = offsets.updated(thing.columns, text)
+        text = offsets.updated(thing.columns, text, statement.tokens)
     listed = ", ".join(
         f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
         for theirs, own in zip(columns, thing.columns, strict=True)
@@ -98,7 +99,7 @@ def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:
             f"{statement.kind} on the stream {thing.name}: a stream only grows",
             hint="a window forgets a stream's tuples by itself",
         )
-    if any(token.text.upper() == "RETURNING" for token in tokenize(statement.text)):
+    if any(token.text.upper() == "RETURNING" for token in statement.tokens):
         raise NotSupportedError(
             f"RETURNING on {thing.name}", hint="read the relation, or changes() of a query over it"
         )

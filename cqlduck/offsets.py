@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cqlduck import assignments
-from cqlduck.assignments import Assigned
+from cqlduck.assignments import Assigned, Insert
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.syntax import tokenize
 from cqlduck.state.connection import quoted
@@ -35,16 +35,19 @@ class Edit(NamedTuple):
     after: str
 
 
-def taking(columns: tuple[Column, ...], text: str, describe: Describe) -> tuple[Column, ...]:
+def taking(
+    columns: tuple[Column, ...], text: str, insert: Insert, describe: Describe
+) -> tuple[Column, ...]:
     """Return the columns of a table that an INSERT writes into, such that offsets count.
 
     Args:
         columns: The columns that are meant.
         text: The INSERT.
+        insert: Its pieces.
         describe: Returns the columns of a query with their types, or None.
     """
     wide = tuple(Column(c.name, _zoned(c.type, "VARCHAR")) for c in columns)
-    if wide == columns or not _brings_text(text, describe):
+    if wide == columns or not _brings_text(text, insert, describe):
         return columns
     return wide
 
@@ -61,9 +64,8 @@ def taken(written: Column, own: Column) -> str:
     return fitted(quoted(own.name), own.type, is_text=written.type == "VARCHAR")
 
 
-def _brings_text(text: str, describe: Describe) -> bool:
+def _brings_text(text: str, insert: Insert, describe: Describe) -> bool:
     """Return whether an INSERT may bring texts, as one of literals or parameters may."""
-    insert = assignments.insert(tokenize(text))
     if not insert.query or insert.is_values:
         return True
     return _has_text(describe(_written(text, insert.query)))
@@ -80,30 +82,35 @@ def _written(text: str, piece: assignments.Piece) -> str:
 # -- statements ------------------------------------------------------------------------------------
 
 
-def updated(columns: tuple[Column, ...], text: str) -> str:
+def updated(columns: tuple[Column, ...], text: str, tokens: assignments.Piece) -> str:
     """Return an UPDATE in which offsets count that SET assigns."""
     if not _has_times(columns):
         return text
-    values = [v for v in assignments.of_set(columns, tokenize(text)) if _is_time(v.type)]
+    values = [v for v in assignments.of_set(columns, tokens) if _is_time(v.type)]
     return _edited(text, [edit for value in values for edit in _whole(value)])
 
 
-def inserted(columns: tuple[Column, ...], text: str, describe: Describe, *, own_types: bool) -> str:
+def inserted(
+    columns: tuple[Column, ...], text: str, insert: Insert, describe: Describe, *, own_types: bool
+) -> str:
     """Return an INSERT in which offsets count that it writes.
 
     Args:
         columns: The columns of the table.
         text: The INSERT.
+        insert: Its pieces.
         describe: Returns the columns of a query with their types, or None.
         own_types: Whether the table that it writes into has these types, or those of `taking`.
     """
     if not _has_times(columns):
         return text
-    insert = assignments.insert(tokenize(text))
     listed = insert.columns(columns)
     values = [v for v in assignments.of_set(columns, insert.rest) if _is_time(v.type)]
     edits = [edit for value in values for edit in _whole(value)]
     if insert.is_values:
+        if insert.is_plain and not own_types:
+            # what such texts are is seen when they are written
+            return _edited(text, edits)
         for value in assignments.of_values(listed, insert.query):
             if _is_time(value.type):
                 edits += _whole(value) if own_types else _texts(value, itself=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sqlglot.dialects.dialect import Dialect
@@ -150,12 +150,16 @@ class Explain:
 
 @dataclass(frozen=True)
 class Dml:
-    """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement."""
+    """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement.
+
+    `tokens` are those of the text, which may be long: nobody else need cut it into words.
+    """
 
     kind: str
     name: str
     text: str
     offset: int = 0
+    tokens: Sequence[Token] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -376,8 +380,23 @@ def _dml(reader: Reader, kind: str, at: int) -> Dml:
     """Read the target; `main.` before it is left out of the text, so that places stay."""
     whole, start = reader.whole(), reader.tokens[0].start
     reader.schema()
-    begin, end = at - start, reader.offset - start
-    return Dml(kind, reader.dotted_name(), whole[:begin] + " " * (end - begin) + whole[end:], at)
+    after = reader.offset
+    begin, end = at - start, after - start
+    text = whole[:begin] + " " * (end - begin) + whole[end:]
+    tokens = reader.tokens
+    if begin < end:
+        tokens = [token for token in tokens if not at <= token.start < after]
+    return Dml(kind, reader.dotted_name(), text, at, _from(tokens, start))
+
+
+def _from(tokens: Sequence[Token], start: int) -> Sequence[Token]:
+    """Return tokens with their places from a start on."""
+    if not start:
+        return tokens
+    return [
+        Token(t.token_type, t.text, t.line, t.col, t.start - start, t.end - start, t.comments)
+        for t in tokens
+    ]
 
 
 def _shifted(text: str, offset: int) -> list[Token]:

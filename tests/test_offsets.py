@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot.dialects.dialect import Dialect
 
 import cqlduck
 
@@ -201,3 +202,38 @@ def test_whatever_an_expression_is_made_of_its_texts_are_moments(
         con.advance(1)
         found = con.sql(f"SELECT {listed} FROM r").fetchall()
     assert [tuple(moment for _, moment in values)] * 3 == found
+
+
+def test_pieces_are_found_in_every_statement_of_a_script() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (x VARCHAR, t TIMESTAMP, PRIMARY KEY (x))")
+        con.execute(
+            f"INSERT INTO main.r VALUES ('a', {O}), ('b', coalesce({O}, {TIME}));\n"
+            f"  INSERT INTO cqlduck.main.r /* main. */ SELECT 'c', coalesce({O}, {TIME});"
+            f"INSERT INTO main.r VALUES ('a', NULL) ON CONFLICT DO UPDATE SET t = {TIME};"
+            f"UPDATE main.r SET t = coalesce({O}, {TIME}) WHERE x = 'a'"
+        )
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT x, t FROM r")
+        con.advance(0)
+        assert [(x, IN_UTC) for x in "abc"] == sorted(con.table("q").fetchall())
+
+
+@pytest.mark.parametrize("head", ["", "SELECT 1;", "INSERT INTO main.s VALUES (0, NULL);"])
+def test_a_long_list_of_values_is_cut_into_words_once(
+    monkeypatch: pytest.MonkeyPatch, head: str
+) -> None:
+    """It takes as long as DuckDB takes to read it."""
+    cut: list[str] = []
+    tokenize = Dialect.tokenize
+
+    def counted(self: Any, sql: str, *args: Any, **kwargs: Any) -> Any:
+        cut.append(sql)
+        return tokenize(self, sql, *args, **kwargs)
+
+    monkeypatch.setattr(Dialect, "tokenize", counted)
+    rows = ", ".join(f"({i}, {O})" for i in range(1, 200))
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, t TIMESTAMP)")
+        con.execute(f"{head} INSERT INTO s VALUES {rows}")
+        assert 1 == sum(rows in sql for sql in cut)
+        assert {(IN_UTC,)} == set(con.sql("SELECT t FROM s WHERE k > 0").fetchall())
