@@ -74,15 +74,24 @@ def shown(con: cqlduck.Connection, kind: str) -> list[str]:
     rows = con.sql(f"SELECT {what} FROM s").fetchall()
     if kind == "JSON":
         rows = [(None if x is None else json.loads(x),) for (x,) in rows]
-    # ints among doubles may be doubles there; a VARIANT sorts its keys
-    return [repr(as_doubles(row) if kind in ("JSON", "VARIANT") else row) for row in rows]
+    return [repr(alike(row) if kind in ("JSON", "VARIANT") else sorted_keys(row)) for row in rows]
 
 
-def as_doubles(value: Any) -> Any:
+def sorted_keys(value: Any) -> Any:
+    """What a MAP or an object holds is the same in whatever order."""
     if isinstance(value, (list, tuple)):
-        return [as_doubles(v) for v in value]
+        return [sorted_keys(v) for v in value]
     if isinstance(value, dict):
-        return {k: as_doubles(v) for k, v in sorted(value.items())}
+        return {k: sorted_keys(v) for k, v in sorted(value.items())}
+    return value
+
+
+def alike(value: Any) -> Any:
+    """As `sorted_keys`; ints among doubles may be doubles there."""
+    if isinstance(value, (list, tuple)):
+        return [alike(v) for v in value]
+    if isinstance(value, dict):
+        return {k: alike(v) for k, v in sorted(value.items())}
     return float(value) if type(value) is int else value
 
 
