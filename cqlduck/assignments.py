@@ -282,6 +282,17 @@ def is_text(piece: Piece) -> bool:
     return len(piece) == 1 and piece[0].token_type in _TEXTS
 
 
+def parameters(piece: Piece) -> list[Piece]:
+    """Return the parameters in a piece: `?`, `$1`, `$name`."""
+    found = []
+    for place, token in enumerate(piece):
+        if token.token_type == TokenType.PLACEHOLDER:
+            found.append(piece[place : place + 1])
+        elif token.token_type == TokenType.PARAMETER:
+            found.append(piece[place : place + 2])
+    return found
+
+
 def _branches(case: Piece) -> Iterator[Piece]:
     """Return what a CASE may give."""
     marks = [

@@ -75,6 +75,15 @@ def _has_text(found: list[tuple[str, str]] | None) -> bool:
     return found is None or any("VARCHAR" in kind or "JSON" in kind for _, kind in found)
 
 
+def _replaced(text: str, piece: assignments.Piece, edits: Sequence[Edit]) -> str:
+    """Return a piece of a text with others in the place of pieces of it."""
+    parts, done = [], piece[0].start
+    for edit in edits:
+        parts += [text[done : edit.start], edit.before]
+        done = edit.end
+    return "".join([*parts, text[done : piece[-1].end + 1]])
+
+
 def _written(text: str, piece: assignments.Piece) -> str:
     return text[piece[0].start : piece[-1].end + 1]
 
@@ -125,8 +134,11 @@ def inserted(
 def _around(text: str, listed: Sequence[Column], describe: Describe) -> str:
     """Return an INSERT of a query such that its columns have the types that they are for."""
     insert = assignments.insert(tokenize(text))
-    found = describe(_written(text, insert.query))
-    if not _has_text(found):
+    given = assignments.parameters(insert.query)
+    # a parameter may be a text, and is needed for its name alone
+    nulls = [Edit(p[0].start, p[-1].end + 1, "CAST(NULL AS VARCHAR)", "") for p in given]
+    found = describe(_replaced(text, insert.query, nulls))
+    if not (given or _has_text(found)):
         return text
     alias = ""
     if insert.by_name:

@@ -147,6 +147,26 @@ def test_a_parameter_with_an_offset_is_a_moment_wherever_it_stands() -> None:
             con.execute("DELETE FROM r")
 
 
+@pytest.mark.parametrize("query", [
+    "SELECT 1 AS k, concat($1, '') AS t", "SELECT t, k FROM (SELECT $1 AS t, 1 AS k)",
+    "(SELECT k, concat($1) AS t FROM (SELECT 1 AS k))", "SELECT 1 AS k, $1 AS t",
+])  # fmt: skip
+@pytest.mark.parametrize("how", ["", " BY NAME"])
+@pytest.mark.parametrize("rest", ["", " ON CONFLICT DO NOTHING",
+                                  " ON CONFLICT DO UPDATE SET t = excluded.t"])  # fmt: skip
+def test_a_parameter_is_a_moment_in_a_query_by_name_and_with_conflicts(
+    query: str, how: str, rest: str
+) -> None:
+    columns = "k, t" if query.startswith(("SELECT 1", "(")) else "t, k"
+    target = "r" if how else f"r ({columns})"
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER, t TIMESTAMP, d DATE, PRIMARY KEY (k))")
+        con.execute(f"INSERT INTO {target}{how} {query}{rest}", [OFFSET])
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT t FROM r")
+        con.advance(0)
+        assert [(IN_UTC,)] == con.table("q").fetchall()
+
+
 def test_what_is_compared_stays_as_duckdb_has_it() -> None:
     statements = [
         f"UPDATE r SET t = {TIME} WHERE t = {O}",
