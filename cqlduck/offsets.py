@@ -134,11 +134,11 @@ def inserted(
 def _around(text: str, listed: Sequence[Column], describe: Describe) -> str:
     """Return an INSERT of a query such that its columns have the types that they are for."""
     insert = assignments.insert(tokenize(text))
-    given = assignments.parameters(insert.query)
+    parameters = assignments.parameters(insert.query)
     # a parameter may be a text, and is needed for its name alone
-    nulls = [Edit(p[0].start, p[-1].end + 1, "CAST(NULL AS VARCHAR)", "") for p in given]
+    nulls = [Edit(p[0].start, p[-1].end + 1, "CAST(NULL AS VARCHAR)", "") for p in parameters]
     found = describe(_replaced(text, insert.query, nulls))
-    if not (given or _has_text(found)):
+    if not (parameters or _has_text(found)):
         return text
     alias = ""
     if insert.by_name:
