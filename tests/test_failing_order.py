@@ -104,14 +104,30 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
 """A query, the instant at which it fails, and under which settings of `recompute` it does."""
 
 
+TOGETHER = 4
+"""How many queries that fail stand in one database: each failure runs the tick of all again."""
+
+
 @pytest.mark.parametrize("recompute", BOTH)
 def test_when_it_fails(recompute: Literal["allow", "always"]) -> None:
     wanted = {body: fails for body, fails, known in CASES if recompute in known}
+    failed = [body for body, fails in wanted.items() if fails is not None]
+    groups = [[body for body, fails in wanted.items() if fails is None]]
+    groups += [failed[start : start + TOGETHER] for start in range(0, len(failed), TOGETHER)]
+    assert wanted == {
+        body: at for group in groups for body, at in found_to_fail(group, recompute).items()
+    }
+
+
+def found_to_fail(
+    bodies: list[str], recompute: Literal["allow", "always"]
+) -> dict[str, int | None]:
+    """At which instant each of some queries fails, or None."""
     with cqlduck.connect(recompute=recompute) as con:
         con.execute("CREATE STREAM s (t BIGINT, k INTEGER, x VARCHAR) TIMESTAMP BY t")
         con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
         con.execute("CREATE RELATION nothing (k INTEGER, x VARCHAR)")
-        for number, body in enumerate(wanted):
+        for number, body in enumerate(bodies):
             con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {body}")
         con.append("r", [(1, "1"), (3, "3")], at=1)
         con.append("s", [(1, 1, "1"), (2, 2, "bad"), (3, 3, "3")])
@@ -122,4 +138,4 @@ def test_when_it_fails(recompute: Literal["allow", "always"]) -> None:
     states = {
         name: None if state == "active" else int(frontier) + 1 for name, state, frontier in found
     }
-    assert wanted == {body: states[f"q{number}"] for number, body in enumerate(wanted)}
+    return {body: states[f"q{number}"] for number, body in enumerate(bodies)}
