@@ -202,3 +202,17 @@ def test_text_grows_at_most_with_the_square(con: cqlduck.Connection) -> None:
         con.execute("DROP CONTINUOUS QUERY q")
     assert sizes[4] <= 4 * sizes[2]
     assert sizes[8] <= 4 * sizes[4]
+
+
+def test_what_raises_is_found_where_no_value_is_null(con: cqlduck.Connection) -> None:
+    """DuckDB answers IS NULL from statistics then, without working out what would raise."""
+    streams(con, 2)
+    compiled(con, "SELECT s0.a FROM s0 [NOW], s1 [RANGE 90] WHERE s0.c <> s1.c AND s0.a + 1 = s1.b")
+    con.append("s1", [(1, 0, 6, 5)])
+    con.advance(1)
+    con.append("s0", [(2, 5, 0, 1), (2, 2**63 - 1, 0, 5)])
+    con.advance(2)
+    con.append("s0", [(3, 5, 0, 1), (3, 2**63 - 1, 0, 1)])
+    with pytest.warns(RuntimeWarning, match="failed at 3: .*Overflow in addition"):
+        con.advance(3)
+    assert [(5, 2, 1)] == con.changes("q").fetchall()

@@ -194,9 +194,12 @@ def _are_linked(node: Join, owners: Mapping[str, int], conditions: list[exp.Expr
 
 
 def _raises(part: exp.Expr) -> exp.Expr:
-    """Return whether an expression raises: then TRY makes NULL of what is true or false."""
-    is_nothing = exp.Is(this=exp.paren(part.copy()), expression=exp.null())
-    return exp.Is(this=exp.Try(this=is_nothing), expression=exp.null())
+    """Return whether an expression raises: its hash is never NULL, so TRY gives that of no other.
+
+    Of `part IS NULL` DuckDB may know the answer without working it out.
+    """
+    known = exp.Anonymous(this="hash", expressions=[part.copy()])
+    return exp.Is(this=exp.Try(this=known), expression=exp.null())
 
 
 def _tried(condition: exp.Expr, raising: list[exp.Expr]) -> exp.Expr:
