@@ -246,8 +246,8 @@ STATEMENTS = (
 
 
 def unplaced(statement: object) -> object:
-    """Return the parts of a statement that are not places."""
-    values = {k: v for k, v in vars(statement).items() if "offset" not in k}
+    """Return the parts of a statement that are neither places nor the tokens of its text."""
+    values = {k: v for k, v in vars(statement).items() if "offset" not in k and k != "tokens"}
     for name in ("bound", "ahead"):
         if values.get(name) is not None:
             values[name] = (values[name].microseconds, values[name].instants)
