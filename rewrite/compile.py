@@ -16,7 +16,6 @@ from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsi
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.delta.frames import has_frame
-from cqlduck.rewrite.flatten import flatten
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -225,7 +224,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
             for d in (window.range, window.slide)
         ),
         any(_is_heavy(node) for node in walk(plan)),
-        None if answer is None else answer.sql("duckdb"),
+        None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
         _is_netted(plan, rules) or properties(plan).is_consolidated,
     )
@@ -258,7 +257,7 @@ def _steps(rules: Rules) -> tuple[Step, ...]:
     if _is_netted(plan, rules):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
-    rows = exp.select(*listed).from_(output.subquery("output", copy=False), copy=False)
+    rows = output.project(listed, "output").query()
     changes = exp.insert(rows, state_table(f"changes_{rules.query}"))
     answer = _step(Statement(0, "write the elements of the answer", changes), is_answer=True)
     queues = frozenset(map(queue_of, rules.form.queued))
@@ -273,9 +272,12 @@ def _step(
     is_answer: bool = False,
 ) -> Step:
     names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
-    # what runs for each instant is as it was written in the query: it may name what is not listed
-    tree = statement.tree if statement.each is not None else flatten(statement.tree)
-    sql = tree.sql("duckdb", pretty=True, copy=False)
+    tree = statement.tree
+    if is_answer:
+        answer = tree.expression.sql("duckdb", pretty=True, copy=False)
+        sql = f"INSERT INTO {tree.this.sql('duckdb')}\n{answer}"
+    else:
+        answer, sql = None, tree.sql("duckdb", pretty=True, copy=False)
     step = Step(
         statement.operator,
         statement.purpose,
@@ -290,9 +292,7 @@ def _step(
     )
     if not is_answer:
         return replace(step, apart=apart(tree, queues)) if queues else step
-    answer = tree.expression
-    text = answer.sql("duckdb", pretty=True, copy=False)
-    return replace(step, answer=text, straight=straight(answer))
+    return replace(step, answer=answer, straight=straight(tree.expression))
 
 
 def _made(tree: exp.Expr) -> str | None:

@@ -44,7 +44,7 @@ class Straight:
 
 
 def straight(answer: exp.Expr) -> Straight | None:
-    """Return how a SELECT of elements, flattened, comes straight from a queue; None if it does not.
+    """Return how a SELECT of elements comes straight from a queue; None if it does not.
 
     It reads one table, and the bounds of the tick are among its conditions.
     """
@@ -103,7 +103,7 @@ _PARTS = (
 
 
 def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
-    """Return what a statement, flattened, keeps of one queue alone; None if it does otherwise."""
+    """Return what a statement keeps of one queue alone; None if it does otherwise."""
     if not isinstance(tree, exp.Create) or not isinstance(tree.expression, exp.Query):
         return None
     query = tree.expression.copy()

@@ -19,6 +19,7 @@ from collections.abc import Container, Iterable, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import FOREVER, Column
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import identities
 
@@ -130,26 +131,35 @@ def count(expression: exp.Expr | None = None) -> exp.Expr:
     return cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
 
 
-def consolidate(query: exp.Query, columns: Sequence[Column]) -> exp.Select:
+def consolidate(rows: Rows, columns: Sequence[Column]) -> Rows:
     """Return the net elements: one row for each tuple and instant whose weights do not cancel.
 
     Values that are equal but not the same do not cancel: what is made of them may differ.
     """
     keys = [*references(columns), column(TS)]
-    return (
-        exp.select(*keys, named(count(), WEIGHT))
-        .from_(query.subquery("elements", copy=False), copy=False)
-        .group_by(*[key.copy() for key in keys], *identities(columns), copy=False)
-        .having(exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)), copy=False)
+    net = rows.select(
+        [*keys, named(count(), WEIGHT)],
+        group=[*keys, *identities(columns)],
+        having=exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
+        alias="elements",
     )
+    return Rows.given(net, element_names(columns), "net")
 
 
-def copies(rows: exp.Query, columns: Sequence[Column]) -> exp.Select:
+def copies(rows: Rows, columns: Sequence[Column]) -> Rows:
     """Return (columns, `_ts`) of stream elements, a weight of k as k tuples."""
     each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    return exp.select(*references(columns), column(TS), named(each, "_cql_copy")).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
+    return rows.project([*references(columns), column(TS), named(each, "_cql_copy")], "stream")
+
+
+def element_names(columns: Iterable[Column]) -> list[str]:
+    """Return the names of the columns of elements."""
+    return [*(c.name for c in columns), TS, WEIGHT]
+
+
+def lifetime_names(columns: Iterable[Column]) -> list[str]:
+    """Return the names of the columns of lifetimes."""
+    return [*(c.name for c in columns), ENTER, LEAVE, WEIGHT]
 
 
 def union_all(queries: Sequence[exp.Query]) -> exp.Query:
@@ -163,31 +173,21 @@ def union_all(queries: Sequence[exp.Query]) -> exp.Query:
     return first
 
 
-def lifetimes_to_elements(lives: exp.Query, columns: Sequence[Column]) -> exp.Query:
+def lifetimes_to_elements(lives: Rows, columns: Sequence[Column]) -> Rows:
     """Return the changes in ($t0, $t1] that lifetimes stand for."""
-    source = exp.to_identifier("lives")
-    enters = (
-        exp.select(*references(columns), named(column(ENTER), TS), column(WEIGHT))
-        .from_(exp.Table(this=source.copy()), copy=False)
-        .where(after(column(ENTER), parameter("t0")), copy=False)
-    )
-    leaves = (
-        exp.select(
-            *references(columns),
-            named(column(LEAVE), TS),
-            named(exp.Neg(this=column(WEIGHT)), WEIGHT),
-        )
-        .from_(exp.Table(this=source.copy()), copy=False)
-        .where(until(column(LEAVE), parameter("t1")), copy=False)
-    )
-    both = exp.select("*").from_(
-        union_all([enters, leaves]).subquery("elements", copy=False), copy=False
-    )
-    return both.with_("lives", as_=lives, copy=False)
+    source = Rows.of(exp.to_table("lives"), lifetime_names(columns))
+    less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)
+    enters = source.where(after(column(ENTER), parameter("t0")))
+    leaves = source.where(until(column(LEAVE), parameter("t1")))
+    both = [
+        enters.project([*references(columns), named(column(ENTER), TS), column(WEIGHT)]),
+        leaves.project([*references(columns), named(column(LEAVE), TS), less]),
+    ]
+    return Rows.union(both).with_("lives", lives.query())
 
 
-def elements_to_lifetimes(elements: exp.Query, columns: Sequence[Column]) -> exp.Select:
+def elements_to_lifetimes(elements: Rows, columns: Sequence[Column]) -> Rows:
     """Return elements as lifetimes without an end."""
-    return exp.select(
-        *references(columns), named(column(TS), ENTER), named(forever(), LEAVE), column(WEIGHT)
-    ).from_(elements.subquery("elements", copy=False), copy=False)
+    end = named(forever(), LEAVE)
+    listed = [*references(columns), named(column(TS), ENTER), end, column(WEIGHT)]
+    return elements.project(listed, "elements")

@@ -34,7 +34,7 @@ SEMANTICS = "test_semantics.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
 BOUNDS = "test_bounds.py::test_wall_clock_time"
-FLATTEN = "test_flatten.py::test_the_rows_are_the_same"
+ROWS = "test_rows.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
 AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
@@ -1150,25 +1150,25 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------------------ one SELECT
     *_of(
-        "rewrite/flatten.py",
-        ("the condition of an inner SELECT is lost",
-         "        _restrict(select, condition.this)", "        pass", FLATTEN),
-        ("what is merged is not put in parentheses",
-         "value = exp.Paren(this=value)", "pass", FLATTEN),
-        ("an inner DISTINCT is merged away",
-         '_PLAIN = {"expressions", "from_", "where"}',
-         '_PLAIN = {"expressions", "from_", "where", "distinct"}', FLATTEN),
-        ("a side of an outer join is filtered after it",
-         '_clauses(join) <= {"this", "on", "kind"}',
-         '_clauses(join) <= {"this", "on", "kind", "side"}', FLATTEN),
+        "rewrite/rows.py",
+        ("what is substituted is not put in parentheses",
+         "new = exp.Paren(this=new)", "pass", ROWS),
+        ("conditions of an input are lost in a join",
+         "inside[:0] = [_qualified(part, alias) for part in chain.predicates]", "pass", ROWS),
         ("the arms of a UNION ALL take columns by the wrong place",
-         "names.index(c.name)", "len(names) - 1 - names.index(c.name)", FLATTEN),
-        ("an aggregate that nobody reads is left out",
-         "or not all(isinstance(node, _SCALAR) for arm in lists for node in _value(arm[place]))",
-         "or False", FLATTEN),
+         "dict(zip(names, self.columns.values(), strict=True))",
+         "dict(zip(names, reversed(self.columns.values()), strict=True))",
+         "test_rows.py::test_a_chain_is_one_select_as_far_as_that_means_the_same"),
+        ("what decides about rows is left out where nobody reads it",
+         "if used[name] else _SCALAR", "if used[name] else exp.Expr", ROWS),
+        ("what decides about rows is not chosen",
+         "name in used or _is_scalar(value)", "True", ROWS),
         ("what is grouped by constants alone is not grouped",
-         "if group is not None and varying:", "if group is not None:",
-         "test_flatten.py::test_of_no_rows_there_is_no_group"),
+         "if key.find(exp.Column)] or keys", "if key.find(exp.Column)]",
+         "test_rows.py::test_of_no_rows_there_is_no_group"),
+        ("a union restricts its first arm alone",
+         "return len(self.chains) == 1 and self.chains[0].may_take(used)",
+         "return self.chains[0].may_take(used)", ROWS),
     ),
     # ------------------------------------------------------------------------------------ engine
     *_of(

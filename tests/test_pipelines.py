@@ -17,6 +17,8 @@ import cqlduck
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.delta import Form, pipelines
 from cqlduck.rewrite.plan import Join, walk
+from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.weighted import lifetime_names
 
 MANY, SMALL = Form(), Form(single=True, staged=True)
 
@@ -180,11 +182,11 @@ def test_no_step_is_without_an_equality_while_the_graph_is_connected(graph, data
     assert 1 == len(pipes) if "NOW" in windows else count == len(pipes)
     for pipe in pipes:
         legs = {
-            place: exp.select(*(exp.column(c.name, quoted=True) for c in plan.columns)).from_("x")
+            place: Rows.of(exp.to_table("x"), lifetime_names(plan.columns))
             for place, plan in enumerate(node.inputs)
         }
         (arm,) = pipelines.arms(node)
-        written = pipelines.nested(node, pipe, arm, legs)
+        written = pipelines.nested(node, pipe, arm, legs).query()
         steps = [select for select in written.find_all(exp.Select) if select.args.get("joins")]
         assert count - 1 == len(steps)
         for select in steps:

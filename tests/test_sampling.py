@@ -17,6 +17,7 @@ from sqlglot import exp
 
 import cqlduck
 from cqlduck.rewrite.delta import sampling
+from cqlduck.rewrite.rows import Rows
 
 COUNT = 200_000
 SHARES = (0.1, 1, 5, 10, 50, 90)
@@ -28,9 +29,9 @@ SIGMA = 4.5
 
 def hashes(name: str, numbers: str, *words: str) -> list[int]:
     """Return the hashes of rows of `words`, by the SQL that a tick runs."""
-    rows = exp.select(*words).from_("numbers")
+    rows = Rows.of(exp.to_table("numbers"), words)
     mixed, hashed = sampling.mixed(rows, words, words, name)
-    text = exp.select(hashed.as_("hash")).from_(mixed.subquery("mixed")).sql("duckdb")
+    text = mixed.project([hashed.as_("hash")]).query().sql("duckdb")
     with duckdb.connect() as con:
         found = con.execute(f"WITH numbers AS ({numbers}) {text}").fetchall()
     return [value for (value,) in found]

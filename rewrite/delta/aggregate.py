@@ -56,6 +56,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.values import canonical, differs, identities, may_vary, sign, signed
 from cqlduck.rewrite.weighted import (
@@ -227,87 +228,64 @@ def needs_lifetimes(node: Aggregate) -> bool:
     return any(rule.again for rule in rules_of(node))
 
 
-def elements(rules: Rules, node: Aggregate) -> exp.Query:
+def elements(rules: Rules, node: Aggregate) -> Rows:
     """Return the old and the new tuple of each group and instant that changed."""
-    delta = temp_table(rules.deltas[id(node)])
-    keys, results = node.keys, [call.name for call in node.calls]
-    old = [named(column(f"{OLD}_{name}"), name) for name in results]
-    new = [column(name) for name in results]
-    gone = (
-        exp.select(*map(column, keys), *old, column(TS), named(cast(number(-1), "BIGINT"), WEIGHT))
-        .from_(delta.copy(), copy=False)
-        .where(column(WAS), column(CHANGED), copy=False)
-    )
-    come = (
-        exp.select(*map(column, keys), *new, column(TS), named(cast(number(1), "BIGINT"), WEIGHT))
-        .from_(delta.copy(), copy=False)
-        .where(column(IS), column(CHANGED), copy=False)
-    )
-    return union_all([gone, come])
+    delta = Rows.of(temp_table(rules.deltas[id(node)]))
+    keys = [column(key) for key in node.keys]
+    old = [named(column(f"{OLD}_{call.name}"), call.name) for call in node.calls]
+    new = [column(call.name) for call in node.calls]
+    less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+    gone = delta.where(column(WAS), column(CHANGED)).project([*keys, *old, column(TS), less])
+    come = delta.where(column(IS), column(CHANGED)).project([*keys, *new, column(TS), one])
+    return Rows.union([gone, come])
 
 
-def lives(rules: Rules, node: Aggregate) -> exp.Query:
+def lives(rules: Rules, node: Aggregate) -> Rows:
     """Return the lifetimes of the tuples that come or go: each lasts until the group's next."""
-    keys, results = node.keys, [call.name for call in node.calls]
+    keys = [column(key) for key in node.keys]
+    old = [named(column(f"{OLD}_{call.name}"), call.name) for call in node.calls]
+    new = [column(call.name) for call in node.calls]
     single = rules.form.single
     end = forever() if single else exp.Coalesce(this=column("_cql_end"), expressions=[forever()])
     one = named(cast(number(1), "BIGINT"), WEIGHT)
-    come = exp.select(
-        *map(column, keys),
-        *map(column, results),
-        named(column(TS), ENTER),
-        named(end, LEAVE),
-        one,
-    ).where(column(IS), copy=False)
-    gone = exp.select(
-        *map(column, keys),
-        *[named(column(f"{OLD}_{name}"), name) for name in results],
-        named(cast(parameter("t0"), "BIGINT"), ENTER),
-        named(column(TS), LEAVE),
-        one.copy(),
-    ).where(column(WAS), copy=False)
-    changed = exp.select("*").from_(temp_table(rules.deltas[id(node)]), copy=False)
-    changed = changed.where(column(CHANGED), copy=False)
-    source = exp.to_table("changed")
-    come, gone = come.from_(source, copy=False), gone.from_(source.copy(), copy=False)
+    began = named(cast(parameter("t0"), "BIGINT"), ENTER)
+    changed: list[exp.Expr] = [exp.Star()]
+    stood: list[exp.Expr] = [column(WAS)]
     if not single:
         over: dict[str, Any] = {
-            "partition_by": [column(key) for key in keys],
+            "partition_by": keys,
             "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
         }
-        ends = exp.Window(this=exp.Lead(this=column(TS)), **over)
-        begins = exp.Window(this=exp.Lag(this=column(TS)), **over)
-        changed.select(named(ends, "_cql_end"), named(begins, "_cql_begin"), copy=False)
-        gone.where(exp.Is(this=column("_cql_begin"), expression=exp.null()), copy=False)
-    both = union_all([come, gone])
-    named_once = exp.select("*").from_(both.subquery("both", copy=False), copy=False)
-    named_once = named_once.with_("changed", as_=changed, copy=False)
-    return exp.select("*").from_(named_once.subquery("lives", copy=False), copy=False)
+        ends = exp.Window(this=exp.Lead(this=column(TS)), **over).copy()
+        begins = exp.Window(this=exp.Lag(this=column(TS)), **over).copy()
+        changed += [named(ends, "_cql_end"), named(begins, "_cql_begin")]
+        stood.append(exp.Is(this=column("_cql_begin"), expression=exp.null()))
+    steps = Rows.of(exp.to_table("changed"))
+    come = [*keys, *new, named(column(TS), ENTER), named(end, LEAVE), one]
+    gone = [*keys, *old, began, named(column(TS), LEAVE), one]
+    delta = Rows.of(temp_table(rules.deltas[id(node)]))
+    return Rows.union(
+        [steps.where(column(IS)).project(come), steps.where(*stood).project(gone)]
+    ).with_("changed", delta.select(changed, where=[column(CHANGED)]))
 
 
-def standing(rules: Rules, node: Aggregate) -> exp.Query:
+def standing(rules: Rules, node: Aggregate) -> Rows:
     """Return the tuples of the groups that do not change."""
-    keys, results = node.keys, [call.name for call in node.calls]
+    delta, groups = ([qualified(table, key) for key in node.keys] for table in ("delta", "groups"))
     changed = (
         exp.select("1")
         .from_(temp_table(rules.deltas[id(node)]).as_("delta"), copy=False)
         .where(column(CHANGED), copy=False)
-        .where(
-            same([qualified("delta", k) for k in keys], [qualified("groups", k) for k in keys]),
-            copy=False,
-        )
+        .where(same(delta, groups), copy=False)
     )
-    return (
-        exp.select(
-            *map(column, keys),
-            *map(column, results),
-            named(cast(parameter("t0"), "BIGINT"), ENTER),
-            named(forever(), LEAVE),
-            column(WEIGHT),
-        )
-        .from_(kept(rules, node).subquery("groups", copy=False), copy=False)
-        .where(exp.not_(exp.Exists(this=changed)), copy=False)
-    )
+    listed = [
+        *references(node.columns),
+        named(cast(parameter("t0"), "BIGINT"), ENTER),
+        named(forever(), LEAVE),
+        column(WEIGHT),
+    ]
+    stays = exp.not_(exp.Exists(this=changed))
+    return kept(rules, node).where(stays, alias="groups").project(listed, "groups")
 
 
 def keep(rules: Rules, node: Aggregate) -> None:
@@ -384,7 +362,7 @@ def keep(rules: Rules, node: Aggregate) -> None:
         rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
 
 
-def kept(rules: Rules, node: Aggregate) -> exp.Select:
+def kept(rules: Rules, node: Aggregate) -> Rows:
     """Return the groups and their results as the synopsis has them, each of weight 1."""
     made = rules_of(node)
     whole = _is_whole(node, made)
@@ -394,13 +372,12 @@ def kept(rules: Rules, node: Aggregate) -> exp.Select:
         else named(_value(rule, lambda name: column(name)), rule.call.name)
         for rule in made
     ]
+    groups = Rows.of(state_table(f"{rules.query}_{rules.number(node)}_groups"))
     one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return exp.select(*map(column, node.keys), *results, one).from_(
-        state_table(f"{rules.query}_{rules.number(node)}_groups"), copy=False
-    )
+    return groups.project([*map(column, node.keys), *results, one])
 
 
-def _changed(query: exp.Select, node: Aggregate) -> exp.Select:
+def _changed(query: exp.Query, node: Aggregate) -> exp.Select:
     """Say of each group and instant whether its tuple is another one than before."""
     changes = [
         exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
@@ -529,14 +506,13 @@ class _Query:
             elif argument is not None and are_ones and part.counts:
                 delta = cast(exp.Count(this=column(argument)), part.type)
             deltas.append(named(delta, part.name))
-        elements = self.rules.elements(plan).subquery("elements", copy=False)
+        instant: exp.Expr = column(TS)
+        by = [*self.keys, instant]
         if self.single and self.node.keys and not self.rules.form.queued:
             # all of them are of one instant; what is worked out beside a tick knows none
-            now = named(cast(parameter("t1"), "BIGINT"), TS)
-            query = exp.select(*self.keys, now, *deltas).from_(elements, copy=False)
-            return query.group_by(*self.keys, copy=False)
-        query = exp.select(*self.keys, column(TS), *deltas).from_(elements, copy=False)
-        return query.group_by(*self.keys, column(TS), copy=False)
+            instant, by = named(cast(parameter("t1"), "BIGINT"), TS), self.keys
+        listed = [*self.keys, instant, *deltas]
+        return self.rules.elements(plan).select(listed, group=by, alias="elements")
 
     def _nothing(self) -> exp.Query:
         """The change of no tuple at the first instant."""
@@ -618,20 +594,23 @@ class _Query:
         ).from_(self._source, copy=False)
         if not self.framed:
             return union_all([before, changes])
-        standing = self.rules.alive(self.node.input).subquery("l", copy=False)
-        earlier = exp.select(
-            *self.keys,
-            named(column(ENTER), TS),
-            named(cast(number(0), "BIGINT"), N),
-            *[named(cast(number(0), p.type), p.name) for p in inner],
-            *[named(_extreme_of(p), p.name) for p in self.framed],
-            *[x.copy() for x in nothing],
-            named(exp.null(), OLD),
-        ).from_(standing, copy=False)
-        earlier = earlier.where(until(column(ENTER), parameter("t0")), copy=False)
+        conditions = [until(column(ENTER), parameter("t0"))]
         if self.node.keys:
-            earlier = earlier.where(self._is_touched("l"), copy=False)
-        earlier = earlier.group_by(*self.keys, column(ENTER), copy=False)
+            conditions.append(self._is_touched("l"))
+        earlier = self.rules.alive(self.node.input).select(
+            [
+                *self.keys,
+                named(column(ENTER), TS),
+                named(cast(number(0), "BIGINT"), N),
+                *[named(cast(number(0), p.type), p.name) for p in inner],
+                *[named(_extreme_of(p), p.name) for p in self.framed],
+                *[x.copy() for x in nothing],
+                named(exp.null(), OLD),
+            ],
+            where=conditions,
+            group=[*self.keys, column(ENTER)],
+            alias="l",
+        )
         return union_all([before, changes, earlier])
 
     def _running(self) -> exp.Select:
@@ -795,7 +774,7 @@ class _Query:
             after(qualified("l", LEAVE), qualified("r", TS)),
         )
         pairs = pairs.join(
-            self.rules.alive(inner).subquery("l", copy=False),
+            self.rules.alive(inner).subquery("l"),
             on=condition,
             join_type="left",
             copy=False,
@@ -1004,17 +983,10 @@ def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:
         if not rule.outliers or rule.call.argument is None:
             continue
         argument = column(rule.call.argument)
-        parts.append(
-            exp.select(
-                *[key.copy() for key in keys],
-                named(number(place), "_cql_call"),
-                named(cast(argument, "DOUBLE"), "_cql_value"),
-                column(TS),
-                column(WEIGHT),
-            )
-            .from_(rules.elements(node.input).subquery("elements", copy=False), copy=False)
-            .where(exp.not_(exp.paren(_in_band(argument))), copy=False)
-        )
+        outside = exp.not_(exp.paren(_in_band(argument)))
+        value = named(cast(argument, "DOUBLE"), "_cql_value")
+        listed = [*keys, named(number(place), "_cql_call"), value, column(TS), column(WEIGHT)]
+        parts.append(rules.elements(node.input).select(listed, where=[outside], alias="elements"))
     return union_all(parts)
 
 

@@ -49,6 +49,7 @@ from cqlduck.rewrite.plan import (
     properties,
     walk,
 )
+from cqlduck.rewrite.rows import Rows, joined
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import extreme, identities
 from cqlduck.rewrite.weighted import (
@@ -64,7 +65,6 @@ from cqlduck.rewrite.weighted import (
     qualified,
     references,
     state_table,
-    union_all,
     until,
 )
 
@@ -208,26 +208,24 @@ def _content(rules: Rules, relation: Plan) -> exp.Table:
     return state_table(f"{rules.query}_{rules.number(relation)}_content")
 
 
-def elements(rules: Rules, relation: Plan) -> exp.Select:
+def elements(rules: Rules, relation: Plan) -> Rows:
     """Return the net elements of the tick."""
-    columns = references(relation.columns)
-    come = exp.select(
-        *columns, named(column(BOUNDARY), TS), named(cast(number(1), "BIGINT"), WEIGHT)
-    ).from_(_content(rules, relation), copy=False)
-    come = come.where(after(column(BOUNDARY), parameter("t0")), copy=False)
+    columns, content = references(relation.columns), Rows.of(_content(rules, relation))
     ends = add(column(BOUNDARY), _slide(relation))
-    go = exp.select(
-        *(c.copy() for c in columns), named(ends, TS), named(cast(number(-1), "BIGINT"), WEIGHT)
-    ).from_(_content(rules, relation), copy=False)
-    go = go.where(until(ends.copy(), parameter("t1")), copy=False)
-    return consolidate(union_all([come, go]), relation.columns)
+    less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+    come = content.where(after(column(BOUNDARY), parameter("t0")))
+    go = content.where(until(ends, parameter("t1")))
+    changes = [
+        come.project([*columns, named(column(BOUNDARY), TS), one]),
+        go.project([*columns, named(ends, TS), less]),
+    ]
+    return consolidate(Rows.union(changes), relation.columns)
 
 
-def answer(rules: Rules, relation: Plan) -> exp.Select:
+def answer(rules: Rules, relation: Plan) -> Rows:
     """Return (columns, `_weight`): the relation after the tick, a row for each tuple."""
-    return exp.select(
-        *references(relation.columns), named(cast(number(1), "BIGINT"), WEIGHT)
-    ).from_(_content(rules, relation), copy=False)
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
+    return Rows.of(_content(rules, relation)).project([*references(relation.columns), one])
 
 
 class _Contents:
@@ -242,41 +240,37 @@ class _Contents:
 
     def whole(self, relation: Plan) -> exp.Query:
         """Return a relation; what several operators read stands before it."""
-        query = self._of(relation)
+        query = self._of(relation).query()
         for name, shared in self._queries:
             query = query.with_(name, as_=shared, materialized=True, copy=False)
         return query
 
-    def at(self, node: Plan) -> exp.Query:
+    def at(self, node: Plan) -> Rows:
         """Return a relation for an operator that reads it."""
         if self.rules.readers[id(node)] == 1 or not isinstance(node, _MEETING):
             return self._of(node)
         if id(node) not in self._shared:
             name = f"_cql_shared{self.rules.number(node)}"
-            self._queries.append((name, self._of(node)))
+            self._queries.append((name, self._of(node).query()))
             self._shared[id(node)] = name
-        return exp.select(*references(node.columns), column(BOUNDARY)).from_(
-            exp.to_table(self._shared[id(node)]), copy=False
-        )
+        return Rows.of(exp.to_table(self._shared[id(node)]), self._names(node))
 
-    def _of(self, node: Plan) -> exp.Query:
+    @staticmethod
+    def _names(node: Plan) -> list[str]:
+        return [*(c.name for c in node.columns), BOUNDARY]
+
+    def _of(self, node: Plan) -> Rows:
         match node:
             case TimeWindow():
                 return self._window(node)
             case Filter():
-                return (
-                    exp.select(*references(node.columns), column(BOUNDARY))
-                    .from_(self.at(node.input).subquery("input", copy=False), copy=False)
-                    .where(guards.restriction(node), copy=False)
-                )
+                return self.at(node.input).where(guards.restriction(node))
             case Project():
                 listed = [
-                    named(expression.copy(), known.name)
+                    named(expression, known.name)
                     for expression, known in zip(node.expressions, node.columns, strict=True)
                 ]
-                return exp.select(*listed, column(BOUNDARY)).from_(
-                    self.at(node.input).subquery("input", copy=False), copy=False
-                )
+                return self.at(node.input).project([*listed, column(BOUNDARY)])
             case Join():
                 return self._join(node)
             case Aggregate() if not _fits(node.input):
@@ -284,133 +278,115 @@ class _Contents:
             case Aggregate(keys=()) if _is_of_panes(node):
                 return self._from_instants(node)
             case Aggregate():
-                return self._grouped(
-                    self.at(node.input),
-                    node.keys,
-                    [named(c.call.copy(), c.name) for c in node.calls],
-                )
+                results = [named(call.call, call.name) for call in node.calls]
+                return self._grouped(node, self.at(node.input), results)
             case Distinct():
-                return self._grouped(self.at(node.input), [c.name for c in node.columns], [])
+                return self._grouped(node, self.at(node.input))
             case UnionAll():
-                return union_all([self._listed(plan) for plan in node.inputs])
+                return Rows.union([self._listed(plan) for plan in node.inputs])
             case SetOperation():
                 kind = exp.except_ if node.kind == "except" else exp.intersect
-                left, right = self._listed(node.left), self._listed(node.right)
-                return kind(left, right, distinct=not node.all, copy=False)
+                left, right = (self._listed(side).query() for side in (node.left, node.right))
+                both = kind(left, right, distinct=not node.all, copy=False)
+                return Rows.given(both, self._names(node))
             case Difference():
                 return self._difference(node)
             case _:
                 raise AssertionError(f"{type(node).__name__} is not worked out at boundaries")
 
-    def _listed(self, node: Plan) -> exp.Select:
-        return exp.select(*references(node.columns), column(BOUNDARY)).from_(
-            self.at(node).subquery("input", copy=False), copy=False
-        )
+    def _listed(self, node: Plan, *more: exp.Expr) -> Rows:
+        return self.at(node).project([*references(node.columns), column(BOUNDARY), *more])
 
-    def _difference(self, node: Difference) -> exp.Query:
+    def _difference(self, node: Difference) -> Rows:
         """Return what is left: of equal tuples those that are the same go."""
         apart = [named(e, f"_cql_apart{n}") for n, e in enumerate(identities(node.columns))]
-        left, right = (self._listed(side).select(*apart) for side in (node.left, node.right))
+        left, right = (self._listed(side, *apart).query() for side in (node.left, node.right))
         rest = exp.except_(left, right, distinct=False, copy=False)
-        if not apart:
-            return rest
-        return exp.select(*references(node.columns), column(BOUNDARY)).from_(
-            rest.subquery("rest", copy=False), copy=False
+        names = [*self._names(node), *(e.alias for e in apart)]
+        return Rows.given(rest, names, "rest").project(
+            [*references(node.columns), column(BOUNDARY)], "rest"
         )
 
-    def _window(self, node: TimeWindow) -> exp.Select:
-        entering = windows.entering(self.rules, node).subquery("stream", copy=False)
-        return exp.select(*references(node.columns), named(self._end(), BOUNDARY)).from_(
-            entering, copy=False
-        )
+    def _window(self, node: TimeWindow) -> Rows:
+        listed = [*references(node.columns), named(self._end(), BOUNDARY)]
+        return windows.entering(self.rules, node).project(listed, "stream")
 
     def _end(self) -> exp.Expr:
         """Return the boundary at which a tuple's pane ends, as an expression over `_ts`."""
         return add(floor_to(column(TS), self.slide), self.slide)
 
-    def _entering(self, node: Plan) -> exp.Query:
+    def _entering(self, node: Plan) -> Rows:
         """Return (columns, `_ts`) of what enters a window, seen through filters and projections."""
         match node:
             case TimeWindow():
                 return windows.entering(self.rules, node)
             case Filter():
-                listed, inner = references(node.columns), node.input
+                return self._entering(node.input).where(guards.restriction(node))
             case Project():
                 listed = [
-                    named(expression.copy(), known.name)
+                    named(expression, known.name)
                     for expression, known in zip(node.expressions, node.columns, strict=True)
                 ]
-                inner = node.input
+                return self._entering(node.input).project([*listed, column(TS)])
             case _:
                 raise AssertionError(f"{type(node).__name__} is no window")
-        query = exp.select(*listed, column(TS)).from_(
-            self._entering(inner).subquery("input", copy=False), copy=False
-        )
-        if isinstance(node, Filter):
-            query = query.where(guards.restriction(node), copy=False)
-        return query
 
-    def _from_instants(self, node: Aggregate) -> exp.Select:
+    def _from_instants(self, node: Aggregate) -> Rows:
         """Return a global aggregate put together from the results at each instant.
 
         DuckDB knows how many instants there are, and counts by them in an array; by what is worked
         out of an instant it would count in a hash table, ten times slower.
         """
-        results = [named(call.call.copy(), call.name) for call in node.calls]
-        each = exp.select(*results, column(TS)).from_(
-            self._entering(node.input).subquery("tuples", copy=False), copy=False
-        )
-        each = each.group_by(column(TS), copy=False)
-        return (
-            exp.select(
-                *[named(_whole(c), c.name) for c in node.calls], named(self._end(), BOUNDARY)
-            )
+        results = [named(call.call, call.name) for call in node.calls]
+        entering = self._entering(node.input)
+        each = entering.select([*results, column(TS)], group=[column(TS)], alias="tuples")
+        whole = [named(_whole(call), call.name) for call in node.calls]
+        query = (
+            exp.select(*whole, named(self._end(), BOUNDARY))
             .from_(each.subquery("instants", copy=False), copy=False)
             .group_by(column(BOUNDARY), copy=False)
         )
+        return Rows.given(query, self._names(node))
 
-    def _grouped(
-        self, query: exp.Query, keys: Sequence[str], results: Sequence[exp.Expr]
-    ) -> exp.Select:
-        by = [*map(column, keys), column(BOUNDARY)]
-        return (
-            exp.select(*map(column, keys), *results, column(BOUNDARY))
-            .from_(query.subquery("tuples", copy=False), copy=False)
-            .group_by(*by, copy=False)
-        )
+    def _grouped(self, node: Plan, rows: Rows, results: Sequence[exp.Expr] = ()) -> Rows:
+        """Return rows grouped by the boundary and the keys of a node, which are its first columns.
 
-    def _join(self, node: Join) -> exp.Select:
-        names = [f"i{place}" for place in range(len(node.inputs))]
+        Args:
+            node: The node.
+            rows: What is grouped.
+            results: What is worked out of each group: the node's other columns.
+        """
+        keys = references(node.columns[: len(node.columns) - len(results)])
+        by = [*keys, column(BOUNDARY)]
+        query = rows.select([*keys, *results, column(BOUNDARY)], group=by, alias="tuples")
+        return Rows.given(query, self._names(node))
+
+    def _join(self, node: Join) -> Rows:
+        legs = {f"i{place}": self.at(plan) for place, plan in enumerate(node.inputs)}
         listed = [
             qualified(name, known.name)
-            for name, plan in zip(names, node.inputs, strict=True)
+            for name, plan in zip(legs, node.inputs, strict=True)
             for known in plan.columns
             if known in node.columns
         ]
-        query = exp.select(*listed, qualified(names[0], BOUNDARY))
-        for name, plan in zip(names, node.inputs, strict=True):
-            item = self.at(plan).subquery(name, copy=False)
-            if name == names[0]:
-                query = query.from_(item, copy=False)
-            else:
-                query = query.join(item, join_type="cross", copy=False)
+        first, *others = legs
         same = [
-            exp.EQ(this=qualified(names[0], BOUNDARY), expression=qualified(name, BOUNDARY))
-            for name in names[1:]
+            exp.EQ(this=qualified(first, BOUNDARY), expression=qualified(other, BOUNDARY))
+            for other in others
         ]
-        return query.where(*same, *(p.copy() for p in node.predicates), copy=False)
+        return joined(legs, [*listed, qualified(first, BOUNDARY)], [*same, *node.predicates])
 
-    def _from_panes(self, node: Aggregate) -> exp.Select:
+    def _from_panes(self, node: Aggregate) -> Rows:
         """Return an aggregate put together from the results over each pane."""
         panes = _panes(next(p for p in walk(node.input) if isinstance(p, TimeWindow)))
         assert panes is not None
         columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
         table = self.rules.synopsis(node, "panes", columns)
-        results = [named(call.call.copy(), call.name) for call in node.calls]
-        entering = exp.select(*references(node.input.columns), named(self._end(), BOUNDARY)).from_(
-            self._entering(node.input).subquery("stream", copy=False), copy=False
+        results = [named(call.call, call.name) for call in node.calls]
+        entering = self._entering(node.input).project(
+            [*references(node.input.columns), named(self._end(), BOUNDARY)], "stream"
         )
-        begun = self._grouped(entering, node.keys, results)
+        begun = self._grouped(node, entering, results).query()
         self.rules.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
         oldest = add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
         self.updates.append(
@@ -421,17 +397,14 @@ class _Contents:
         )
         ends = [number(end) for end in (0, panes * self.slide, self.slide)]
         later = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=ends)])
-        laid_out = exp.select(
-            *references(node.columns),
-            named(exp.Add(this=column(BOUNDARY), expression=later), BOUNDARY),
-        ).from_(state_table(table), copy=False)
-        inside = exp.select("*").from_(laid_out.subquery("laid_out", copy=False), copy=False)
-        inside = inside.where(
+        end = named(exp.Add(this=column(BOUNDARY), expression=later), BOUNDARY)
+        laid_out = Rows.of(state_table(table)).project([*references(node.columns), end])
+        inside = laid_out.where(
             after(column(BOUNDARY), parameter("t0")),
             until(column(BOUNDARY), parameter("t1")),
-            copy=False,
+            alias="laid_out",
         )
-        return self._grouped(inside, node.keys, [named(_whole(c), c.name) for c in node.calls])
+        return self._grouped(node, inside, [named(_whole(c), c.name) for c in node.calls])
 
 
 def _whole(call: AggregateCall) -> exp.Expr:

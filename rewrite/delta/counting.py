@@ -34,6 +34,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     children,
 )
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -89,31 +90,25 @@ def keep(rules: Rules, node: Counting) -> None:
     rules.update(node, "keep their new counts", exp.insert(stay, state_table(table)))
 
 
-def elements(rules: Rules, node: Counting) -> exp.Query:
+def elements(rules: Rules, node: Counting) -> Rows:
     """Return the changes of how often each tuple is there."""
     if isinstance(node, Distinct):
-        return exp.select(
-            *references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT)
-        ).from_(_come(rules, node).subquery("first", copy=False), copy=False)
-    delta = temp_table(rules.deltas[id(node)])
-    change = exp.Sub(this=column(WEIGHT), expression=column(WAS))
-    return (
-        exp.select(*references(node.columns), column(TS), named(change, WEIGHT))
-        .from_(delta, copy=False)
-        .where(_changes(), copy=False)
-    )
+        return _come(rules, node).project([*references(node.columns), column(TS), _once()], "first")
+    change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
+    changed = Rows.of(temp_table(rules.deltas[id(node)])).where(_changes())
+    return changed.project([*references(node.columns), column(TS), change])
 
 
-def lives(rules: Rules, node: Counting) -> exp.Query:
+def _once() -> exp.Expr:
+    return named(cast(number(1), "BIGINT"), WEIGHT)
+
+
+def lives(rules: Rules, node: Counting) -> Rows:
     """Return the lifetimes that begin in the tick, and the ends of those that stood before it."""
+    end = named(forever(), LEAVE)
     if isinstance(node, Distinct):
-        return exp.select(
-            *references(node.columns),
-            named(column(TS), ENTER),
-            named(forever(), LEAVE),
-            named(cast(number(1), "BIGINT"), WEIGHT),
-        ).from_(_come(rules, node).subquery("first", copy=False), copy=False)
-    delta = temp_table(rules.deltas[id(node)])
+        listed = [*references(node.columns), named(column(TS), ENTER), end, _once()]
+        return _come(rules, node).project(listed, "first")
     following, previous = (
         exp.Window(
             this=function(this=column(TS)),
@@ -122,54 +117,40 @@ def lives(rules: Rules, node: Counting) -> exp.Query:
         )
         for function in (exp.Lead, exp.Lag)
     )
-    changed = (
-        exp.select(
+    stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
+    until_next = exp.Coalesce(this=following, expressions=[forever()])
+    changed = Rows.of(temp_table(rules.deltas[id(node)])).where(_changes())
+    steps = changed.project(
+        [
             *references(node.columns),
             named(column(TS), ENTER),
-            named(exp.Coalesce(this=following, expressions=[forever()]), LEAVE),
+            named(until_next, LEAVE),
             column(WEIGHT),
-            named(exp.Case().when(is_null(previous), column(WAS)).else_(number(0)), WAS),
-        )
-        .from_(delta, copy=False)
-        .where(_changes(), copy=False)
+            named(stood, WAS),
+        ]
     )
-    steps = exp.Table(this=exp.to_identifier("steps"))
-    come = (
-        exp.select(*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT))
-        .from_(steps.copy(), copy=False)
-        .where(_is_there(column(WEIGHT)), copy=False)
-    )
-    gone = (
-        exp.select(
-            *references(node.columns),
-            column(ENTER),
-            named(forever(), LEAVE),
-            named(exp.Neg(this=column(WAS)), WEIGHT),
-        )
-        .from_(steps.copy(), copy=False)
-        .where(_is_there(column(WAS)), copy=False)
-    )
-    both = exp.select("*").from_(union_all([come, gone]).subquery("both", copy=False), copy=False)
-    both = both.with_("steps", as_=changed, copy=False)
-    return exp.select("*").from_(both.subquery("lives", copy=False), copy=False)
+    both = Rows.of(exp.to_table("steps"))
+    come = [*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT)]
+    less = named(exp.Neg(this=column(WAS)), WEIGHT)
+    gone = [*references(node.columns), column(ENTER), end, less]
+    return Rows.union(
+        [
+            both.where(_is_there(column(WEIGHT))).project(come),
+            both.where(_is_there(column(WAS))).project(gone),
+        ]
+    ).with_("steps", steps.query())
 
 
-def standing(rules: Rules, node: Counting) -> exp.Query:
+def standing(rules: Rules, node: Counting) -> Rows:
     """Return what is there at $t0, as lifetimes without an end."""
-    table = _table(rules, node)
+    kept = Rows.of(_table(rules, node))
+    begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+    listed = [*references(node.columns), begin, end]
     if isinstance(node, Distinct):
-        there: exp.Expr = cast(number(1), "BIGINT")
-    else:
-        there = _times(node, [column(name) for name in _counts(node)])
-    query = exp.select(
-        *references(node.columns),
-        named(cast(parameter("t0"), "BIGINT"), ENTER),
-        named(forever(), LEAVE),
-        named(there, WEIGHT),
-    ).from_(table, copy=False)
-    if isinstance(node, Distinct):
-        return query.where(until(column(TS), parameter("t0")), copy=False)
-    return query.where(_is_there(there.copy()), copy=False)
+        there = kept.where(until(column(TS), parameter("t0")))
+        return there.project([*listed, _once()])
+    times = _times(node, [column(name) for name in _counts(node)])
+    return kept.where(_is_there(times)).project([*listed, named(times, WEIGHT)])
 
 
 def _table(rules: Rules, node: Counting) -> exp.Table:
@@ -186,9 +167,11 @@ def _keep_first(rules: Rules, node: Counting) -> None:
     (inner,) = children(node)
     first = union_all(
         [
-            exp.select(*references(node.columns), named(exp.Min(this=column(TS)), TS))
-            .from_(rules.elements(arm).subquery("elements", copy=False), copy=False)
-            .group_by(*references(node.columns), copy=False)
+            rules.elements(arm).select(
+                [*references(node.columns), named(exp.Min(this=column(TS)), TS)],
+                group=references(node.columns),
+                alias="elements",
+            )
             for arm in _apart(inner)
         ]
     )
@@ -241,13 +224,10 @@ def _numbers(plan: Plan) -> dict[int, str]:
     }
 
 
-def _come(rules: Rules, node: Counting) -> exp.Select:
+def _come(rules: Rules, node: Counting) -> Rows:
     """Return (columns, `_ts`) of the tuples that come in the tick."""
-    return (
-        exp.select(*references(node.columns), column(TS))
-        .from_(_table(rules, node), copy=False)
-        .where(after(column(TS), parameter("t0")), copy=False)
-    )
+    kept = Rows.of(_table(rules, node), [*(c.name for c in node.columns), TS])
+    return kept.where(after(column(TS), parameter("t0")))
 
 
 # -- what comes and goes --------------------------------------------------------------------------
@@ -257,13 +237,12 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     """Return the counts after each instant, and f of them after it and before it."""
     counts = _counts(node)
     net = {name: count(column(name)) for name in counts}
-    changes: exp.Query = (
-        exp.select(
-            *references(node.columns), column(TS), *[named(sum_, n) for n, sum_ in net.items()]
-        )
-        .from_(_tagged(rules, node).subquery("elements", copy=False), copy=False)
-        .group_by(*references(node.columns), column(TS), copy=False)
-        .having(exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]), copy=False)
+    keys = [*references(node.columns), column(TS)]
+    changes: exp.Query = _tagged(rules, node).select(
+        [*keys, *[named(sum_, n) for n, sum_ in net.items()]],
+        group=keys,
+        having=exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]),
+        alias="elements",
     )
     touched = (
         exp.select("1")
@@ -313,20 +292,17 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     return query.with_("running", as_=running, copy=False)
 
 
-def _tagged(rules: Rules, node: Counting) -> exp.Query:
+def _tagged(rules: Rules, node: Counting) -> Rows:
     """Return the elements of all inputs, each weight in the column of its input."""
-    parts: list[exp.Query] = []
+    parts: list[Rows] = []
     for place, inner in enumerate(children(node)):
         weights = [
             named(column(WEIGHT) if place == own else cast(number(0), "BIGINT"), name)
             for own, name in enumerate(_counts(node))
         ]
-        parts.append(
-            exp.select(*references(node.columns), column(TS), *weights).from_(
-                rules.elements(inner).subquery(f"elements{place}", copy=False), copy=False
-            )
-        )
-    return union_all(parts)
+        listed = [*references(node.columns), column(TS), *weights]
+        parts.append(rules.elements(inner).project(listed, f"elements{place}"))
+    return Rows.union(parts)
 
 
 def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:

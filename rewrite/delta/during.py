@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import During
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -34,37 +35,30 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
 
-def lives(rules: Rules, node: During) -> exp.Select:
+def lives(rules: Rules, node: During) -> Rows:
     """Return the lifetimes that begin or end in the tick."""
     changes = exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
-    return alive(rules, node).where(changes, copy=False)
+    return _touching(rules, node, exp.paren(changes))
 
 
-def standing(rules: Rules, node: During) -> exp.Select:
+def standing(rules: Rules, node: During) -> Rows:
     """Return the lifetimes that cover the whole tick."""
-    return (
-        _picked(node, _cut(node, rules.standing(node.input)))
-        .where(until(column(ENTER), parameter("t0")), copy=False)
-        .where(after(column(LEAVE), parameter("t1")), copy=False)
+    return _cut(node, rules.standing(node.input)).where(
+        until(column(ENTER), parameter("t0")), after(column(LEAVE), parameter("t1")), alias="cut"
     )
 
 
-def alive(rules: Rules, node: During) -> exp.Select:
+def alive(rules: Rules, node: During) -> Rows:
     """Return the lifetimes that touch the tick."""
-    return (
-        _picked(node, _cut(node, rules.alive(node.input)))
-        .where(until(column(ENTER), parameter("t1")), copy=False)
-        .where(after(column(LEAVE), parameter("t0")), copy=False)
-    )
+    return _touching(rules, node)
 
 
-def _picked(node: During, cut: exp.Select) -> exp.Select:
-    return exp.select(*references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT))).from_(
-        cut.subquery("cut", copy=False), copy=False
-    )
+def _touching(rules: Rules, node: During, *conditions: exp.Expr) -> Rows:
+    touch = [until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t0"))]
+    return _cut(node, rules.alive(node.input)).where(*touch, *conditions, alias="cut")
 
 
-def _cut(node: During, lifetimes: exp.Query) -> exp.Select:
+def _cut(node: During, lifetimes: Rows) -> Rows:
     """Return lifetimes, cut; one that is nowhere, or of a NULL, is left out."""
     begins = [f"_cql_from{place}" for place in range(len(node.begins))]
     ends = [f"_cql_to{place}" for place in range(len(node.ends))]
@@ -72,21 +66,20 @@ def _cut(node: During, lifetimes: exp.Query) -> exp.Select:
         named(limit.copy(), name)
         for limit, name in zip((*node.begins, *node.ends), (*begins, *ends), strict=True)
     ]
-    limited = exp.select(
-        *references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT)), *limits
-    ).from_(lifetimes.subquery("input", copy=False), copy=False)
-    enter = _most("greatest", [ENTER, *begins])
-    leave = _most("least", [LEAVE, *ends])
-    query = exp.select(
-        *references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)
-    ).from_(limited.subquery("limited", copy=False), copy=False)
+    limited = lifetimes.project(
+        [*references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT)), *limits]
+    )
     conditions = [
-        exp.LT(this=exp.column(begin, table="limited"), expression=exp.column(end, table="limited"))
+        exp.LT(this=column(begin), expression=column(end))
         for begin in (ENTER, *begins)
         for end in (LEAVE, *ends)
         if (begin, end) != (ENTER, LEAVE)
     ]
-    return query.where(*conditions, copy=False)
+    enter = named(_most("greatest", [ENTER, *begins]), ENTER)
+    leave = named(_most("least", [LEAVE, *ends]), LEAVE)
+    return limited.where(*conditions, alias="limited").project(
+        [*references(node.columns), enter, leave, column(WEIGHT)], "limited"
+    )
 
 
 def _most(function: str, names: list[str]) -> exp.Expr:

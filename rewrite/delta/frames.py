@@ -34,6 +34,7 @@ from cqlduck.rewrite.plan import (
     RowWindow,
     properties,
 )
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -172,11 +173,11 @@ def _range_frame(
             copy=False,
         )
     )
-    tuples = exp.select(
-        *references(inner.columns), named(column(ENTER), TS), named(exp.true(), ROW)
-    ).from_(rules.alive(inner).subquery("l", copy=False), copy=False)
-    if keys:
-        tuples = tuples.where(exp.Exists(this=touched), copy=False)
+    tuples = rules.alive(inner).select(
+        [*references(inner.columns), named(column(ENTER), TS), named(exp.true(), ROW)],
+        where=[exp.Exists(this=touched)] if keys else [],
+        alias="l",
+    )
     probes = exp.select(
         *[column(c.name) if c.name in keys else named(exp.null(), c.name) for c in inner.columns],
         column(TS),
@@ -212,8 +213,8 @@ def _row_frame(
     rules: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     keys = [column(k) for k in node.keys]
-    framed = exp.select(*keys, column(TS), *_in_order(node.keys, window, calls)).from_(
-        _row_log(rules, node, window).subquery("log", copy=False), copy=False
+    framed = _row_log(rules, node, window).select(
+        [*keys, column(TS), *_in_order(node.keys, window, calls)], alias="log"
     )
     return (
         exp.select(*[k.copy() for k in keys], column(TS), *[column(n) for n, _ in calls])
@@ -223,11 +224,9 @@ def _row_frame(
     )
 
 
-def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> exp.Select:
+def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> Rows:
     """Return the rows of the touched partitions as the aggregate sees them, in the log."""
-    log: exp.Select = exp.select(*references(window.columns), column(TS), column(SEQ)).from_(
-        rules.row_log(window), copy=False
-    )
+    log = rules.row_log(window).project([*references(window.columns), column(TS), column(SEQ)])
     chain: list[Project] = []
     plan: Plan = node.input
     while isinstance(plan, Project):
@@ -235,12 +234,9 @@ def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> exp.Select:
         plan = plan.input
     for project in reversed(chain):
         listed = [
-            named(e.copy(), c.name)
-            for e, c in zip(project.expressions, project.columns, strict=True)
+            named(e, c.name) for e, c in zip(project.expressions, project.columns, strict=True)
         ]
-        log = exp.select(*listed, column(TS), column(SEQ)).from_(
-            log.subquery("log", copy=False), copy=False
-        )
+        log = log.project([*listed, column(TS), column(SEQ)], "log")
     return log
 
 
@@ -278,8 +274,8 @@ def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
     else:
         calls = [(call.name, call.call) for call in node.calls]
         calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
-        framed = exp.select(*keys, column(TS), *_in_order(node.keys, window, calls)).from_(
-            _row_log(rules, node, window).subquery("log", copy=False), copy=False
+        framed = _row_log(rules, node, window).select(
+            [*keys, column(TS), *_in_order(node.keys, window, calls)], alias="log"
         )
     # of each instant the last row, and of all that were there before the tick the very last
     ends = (

@@ -21,17 +21,17 @@ from cqlduck.rewrite.delta import pipelines
 from cqlduck.rewrite.delta.pipelines import Pipeline
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Join, Plan, properties
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
-    LEAVE,
     TS,
     WEIGHT,
+    lifetime_names,
     lifetimes_to_elements,
     named,
     references,
     temp_table,
-    union_all,
 )
 
 if TYPE_CHECKING:
@@ -49,45 +49,44 @@ def is_stepwise(rules: Rules, node: Join) -> bool:
 def keep(rules: Rules, node: Join) -> None:
     """Keep the combinations that begin or end in the tick, which several operators read."""
     if is_stepwise(rules, node):
-        rules.gather(node, list(_pipelines(rules, node)), "combinations that begin or end")
+        parts = [(rows.query(), needs) for rows, needs in _pipelines(rules, node)]
+        rules.gather(node, parts, "combinations that begin or end")
     else:
-        rules.delta(node, _lives(rules, node), "the combinations that begin or end")
+        rules.delta(node, _lives(rules, node).query(), "the combinations that begin or end")
 
 
-def elements(rules: Rules, node: Join) -> exp.Query:
+def elements(rules: Rules, node: Join) -> Rows:
     """Return the changes of the join in the tick."""
     if properties(node).never_expires:
-        return exp.select(
-            *references(node.columns), named(column(ENTER), TS), column(WEIGHT)
-        ).from_(lives(rules, node).subquery("joined", copy=False), copy=False)
+        listed = [*references(node.columns), named(column(ENTER), TS), column(WEIGHT)]
+        return lives(rules, node).project(listed, "joined")
     return lifetimes_to_elements(lives(rules, node), node.columns)
 
 
-def lives(rules: Rules, node: Join) -> exp.Query:
+def lives(rules: Rules, node: Join) -> Rows:
     """Return the combinations that begin or end in the tick."""
     name = rules.deltas.get(id(node))
     if name is None:
         return _lives(rules, node)
-    kept = (column(ENTER), column(LEAVE), column(WEIGHT))
-    return exp.select(*references(node.columns), *kept).from_(temp_table(name), copy=False)
+    return Rows.of(temp_table(name), lifetime_names(node.columns))
 
 
-def _lives(rules: Rules, node: Join) -> exp.Query:
-    return union_all([query for query, _ in _pipelines(rules, node)])
+def _lives(rules: Rules, node: Join) -> Rows:
+    return Rows.union([rows for rows, _ in _pipelines(rules, node)])
 
 
-def _pipelines(rules: Rules, node: Join) -> Iterator[tuple[exp.Query, frozenset[str]]]:
+def _pipelines(rules: Rules, node: Join) -> Iterator[tuple[Rows, frozenset[str]]]:
     """Yield each pipeline, and the temporary tables without which it is empty."""
     for pipe in pipelines.of(rules.clock, node):
         for arm in pipelines.arms(node):
             legs = {place: _leg(rules, node, pipe, place) for place in pipe.order}
-            read = list(legs[pipe.changed].find_all(exp.Table))
+            read = list(legs[pipe.changed].tables())
             is_kept = all(table.db == "temp" for table in read)
             needs = frozenset(table.name for table in read) if is_kept else frozenset()
             yield pipelines.nested(node, pipe, arm, legs), needs
 
 
-def _leg(rules: Rules, node: Join, pipe: Pipeline, place: int) -> exp.Query:
+def _leg(rules: Rules, node: Join, pipe: Pipeline, place: int) -> Rows:
     """Return what a pipeline meets of an input."""
     plan = node.inputs[place]
     if place == pipe.changed:

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.delta import windows
 from cqlduck.rewrite.plan import Column, RowWindow, properties
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -36,7 +37,6 @@ from cqlduck.rewrite.weighted import (
     same,
     state_table,
     temp_table,
-    union_all,
 )
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ def _newest(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     is_read_twice = properties(node.input).is_numbered
     rows: exp.Expr = exp.to_table("arrivals")
     if is_read_twice:
-        rows = arrivals.subquery("stream", copy=False)
+        rows = arrivals.subquery("stream")
     last = exp.select(*_keys(node), column(TS), named(exp.Max(this=column(SEQ)), SEQ))
     last = last.from_(rows.copy(), copy=False).group_by(*_keys(node), column(TS), copy=False)
     seqs = exp.select(column(SEQ)).from_("newest", copy=False)
     listed = [*references(node.columns), column(TS), column(SEQ)]
     query = exp.select(*listed).from_(rows, copy=False)
     query = query.where(exp.In(this=column(SEQ), query=seqs.subquery(copy=False)), copy=False)
-    parts: list[tuple[str, exp.Query]] = [] if is_read_twice else [("arrivals", arrivals)]
+    parts: list[tuple[str, exp.Query]] = [] if is_read_twice else [("arrivals", arrivals.query())]
     parts.append(("newest", last))
     if not rules.form.single:
         query = _with_neighbours(query, listed)
@@ -167,16 +167,13 @@ def _replaced(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     return query.where(qualified("arrivals", FIRST), copy=False)
 
 
-def row_log(rules: Rules, node: RowWindow) -> exp.Subquery:
+def row_log(rules: Rules, node: RowWindow) -> Rows:
     """Return the rows of the tick and those that they push out, with their lifetimes."""
-    delta = temp_table(rules.deltas[id(node)])
     listed = [*references(node.columns), column(TS)]
     end = exp.Coalesce(this=column(NEXT), expressions=[forever()])
-    come = exp.select(
-        *[x.copy() for x in listed],
-        named(column(TS), ENTER),
-        named(forever() if rules.form.single else end, LEAVE),
-        column(SEQ),
-    ).from_(temp_table(_table(rules, node)), copy=False)
-    go = exp.select(*listed, column(ENTER), column(LEAVE), column(SEQ)).from_(delta, copy=False)
-    return union_all([go, come]).subquery("rows", copy=False)
+    leave = forever() if rules.form.single else end
+    come = Rows.of(temp_table(_table(rules, node))).project(
+        [*listed, named(column(TS), ENTER), named(leave, LEAVE), column(SEQ)]
+    )
+    go = [*(item.name for item in listed), ENTER, LEAVE, SEQ]
+    return Rows.union([Rows.of(temp_table(rules.deltas[id(node)]), go), come])

@@ -72,14 +72,14 @@ def begun(rules: Rules, node: Aggregate) -> exp.Select:
     keys = [column(key) for key in node.keys]
     rows = exp.Count(this=exp.Star(), big_int=True)
     results = [named(call.call.copy(), call.name) for call in node.calls]
-    return (
-        exp.select(*keys, named(column(ENTER), TS), named(rows, N), *results)
-        .from_(rules.begins(node.input).subquery("tuples", copy=False), copy=False)
-        .group_by(*[key.copy() for key in keys], column(ENTER), copy=False)
+    return rules.begins(node.input).select(
+        [*keys, named(column(ENTER), TS), named(rows, N), *results],
+        group=[*keys, column(ENTER)],
+        alias="tuples",
     )
 
 
-def states(node: Aggregate, table: str, panes: str) -> exp.Select:
+def states(node: Aggregate, table: str, panes: str) -> exp.Query:
     """Return the delta of the aggregate: each group and instant with its old and its new results.
 
     Args:
@@ -115,8 +115,7 @@ def states(node: Aggregate, table: str, panes: str) -> exp.Select:
         named(exp.true(), WAS),
     ).where(ends_here.copy(), copy=False)
     steps = exp.to_table("steps")
-    both = union_all([come.from_(steps.copy(), copy=False), go.from_(steps, copy=False)])
-    query = exp.select("*").from_(both.subquery("both", copy=False), copy=False)
+    query = union_all([come.from_(steps.copy(), copy=False), go.from_(steps, copy=False)])
     if node.everything:
         # not from the tuples of the tick: they would be planned for nothing
         blank = exp.select(*[named(typed_null(c.type), c.name) for c in node.input.columns])

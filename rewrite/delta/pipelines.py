@@ -33,6 +33,7 @@ from cqlduck.rewrite.plan import (
     properties,
 )
 from cqlduck.rewrite.raising import can_raise, parts
+from cqlduck.rewrite.rows import Rows, joined
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
 
@@ -219,7 +220,7 @@ def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
     return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
 
 
-def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) -> exp.Query:
+def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Rows:
     """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
 
     Args:
@@ -232,7 +233,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) 
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     shown = {c.name for c in node.columns}
     waiting = [*arm.early, *pipe.implied.values()]
-    query, name = legs[pipe.changed], f"i{pipe.changed}"
+    rows, name = legs[pipe.changed], f"i{pipe.changed}"
     has_end = not properties(node.inputs[pipe.changed]).never_expires
     met = {pipe.changed}
     for step, place in enumerate(pipe.order[1:], 1):
@@ -261,19 +262,18 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, exp.Query]) 
         elif has_end or ends:
             leave = qualified(name if has_end else other, LEAVE)
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
-        query = (
-            exp.select(
+        rows = joined(
+            {name: rows, other: legs[place]},
+            [
                 *(qualified(other if column in mine else name, column) for column in listed),
                 named(enter, ENTER),
                 named(leave, LEAVE),
                 named(weight, WEIGHT),
-            )
-            .from_(query.subquery(name, copy=False), copy=False)
-            .join(legs[place].subquery(other, copy=False), join_type="cross", copy=False)
-            .where(*conditions, copy=False)
+            ],
+            conditions,
         )
         name, has_end = f"step{step}", has_end or ends
-    return query
+    return rows
 
 
 def _both(one: str, other: str) -> exp.Expr:

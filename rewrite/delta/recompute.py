@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Plan, Recompute
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.values import identity, told_apart
 from cqlduck.rewrite.weighted import (
@@ -36,6 +37,7 @@ from cqlduck.rewrite.weighted import (
     after,
     consolidate,
     count,
+    element_names,
     named,
     number,
     parameter,
@@ -64,14 +66,12 @@ def keep(rules: Rules, node: Recompute) -> None:
         _one_by_one(rules, node, purpose)
 
 
-def elements(rules: Rules, node: Recompute) -> exp.Query:
+def elements(rules: Rules, node: Recompute) -> Rows:
     """Return the net elements of the tick."""
-    return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(
-        temp_table(rules.deltas[id(node)]), copy=False
-    )
+    return Rows.of(temp_table(rules.deltas[id(node)]), element_names(node.columns))
 
 
-def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Select:
+def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Query:
     """Return the net elements as one query."""
 
     def table(part: str) -> exp.Table:
@@ -89,7 +89,7 @@ def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Select:
     results = results.join(lateral, join_type="cross", copy=False)
     query = _net(node, table("results"))
     for place, plan in enumerate(node.inputs):
-        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan), copy=False)
+        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan).query(), copy=False)
     query = query.with_("_cql_instants", as_=_instants(node, table), copy=False)
     for place, plan in enumerate(node.inputs):
         query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
@@ -107,7 +107,8 @@ def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
         return _leg_at(node, place, table(f"at{place}"), parameter("at"))
 
     for place, plan in enumerate(node.inputs):
-        rules.keep(node, table(f"alive{place}").name, rules.alive(plan), f"input {place}")
+        alive = rules.alive(plan).query()
+        rules.keep(node, table(f"alive{place}").name, alive, f"input {place}")
     instants = table("instants").name
     rules.keep(node, instants, _instants(node, table), "the instants at which an input changes")
     for place, plan in enumerate(node.inputs):
@@ -135,19 +136,18 @@ def _again(node: Recompute) -> exp.TableAlias:
     )
 
 
-def _net(node: Recompute, results: exp.Table) -> exp.Select:
+def _net(node: Recompute, results: exp.Table) -> exp.Query:
     """Return the changes between results, which have their instant and the next one."""
-    come = exp.select(
-        *references(node.columns), column(TS), named(cast(number(1), "BIGINT"), WEIGHT)
-    ).from_(results.copy(), copy=False)
-    come = come.where(after(column(TS), parameter("t0")), copy=False)
-    gone = exp.select(
-        *references(node.columns),
-        named(column(NEXT), TS),
-        named(cast(number(-1), "BIGINT"), WEIGHT),
-    ).from_(results.copy(), copy=False)
-    gone = gone.where(exp.not_(exp.Is(this=column(NEXT), expression=exp.null())), copy=False)
-    return consolidate(union_all([come, gone]), node.columns)
+    rows = Rows.of(results)
+    less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+    come = [*references(node.columns), column(TS), one]
+    gone = [*references(node.columns), named(column(NEXT), TS), less]
+    has_next = exp.not_(exp.Is(this=column(NEXT), expression=exp.null()))
+    changes = [
+        rows.where(after(column(TS), parameter("t0"))).project(come),
+        rows.where(has_next).project(gone),
+    ]
+    return consolidate(Rows.union(changes), node.columns).query()
 
 
 def _instants(node: Recompute, table: Tables) -> exp.Select:

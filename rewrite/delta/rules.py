@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -47,6 +47,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column, typed_nothing
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
@@ -57,13 +58,14 @@ from cqlduck.rewrite.weighted import (
     after,
     elements_to_lifetimes,
     forever,
+    lifetime_names,
     lifetimes_to_elements,
     named,
+    number,
     parameter,
     references,
     state_table,
     temp_table,
-    union_all,
     until,
 )
 
@@ -278,7 +280,7 @@ class Rules:
         )
         return table
 
-    def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> exp.Query:
+    def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> Rows:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
 
         Expressions stay outside of the stage: in it they would be worked out for tuples that meet
@@ -295,17 +297,15 @@ class Rules:
                 return self._linear(node, "staged_lives", (ENTER, LEAVE, WEIGHT))
             case _ if not self.form.staged or self._is_at_hand(node):
                 return self.lives(node)
-        listed = (*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT))
         if id(node) not in self._staged:
-            query = self.lives(node)
+            lives = self.lives(node)
             # what several read is kept once, for all of them
             if conditions and self.readers[id(node)] == 1:
-                inner = query.subquery("input", copy=False)
-                query = exp.select(*(c.copy() for c in listed)).from_(inner, copy=False)
-                query = query.where(*(c.copy() for c in conditions), copy=False)
+                lives = lives.where(*conditions)
             purpose = "what begins or ends"
+            query = lives.query()
             self._staged[id(node)] = self.share(node, "lives", query, purpose, is_stage=True)
-        return exp.select(*listed).from_(temp_table(self._staged[id(node)]), copy=False)
+        return Rows.of(temp_table(self._staged[id(node)]), lifetime_names(node.columns))
 
     def staged(
         self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
@@ -348,7 +348,7 @@ class Rules:
 
     # -- what is asked of a node -----------------------------------------------------------------
 
-    def elements(self, node: Plan) -> exp.Query:
+    def elements(self, node: Plan) -> Rows:
         """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
         match node:
             case _ if node is self.at_boundaries:
@@ -376,7 +376,7 @@ class Rules:
             case Trace():
                 return streams.trace_elements(self, node)
 
-    def lives(self, node: Plan) -> exp.Query:
+    def lives(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
         match node:
             case Filter() | Project() | UnionAll() | Difference():
@@ -385,7 +385,7 @@ class Rules:
                 changes = exp.or_(
                     after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
                 )
-                return self._relation_lives(node).where(exp.paren(changes), copy=False)
+                return self._relation_lives(node, exp.paren(changes))
             case TimeWindow():
                 return windows.time_lives(self, node)
             case RowWindow():
@@ -403,13 +403,13 @@ class Rules:
             case _:
                 return elements_to_lifetimes(self.elements(node), node.columns)
 
-    def row_log(self, node: RowWindow) -> exp.Expr:
+    def row_log(self, node: RowWindow) -> Rows:
         """Return the rows of a window that come or go in the tick, with their lifetimes."""
         if newest.fits(self, node):
             return newest.row_log(self, node)
-        return temp_table(self.deltas[id(node)])
+        return Rows.of(temp_table(self.deltas[id(node)]))
 
-    def begins(self, node: Plan) -> exp.Query:
+    def begins(self, node: Plan) -> Rows:
         """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
         match node:
             case Filter() | Project():
@@ -419,14 +419,14 @@ class Rules:
             case _:
                 raise AssertionError(f"{type(node).__name__} is no window in time")
 
-    def standing(self, node: Plan) -> exp.Query:
+    def standing(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
         match node:
             case RelationScan() if not node.source.is_query:
-                return (
-                    self._relation_lives(node)
-                    .where(until(column(ENTER), parameter("low")), copy=False)
-                    .where(after(column(LEAVE), parameter("t1")), copy=False)
+                return self._relation_lives(
+                    node,
+                    until(column(ENTER), parameter("low")),
+                    after(column(LEAVE), parameter("t1")),
                 )
             case RelationScan():
                 return self._relation_rows(node, until(column(TS), parameter("low")))
@@ -447,7 +447,7 @@ class Rules:
             case _:
                 raise AssertionError(f"{type(node).__name__} keeps no state of its own")
 
-    def alive(self, node: Plan) -> exp.Query:
+    def alive(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
         match node:
             case RelationScan() if not node.source.is_query:
@@ -461,7 +461,7 @@ class Rules:
             case During():
                 return during.alive(self, node)
             case _:
-                return union_all([self.standing(node), self.lives(node)])
+                return Rows.union([self.standing(node), self.lives(node)])
 
     # -- leaves and linear operators -------------------------------------------------------------
 
@@ -473,7 +473,7 @@ class Rules:
         *,
         span: int | None = 0,
         extra: tuple[str, ...] = (),
-    ) -> exp.Select:
+    ) -> Rows:
         """Return the elements of a stream with `low` < `_ts` ≤ `high`.
 
         `span` is how many instants before $t0 that can reach (None: without bound).
@@ -483,11 +483,7 @@ class Rules:
                 return self._stored(node, low, high, span, extra)
             case Filter():
                 inner = self.rows(node.input, low, high, span=span, extra=extra)
-                return (
-                    exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
-                    .from_(inner.subquery("stream", copy=False), copy=False)
-                    .where(guards.restriction(node), copy=False)
-                )
+                return inner.where(guards.restriction(node), alias="stream")
             case Sample():
                 return sampling.sampled(self, node, low, high, span, extra)
             case Trace():
@@ -495,7 +491,7 @@ class Rules:
             case _:
                 raise AssertionError(f"{type(node).__name__} keeps no elements")
 
-    def answer(self, node: Plan) -> exp.Query | None:
+    def answer(self, node: Plan) -> Rows | None:
         """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it.
 
         Each row is one tuple, so its weight is 1.
@@ -519,23 +515,25 @@ class Rules:
         high: exp.Expr,
         span: int | None,
         extra: tuple[str, ...],
-    ) -> exp.Select:
+    ) -> Rows:
         known = self.spans.get(node.source.name, 0)
         self.spans[node.source.name] = None if known is None or span is None else max(known, span)
         listed = self._scanned(node)
         if node.instant is not None:
             listed.append(named(column(TS), node.instant))
-        weight = column(WEIGHT) if node.source.is_query else named(cast(_one(), "BIGINT"), WEIGHT)
+        weight = column(WEIGHT) if node.source.is_query else named(_one(), WEIGHT)
+        listed += [column(TS), weight, *map(column, extra)]
         queue = exp.Table(this=exp.to_identifier(queue_of(node.source.name), quoted=True))
-        query = exp.select(*listed, column(TS), weight, *map(column, extra))
         if node.source.name in self.form.arriving and _is_tick(low, high):
-            return query.from_(queue, copy=False)
+            return Rows.of(queue).project(listed)
         is_queued = node.source.name in self.form.queued
-        query = query.from_(queue if is_queued else state_table(node.source.table), copy=False)
+        conditions = [until(column(TS), high)]
         if self.form.since:
-            query = query.where(after(column(TS), parameter("since")), copy=False)
-        query = query.where(until(column(TS), high), copy=False)
-        return query if low is None else query.where(after(column(TS), low), copy=False)
+            conditions.insert(0, after(column(TS), parameter("since")))
+        if low is not None:
+            conditions.append(after(column(TS), low))
+        stored = Rows.of(queue if is_queued else state_table(node.source.table))
+        return stored.where(*conditions).project(listed)
 
     def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:
         return [
@@ -544,67 +542,66 @@ class Rules:
             if name is not None
         ]
 
-    def _relation_lives(self, node: RelationScan) -> exp.Select:
+    def _relation_lives(self, node: RelationScan, *conditions: exp.Expr) -> Rows:
         """Return the tuples of a base relation that are there in the tick, from $begin on."""
         enter = exp.Anonymous(this="greatest", expressions=[column(ENTER), parameter("begin")])
-        weight = named(cast(_one(), "BIGINT"), WEIGHT)
         return (
-            exp.select(*self._scanned(node), named(enter, ENTER), column(LEAVE), weight)
-            .from_(state_table(node.source.table), copy=False)
-            .where(until(column(ENTER), parameter("t1")), copy=False)
-            .where(after(column(LEAVE), parameter("t0")), copy=False)
-            .where(after(column(LEAVE), parameter("begin")), copy=False)
+            Rows.of(state_table(node.source.table))
+            .where(
+                until(column(ENTER), parameter("t1")),
+                after(column(LEAVE), parameter("t0")),
+                after(column(LEAVE), parameter("begin")),
+                *conditions,
+            )
+            .project(
+                [
+                    *self._scanned(node),
+                    named(enter, ENTER),
+                    column(LEAVE),
+                    named(_one(), WEIGHT),
+                ]
+            )
         )
 
-    def _relation_elements(self, node: RelationScan) -> exp.Query:
+    def _relation_elements(self, node: RelationScan) -> Rows:
         if not node.source.is_query:
             return lifetimes_to_elements(self.lives(node), node.columns)
         instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
         return (
-            exp.select(*self._scanned(node), named(instant, TS), column(WEIGHT))
-            .from_(state_table(node.source.table), copy=False)
-            .where(after(column(TS), parameter("low")), copy=False)
-            .where(until(column(TS), parameter("t1")), copy=False)
+            Rows.of(state_table(node.source.table))
+            .where(after(column(TS), parameter("low")), until(column(TS), parameter("t1")))
+            .project([*self._scanned(node), named(instant, TS), column(WEIGHT)])
         )
 
-    def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> exp.Select:
+    def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> Rows:
         instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
+        end = named(forever(), LEAVE)
         return (
-            exp.select(
-                *self._scanned(node), named(instant, ENTER), named(forever(), LEAVE), column(WEIGHT)
-            )
-            .from_(state_table(node.source.table), copy=False)
-            .where(condition, copy=False)
+            Rows.of(state_table(node.source.table))
+            .where(condition)
+            .project([*self._scanned(node), named(instant, ENTER), end, column(WEIGHT)])
         )
 
     def _linear(
         self, node: Filter | Project | UnionAll | Difference, ask: str, time: tuple[str, ...]
-    ) -> exp.Query:
-        answer = getattr(self, ask)
+    ) -> Rows:
+        answer: Callable[[Plan], Rows] = getattr(self, ask)
         match node:
             case UnionAll():
-                return union_all([answer(inner) for inner in node.inputs])
+                return Rows.union([answer(inner) for inner in node.inputs])
             case Difference():
                 *kept, weight = time
                 less = named(exp.Neg(this=column(weight)), weight)
-                gone = exp.select(*references(node.columns), *map(column, kept), less).from_(
-                    answer(node.right).subquery("less", copy=False), copy=False
-                )
-                return union_all([answer(node.left), gone])
+                gone = [*references(node.columns), *map(column, kept), less]
+                return Rows.union([answer(node.left), answer(node.right).project(gone, "less")])
             case Filter():
-                return (
-                    exp.select(*references(node.columns), *map(column, time))
-                    .from_(answer(node.input).subquery("input", copy=False), copy=False)
-                    .where(guards.restriction(node), copy=False)
-                )
+                return answer(node.input).where(guards.restriction(node))
             case Project():
                 listed = [
-                    named(expression.copy(), known.name)
+                    named(expression, known.name)
                     for expression, known in zip(node.expressions, node.columns, strict=True)
                 ]
-                return exp.select(*listed, *map(column, time)).from_(
-                    answer(node.input).subquery("input", copy=False), copy=False
-                )
+                return answer(node.input).project([*listed, *map(column, time)])
 
 
 def _create(name: str, query: exp.Query) -> exp.Create:
@@ -622,4 +619,4 @@ def _is_tick(low: exp.Expr | None, high: exp.Expr) -> bool:
 
 
 def _one() -> exp.Expr:
-    return exp.Literal.number(1)
+    return cast(number(1), "BIGINT")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Sample, properties
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references
@@ -54,27 +55,26 @@ def sampled(
     high: exp.Expr,
     span: int | None,
     extra: tuple[str, ...],
-) -> exp.Select:
+) -> Rows:
     """Return the elements of a sample with `low` < `_ts` ≤ `high`, each of weight 1."""
     kept = tuple(dict.fromkeys((SEQ, *extra)))
     if properties(node.input).is_numbered:
-        stream: exp.Query = rules.rows(node.input, low, high, span=span, extra=kept)
+        stream = rules.rows(node.input, low, high, span=span, extra=kept)
         words = [SEQ]
     else:
         stream = _in_places(rules.rows(node.input, low, high, span=span), node)
         words = [TS, SEQ]
     listed = [*(c.name for c in node.columns), TS, WEIGHT, *kept]
     stream, hashed = mixed(stream, listed, words, node.seed)
-    return (
-        exp.select(*references(node.columns), *map(column, (TS, WEIGHT, *extra)))
-        .from_(stream.subquery("stream", copy=False), copy=False)
-        .where(exp.LT(this=exp.paren(hashed), expression=number(node.below)), copy=False)
+    chosen = exp.LT(this=exp.paren(hashed), expression=number(node.below))
+    return stream.where(chosen, alias="stream").project(
+        [*references(node.columns), *map(column, (TS, WEIGHT, *extra))], "stream"
     )
 
 
 def mixed(
-    rows: exp.Query, listed: Sequence[str], words: Sequence[str], name: str
-) -> tuple[exp.Query, exp.Expr]:
+    rows: Rows, listed: Sequence[str], words: Sequence[str], name: str
+) -> tuple[Rows, exp.Expr]:
     """Return rows, and their hash as an expression over them, of 32 bits.
 
     Args:
@@ -93,11 +93,9 @@ def mixed(
     return rows, state
 
 
-def _with(rows: exp.Query, listed: Sequence[str], hashed: exp.Expr) -> exp.Select:
+def _with(rows: Rows, listed: Sequence[str], hashed: exp.Expr) -> Rows:
     """Return rows with the next step of their hash."""
-    return exp.select(*map(column, listed), named(hashed, _HASH)).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
+    return rows.project([*map(column, listed), named(hashed, _HASH)], "stream")
 
 
 def _folded(value: exp.Expr) -> exp.Expr:
@@ -127,7 +125,7 @@ def _low(value: exp.Expr) -> exp.Expr:
     return exp.BitwiseAnd(this=value, expression=number(WORD))
 
 
-def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
+def _in_places(rows: Rows, node: Sample) -> Rows:
     """Number the tuples of each instant by all columns, NULLs last; a weight of k is k tuples."""
     place = exp.Window(
         this=exp.RowNumber(),
@@ -137,6 +135,5 @@ def _in_places(rows: exp.Query, node: Sample) -> exp.Select:
         ),
     )
     one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return exp.select(*references(node.columns), column(TS), one, named(place, SEQ)).from_(
-        copies(rows, node.columns).subquery("copies", copy=False), copy=False
-    )
+    listed = [*references(node.columns), column(TS), one, named(place, SEQ)]
+    return copies(rows, node.columns).project(listed, "copies")

@@ -24,6 +24,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     properties,
 )
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -33,7 +34,9 @@ from cqlduck.rewrite.weighted import (
     add,
     after,
     consolidate,
-    forever,
+    element_names,
+    elements_to_lifetimes,
+    lifetime_names,
     lifetimes_to_elements,
     named,
     number,
@@ -41,7 +44,6 @@ from cqlduck.rewrite.weighted import (
     references,
     state_table,
     temp_table,
-    union_all,
     until,
 )
 
@@ -49,44 +51,29 @@ if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
 
-def elements(rules: Rules, node: ToStream) -> exp.Query:
+def elements(rules: Rules, node: ToStream) -> Rows:
     """Return the elements of the stream in the tick."""
     if node.kind == "rstream":
         return _rstream(rules, node)
     if properties(node.input).is_append_only:
         inner = rules.elements(node.input)
-        if node.kind == "istream":
-            return inner
-        return (
-            exp.select("*")
-            .from_(inner.subquery("input", copy=False), copy=False)
-            .where(exp.false(), copy=False)
-        )
-    net = consolidate(rules.elements(node.input), node.columns).subquery("net", copy=False)
-    columns = references(node.columns)
+        return inner if node.kind == "istream" else inner.where(exp.false())
+    net = consolidate(rules.elements(node.input), node.columns)
     if node.kind == "istream":
-        return (
-            exp.select(*columns, column(TS), column(WEIGHT))
-            .from_(net, copy=False)
-            .where(after(column(WEIGHT), number(0)), copy=False)
-        )
-    return (
-        exp.select(*columns, column(TS), named(exp.Neg(this=column(WEIGHT)), WEIGHT))
-        .from_(net, copy=False)
-        .where(exp.LT(this=column(WEIGHT), expression=number(0)), copy=False)
-    )
+        return net.where(after(column(WEIGHT), number(0)), alias="net")
+    less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)
+    gone = net.where(exp.LT(this=column(WEIGHT), expression=number(0)), alias="net")
+    return gone.project([*references(node.columns), column(TS), less], "net")
 
 
-def _rstream(rules: Rules, node: ToStream) -> exp.Query:
+def _rstream(rules: Rules, node: ToStream) -> Rows:
     inner = node.input
     lives = rules.lives(inner) if properties(inner).is_instantaneous else rules.alive(inner)
     first = exp.Greatest(this=column(ENTER), expressions=[add(parameter("t0"), 1)])
     last = exp.Least(this=column(LEAVE), expressions=[add(parameter("t1"), 1)])
     instants = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[first, last])])
-    spread = exp.select(*references(node.columns), named(instants, TS), column(WEIGHT)).from_(
-        lives.subquery("lives", copy=False), copy=False
-    )
-    return consolidate(spread, node.columns)
+    listed = [*references(node.columns), named(instants, TS), column(WEIGHT)]
+    return consolidate(lives.project(listed, "lives"), node.columns)
 
 
 # -- traces -----------------------------------------------------------------------------------
@@ -99,7 +86,7 @@ def keep_trace(rules: Rules, node: Trace) -> None:
     of them stands beyond it.
     """
     if properties(node).is_instantaneous:
-        rules.delta(node, rules.lives(node.input), "the tuples of single instants")
+        rules.delta(node, rules.lives(node.input).query(), "the tuples of single instants")
         return
     columns = (*node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
     stream = properties(node).is_stream
@@ -107,64 +94,49 @@ def keep_trace(rules: Rules, node: Trace) -> None:
     if isinstance(node.input, (Aggregate, Recompute)):
         rules.deltas[id(node)] = ""
     else:
-        rules.delta(node, rules.elements(node.input), "the elements of the tick")
+        rules.delta(node, rules.elements(node.input).query(), "the elements of the tick")
     rules.update(
         node,
         "append them to the trace",
-        exp.insert(trace_elements(rules, node), state_table(table)),
+        exp.insert(trace_elements(rules, node).query(), state_table(table)),
     )
 
 
-def trace_elements(rules: Rules, node: Trace) -> exp.Query:
+def trace_elements(rules: Rules, node: Trace) -> Rows:
     """Return the elements of the tick."""
     if properties(node).is_instantaneous:
         return lifetimes_to_elements(trace_lives(rules, node), node.columns)
     name = rules.deltas[id(node)]
     if not name:
         return rules.elements(node.input)
-    return exp.select(*references(node.columns), column(TS), column(WEIGHT)).from_(
-        temp_table(name), copy=False
-    )
+    return Rows.of(temp_table(name), element_names(node.columns))
 
 
-def trace_lives(rules: Rules, node: Trace) -> exp.Select:
+def trace_lives(rules: Rules, node: Trace) -> Rows:
     """Return the lifetimes that touch the tick, of what lives for an instant."""
-    return exp.select(*references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT))).from_(
-        temp_table(rules.deltas[id(node)]), copy=False
-    )
+    return Rows.of(temp_table(rules.deltas[id(node)]), lifetime_names(node.columns))
 
 
-def trace_standing(rules: Rules, node: Trace) -> exp.Query:
+def trace_standing(rules: Rules, node: Trace) -> Rows:
     """Return the log up to $t0."""
     if properties(node).is_instantaneous:
-        return trace_lives(rules, node).where(exp.false(), copy=False)
-    return (
-        exp.select(
-            *references(node.columns),
-            named(column(TS), ENTER),
-            named(forever(), LEAVE),
-            column(WEIGHT),
-        )
-        .from_(state_table(_table(rules, node)), copy=False)
-        .where(until(column(TS), parameter("t0")), copy=False)
-    )
+        return trace_lives(rules, node).where(exp.false())
+    return elements_to_lifetimes(_logged(rules, node), node.columns)
 
 
-def trace_rows(rules: Rules, node: Trace, low: exp.Expr | None, high: exp.Expr) -> exp.Select:
+def trace_rows(rules: Rules, node: Trace, low: exp.Expr | None, high: exp.Expr) -> Rows:
     """Return the elements of a traced stream with `low` < `_ts` ≤ `high`."""
-    listed = [*references(node.columns), column(TS), column(WEIGHT)]
-    kept = (
-        exp.select(*listed)
-        .from_(state_table(_table(rules, node)), copy=False)
-        .where(until(column(TS), parameter("t0")), copy=False)
-    )
-    both = union_all([kept, trace_elements(rules, node)])
-    query = (
-        exp.select(*[x.copy() for x in listed])
-        .from_(both.subquery("trace", copy=False), copy=False)
-        .where(until(column(TS), high), copy=False)
-    )
-    return query if low is None else query.where(after(column(TS), low), copy=False)
+    both = Rows.union([_logged(rules, node), trace_elements(rules, node)])
+    conditions = [until(column(TS), high)]
+    if low is not None:
+        conditions.append(after(column(TS), low))
+    return both.where(*conditions, alias="trace")
+
+
+def _logged(rules: Rules, node: Trace) -> Rows:
+    """Return the elements that the log has from before the tick."""
+    log = Rows.of(state_table(_table(rules, node)), element_names(node.columns))
+    return log.where(until(column(TS), parameter("t0")))
 
 
 def _table(rules: Rules, node: Trace) -> str:

@@ -26,6 +26,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.delta import frames
 from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, properties
+from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import (
@@ -92,82 +93,77 @@ def _left(node: TimeWindow, bound: str) -> exp.Expr:
     return add(last, -node.width - (not node.half_open))
 
 
-def entering(rules: Rules, node: TimeWindow) -> exp.Select:
+def entering(rules: Rules, node: TimeWindow) -> Rows:
     """Return the elements that enter in the tick."""
     low, high = _entered(node, "t0"), _entered(node, "t1")
     return rules.rows(node.input, low, high, span=node.slide or 0)
 
 
-def _leaving(rules: Rules, node: TimeWindow) -> exp.Select:
+def _leaving(rules: Rules, node: TimeWindow) -> Rows:
     """Return the elements that leave in the tick."""
     return rules.rows(node.input, _left(node, "t0"), _left(node, "t1"), span=node.reach)
 
 
-def time_elements(rules: Rules, node: TimeWindow) -> exp.Query:
+def time_elements(rules: Rules, node: TimeWindow) -> Rows:
     """Return what enters and what leaves in the tick."""
     enter, leave = lifetime(node)
     parts = [_stamped(node, entering(rules, node), enter, column(WEIGHT))]
     if node.width is not None:
         gone = exp.Neg(this=column(WEIGHT))
         parts.append(_stamped(node, _leaving(rules, node), leave, gone))
-    return union_all(parts)
+    return Rows.union(parts)
 
 
-def _stamped(node: TimeWindow, rows: exp.Select, instant: exp.Expr, weight: exp.Expr) -> exp.Select:
-    query = exp.select(*references(node.columns), named(instant, TS), named(weight, WEIGHT)).from_(
-        rows.subquery("stream", copy=False), copy=False
-    )
-    return _that_live(node, query)
+def _stamped(node: TimeWindow, rows: Rows, instant: exp.Expr, weight: exp.Expr) -> Rows:
+    listed = [*references(node.columns), named(instant, TS), named(weight, WEIGHT)]
+    return _that_live(node, rows).project(listed, "stream")
 
 
-def time_begins(rules: Rules, node: TimeWindow) -> exp.Select:
+def time_begins(rules: Rules, node: TimeWindow) -> Rows:
     """Return the lifetimes that begin in the tick."""
     return _living(node, entering(rules, node))
 
 
-def time_lives(rules: Rules, node: TimeWindow) -> exp.Query:
+def time_lives(rules: Rules, node: TimeWindow) -> Rows:
     """Return the lifetimes that begin in the tick, and the older ones that end in it."""
     parts = [time_begins(rules, node)]
     if node.width is not None:
         older = until(column(TS), _entered(node, "t0"))
-        rows = exp.select("*").from_(_leaving(rules, node).subquery("leaving", copy=False))
-        parts.append(_living(node, rows.where(older, copy=False)))
-    return union_all(parts)
+        parts.append(_living(node, _leaving(rules, node).where(older, alias="leaving")))
+    return Rows.union(parts)
 
 
-def time_standing(rules: Rules, node: TimeWindow) -> exp.Query:
+def time_standing(rules: Rules, node: TimeWindow) -> Rows:
     """Return the lifetimes that cover the whole tick."""
     return _living(node, _rows_between(rules, node, "t1", "t0"))
 
 
-def time_alive(rules: Rules, node: TimeWindow) -> exp.Query:
+def time_alive(rules: Rules, node: TimeWindow) -> Rows:
     """Return the lifetimes that touch the tick."""
     return _living(node, _rows_between(rules, node, "t0", "t1"))
 
 
-def _rows_between(rules: Rules, node: TimeWindow, left: str, entered: str) -> exp.Select:
+def _rows_between(rules: Rules, node: TimeWindow, left: str, entered: str) -> Rows:
     """Return the elements that have entered by one end of the tick, and not left by the other."""
     low = None if node.width is None else _left(node, left)
     return rules.rows(node.input, low, _entered(node, entered), span=node.reach)
 
 
-def _living(node: TimeWindow, rows: exp.Select) -> exp.Select:
+def _living(node: TimeWindow, rows: Rows) -> Rows:
     enter, leave = lifetime(node)
-    query = exp.select(
-        *references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)
-    ).from_(rows.subquery("stream", copy=False), copy=False)
-    return _that_live(node, query)
+    listed = [*references(node.columns), named(enter, ENTER), named(leave, LEAVE), column(WEIGHT)]
+    return _that_live(node, rows).project(listed, "stream")
 
 
-def _that_live(node: TimeWindow, query: exp.Select) -> exp.Select:
+def _that_live(node: TimeWindow, rows: Rows) -> Rows:
     """Leave out the tuples that fall between two positions of the window, if there can be any."""
     if node.width is None:
-        return query
+        return rows
     shortest = node.width - (node.half_open or node.hop)
     if shortest >= (0 if node.slide is None else node.slide - 1):
-        return query
+        return rows
     enter, leave = lifetime(node)
-    return query.where(exp.LT(this=enter, expression=leave), copy=False)
+    return rows.where(exp.LT(this=enter, expression=leave), alias="stream")
 
 
 # -- row windows ------------------------------------------------------------------------------
@@ -181,7 +177,8 @@ def keep_rows(rules: Rules, node: RowWindow) -> None:
     table = rules.synopsis(node, "rows", columns)
     reader = rules.framed.get(id(node))
     results = [] if reader is None else frames.results(reader, node)
-    fresh = rules.staged(node, "arrivals", arrivals_of(rules, node, table), "the rows that come")
+    arrivals = arrivals_of(rules, node, table).query()
+    fresh = rules.staged(node, "arrivals", arrivals, "the rows that come")
     numbered = _numbered(node, table, fresh, results)
     rules.delta(node, numbered, "the rows that come, and whom they push out")
     delta = temp_table(rules.deltas[id(node)])
@@ -209,7 +206,7 @@ def forget(rules: Rules, node: RowWindow, table: str, gone: exp.Select) -> None:
     rules.update(node, "forget the rows that left", tree)
 
 
-def arrivals_of(rules: Rules, node: RowWindow, table: str) -> exp.Select:
+def arrivals_of(rules: Rules, node: RowWindow, table: str) -> Rows:
     """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
 
     A base stream numbers its elements. Those of a derived stream are ordered by timestamp and all
@@ -218,15 +215,12 @@ def arrivals_of(rules: Rules, node: RowWindow, table: str) -> exp.Select:
     low, high = parameter("t0"), parameter("t1")
     if properties(node.input).is_numbered:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
-        return exp.select(*references(node.columns), column(TS), column(SEQ)).from_(
-            rows.subquery("stream", copy=False), copy=False
-        )
-    rows = rules.rows(node.input, low, high)
-    repeated = copies(rows, node.columns)
+        return rows.project([*references(node.columns), column(TS), column(SEQ)], "stream")
+    repeated = copies(rules.rows(node.input, low, high), node.columns)
     return _positions(node, table, repeated, [column(TS), *told_apart(node.columns)])
 
 
-def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Expr]) -> exp.Select:
+def _positions(node: RowWindow, table: str, rows: Rows, order: list[exp.Expr]) -> Rows:
     """Number rows in an order, after those that the synopsis has."""
     ordered = [exp.Ordered(this=key, nulls_first=False) for key in order]
     rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=ordered))
@@ -235,9 +229,8 @@ def _positions(node: RowWindow, table: str, rows: exp.Select, order: list[exp.Ex
         .from_(state_table(table), copy=False)
         .subquery(copy=False)
     )
-    return exp.select(
-        *references(node.columns), column(TS), named(exp.Add(this=rank, expression=last), SEQ)
-    ).from_(rows.subquery("arriving", copy=False), copy=False)
+    place = named(exp.Add(this=rank, expression=last), SEQ)
+    return rows.project([*references(node.columns), column(TS), place], "arriving")
 
 
 def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.Expr]) -> exp.Select:
@@ -332,23 +325,19 @@ def _to_multiple(position: exp.Expr, step: int) -> exp.Expr:
     return exp.Mod(this=exp.paren(short), expression=number(step))
 
 
-def row_lives(rules: Rules, node: RowWindow) -> exp.Query:
+def row_lives(rules: Rules, node: RowWindow) -> Rows:
     """Return the lifetimes that begin or end in the tick."""
-    query = (
-        exp.select(
-            *references(node.columns),
-            column(ENTER),
-            column(LEAVE),
-            named(cast(number(1), "BIGINT"), WEIGHT),
-        )
-        .from_(rules.row_log(node), copy=False)
-        .where(exp.LT(this=column(ENTER), expression=column(LEAVE)), copy=False)
-        .where(
-            exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1"))),
-            copy=False,
-        )
-    )
-    return query if node.every is None else query.where(_has_begun(), copy=False)
+    changes = exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
+    conditions: list[exp.Expr] = [exp.LT(this=column(ENTER), expression=column(LEAVE))]
+    conditions.append(exp.paren(changes))
+    if node.every is not None:
+        conditions.append(_has_begun())
+    listed = [*references(node.columns), column(ENTER), column(LEAVE), _one()]
+    return rules.row_log(node).where(*conditions).project(listed)
+
+
+def _one() -> exp.Expr:
+    return named(cast(number(1), "BIGINT"), WEIGHT)
 
 
 def _has_begun() -> exp.Expr:
@@ -356,40 +345,28 @@ def _has_begun() -> exp.Expr:
     return until(column(ENTER), parameter("t1"))
 
 
-def row_content(rules: Rules, node: RowWindow) -> exp.Query:
+def row_content(rules: Rules, node: RowWindow) -> Rows:
     """Return what a window that does not slide holds after the tick."""
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return exp.select(*references(node.columns), one).from_(
-        state_table(f"{rules.query}_{rules.number(node)}_rows"), copy=False
-    )
+    return Rows.of(_content(rules, node)).project([*references(node.columns), _one()])
 
 
-def row_standing(rules: Rules, node: RowWindow) -> exp.Query:
+def _content(rules: Rules, node: RowWindow) -> exp.Table:
+    return state_table(f"{rules.query}_{rules.number(node)}_rows")
+
+
+def row_standing(rules: Rules, node: RowWindow) -> Rows:
     """Return the content of the window but for what the tick pushes out."""
+    delta = Rows.of(temp_table(rules.deltas[id(node)]))
     if node.slide is not None or node.every is not None:
-        return (
-            exp.select(
-                *references(node.columns),
-                column(ENTER),
-                column(LEAVE),
-                named(cast(number(1), "BIGINT"), WEIGHT),
-            )
-            .from_(temp_table(rules.deltas[id(node)]), copy=False)
-            .where(until(column(ENTER), parameter("t0")), copy=False)
-            .where(after(column(LEAVE), parameter("t1")), copy=False)
+        standing = delta.where(
+            until(column(ENTER), parameter("t0")), after(column(LEAVE), parameter("t1"))
         )
-    gone = (
-        exp.select(column(SEQ))
-        .from_(temp_table(rules.deltas[id(node)]), copy=False)
-        .where(until(column(LEAVE), parameter("t1")), copy=False)
-    )
+        return standing.project([*references(node.columns), column(ENTER), column(LEAVE), _one()])
+    gone = delta.where(until(column(LEAVE), parameter("t1"))).project([column(SEQ)])
+    stays = exp.not_(exp.In(this=column(SEQ), query=gone.query().subquery(copy=False)))
+    begin, end = named(column(TS), ENTER), named(forever(), LEAVE)
     return (
-        exp.select(
-            *references(node.columns),
-            named(column(TS), ENTER),
-            named(forever(), LEAVE),
-            named(cast(number(1), "BIGINT"), WEIGHT),
-        )
-        .from_(state_table(f"{rules.query}_{rules.number(node)}_rows"), copy=False)
-        .where(exp.not_(exp.In(this=column(SEQ), query=gone.subquery(copy=False))), copy=False)
+        Rows.of(_content(rules, node))
+        .where(stays)
+        .project([*references(node.columns), begin, end, _one()])
     )

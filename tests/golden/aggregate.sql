@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_521452e38afe" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c79d8d7b8c0c" AS
 SELECT
   "s.k",
   "_ts",
@@ -54,7 +54,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_521452e38afe" AS changes
+        FROM temp."_cql_sums_c79d8d7b8c0c" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -87,7 +87,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_521452e38afe" AS changes
+      FROM temp."_cql_sums_c79d8d7b8c0c" AS changes
     ) AS history
   )
   SELECT
@@ -162,7 +162,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8c583fe6e49c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f60eccfa079b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -232,7 +232,7 @@ FROM (
       changes."_cql_count1" AS "_cql_count1_d",
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d"
-    FROM temp."_cql_sums_8c583fe6e49c" AS changes
+    FROM temp."_cql_sums_f60eccfa079b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -264,7 +264,7 @@ WHERE
 SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_667a6947bbd1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_56ef8cc712fa" AS
 SELECT
   "s.k",
   "_ts",
@@ -318,7 +318,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_667a6947bbd1" AS changes
+        FROM temp."_cql_sums_56ef8cc712fa" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -355,7 +355,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_667a6947bbd1" AS changes
+      FROM temp."_cql_sums_56ef8cc712fa" AS changes
     ) AS history
   )
   SELECT
@@ -437,7 +437,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_12bcf738d038" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5f438feb208a" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -516,7 +516,7 @@ FROM (
       changes."_cql_sum0" AS "_cql_sum0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_12bcf738d038" AS changes
+    FROM temp."_cql_sums_5f438feb208a" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -549,7 +549,7 @@ WHERE
 SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d576e1bf711d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2e71d9e17077" AS
 SELECT
   "s.k",
   "_ts",
@@ -605,7 +605,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_d576e1bf711d" AS changes
+        FROM temp."_cql_sums_2e71d9e17077" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -634,7 +634,7 @@ FROM (
         "_cql_n",
         "_cql_count0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_d576e1bf711d" AS changes
+      FROM temp."_cql_sums_2e71d9e17077" AS changes
     ) AS history
   )
   SELECT
@@ -696,7 +696,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3b39ae437bda" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_02b86e87c4fc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -759,7 +759,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
       changes."_cql_count0" AS "_cql_count0_d"
-    FROM temp."_cql_sums_3b39ae437bda" AS changes
+    FROM temp."_cql_sums_02b86e87c4fc" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] x ANTI JOIN r y ON x.k = y.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_92045227e922" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_507ef119cad2" AS
 SELECT
   "match0",
   "_ts",
@@ -16,11 +16,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -63,7 +61,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_92045227e922" AS changes
+        FROM temp."_cql_sums_507ef119cad2" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +86,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_92045227e922" AS changes
+      FROM temp."_cql_sums_507ef119cad2" AS changes
     ) AS history
   )
   SELECT
@@ -154,27 +152,14 @@ FROM (
           "_ts" <= $t1 AND "_ts" > $t0
         UNION ALL
         SELECT
-          "x.k",
-          "x.v",
+          "k" AS "x.k",
+          "v" AS "x.v",
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            *
-          FROM (
-            SELECT
-              "k" AS "x.k",
-              "v" AS "x.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-          ) AS leaving
-          WHERE
-            "_ts" <= $t0
-        ) AS stream
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -198,7 +183,10 @@ FROM (
           )
         UNION ALL
         SELECT
-          *
+          "match0",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -226,7 +214,7 @@ FROM (
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
+        ) AS arm
       ) AS i1
       WHERE
         i0."x.k" = i1."match0"
@@ -326,7 +314,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 6: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8aa20acff6c7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_de8572b58556" AS
 SELECT
   "match0",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -340,11 +328,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -388,14 +374,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_8aa20acff6c7" AS changes
+    FROM temp."_cql_sums_de8572b58556" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -407,27 +393,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "x.k",
-  "x.v",
+  "k" AS "x.k",
+  "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "x.k",
-      "v" AS "x.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -475,7 +448,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+FROM temp."_cql_lives_a93482730645" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -498,7 +471,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match0",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -524,7 +500,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."x.k" = i1."match0"
@@ -643,7 +619,7 @@ WHERE
 SELECT k FROM s [RANGE 10] WHERE k NOT IN (SELECT k FROM r)
 ----
 -- operator 7: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_370074b7e6ae" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7ae6db3699f0" AS
 SELECT
   "match0",
   "_ts",
@@ -657,11 +633,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -704,7 +678,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_370074b7e6ae" AS changes
+        FROM temp."_cql_sums_7ae6db3699f0" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -729,7 +703,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_370074b7e6ae" AS changes
+      FROM temp."_cql_sums_7ae6db3699f0" AS changes
     ) AS history
   )
   SELECT
@@ -745,7 +719,7 @@ FROM (
 ) AS results;
 
 -- operator 10: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7cc8bccb3854" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f40d97d93c9c" AS
 SELECT
   "match1",
   "_ts",
@@ -764,11 +738,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -814,7 +786,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_7cc8bccb3854" AS changes
+        FROM temp."_cql_sums_f40d97d93c9c" AS changes
         WHERE
           changes."match1" IS NOT DISTINCT FROM kept."match1"
       )
@@ -839,7 +811,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_7cc8bccb3854" AS changes
+      FROM temp."_cql_sums_f40d97d93c9c" AS changes
     ) AS history
   )
   SELECT
@@ -855,7 +827,7 @@ FROM (
 ) AS results;
 
 -- operator 20: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_aba9ff6f49eb" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5dc6a3641bca" AS
 SELECT
   "match2",
   "_ts",
@@ -874,17 +846,14 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
     )
     SELECT
-      "r.k",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -892,7 +861,6 @@ FROM (
       "_cql_enter" > $t0
     UNION ALL
     SELECT
-      "r.k",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
@@ -922,7 +890,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_aba9ff6f49eb" AS changes
+        FROM temp."_cql_sums_5dc6a3641bca" AS changes
         WHERE
           changes."match2" IS NOT DISTINCT FROM kept."match2"
       )
@@ -947,7 +915,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_aba9ff6f49eb" AS changes
+      FROM temp."_cql_sums_5dc6a3641bca" AS changes
     ) AS history
   )
   SELECT
@@ -1013,25 +981,13 @@ FROM (
             "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "s.k",
+            "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-            ) AS leaving
-            WHERE
-              "_ts" <= $t0
-          ) AS stream
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1055,7 +1011,10 @@ FROM (
             )
           UNION ALL
           SELECT
-            *
+            "match0",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
           FROM (
             WITH changed AS (
               SELECT
@@ -1083,7 +1042,7 @@ FROM (
             FROM changed
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
+          ) AS arm
         ) AS i1
         WHERE
           i0."s.k" = i1."match0"
@@ -1093,7 +1052,6 @@ FROM (
       ) AS step1
       CROSS JOIN (
         SELECT
-          "match1",
           CAST($t0 AS BIGINT) AS "_cql_enter",
           9223372036854775807 AS "_cql_leave",
           "_weight"
@@ -1113,7 +1071,9 @@ FROM (
           )
         UNION ALL
         SELECT
-          *
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -1125,7 +1085,6 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "match1",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1134,14 +1093,13 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
+        ) AS arm
       ) AS i2
       WHERE
         step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave"
@@ -1200,7 +1158,6 @@ FROM (
       ) AS step1
       CROSS JOIN (
         SELECT
-          "match1",
           CAST($t0 AS BIGINT) AS "_cql_enter",
           9223372036854775807 AS "_cql_leave",
           "_weight"
@@ -1220,7 +1177,9 @@ FROM (
           )
         UNION ALL
         SELECT
-          *
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -1232,7 +1191,6 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "match1",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1241,14 +1199,13 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
+        ) AS arm
       ) AS i2
       WHERE
         step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave"
@@ -1277,7 +1234,6 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "match1",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1286,7 +1242,6 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1345,7 +1300,7 @@ FROM (
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS input
+  ) AS arm
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -1374,25 +1329,13 @@ FROM (
             "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "s.k",
+            "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-            ) AS leaving
-            WHERE
-              "_ts" <= $t0
-          ) AS stream
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1416,7 +1359,10 @@ FROM (
             )
           UNION ALL
           SELECT
-            *
+            "match0",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
           FROM (
             WITH changed AS (
               SELECT
@@ -1444,7 +1390,7 @@ FROM (
             FROM changed
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
+          ) AS arm
         ) AS i1
         WHERE
           i0."s.k" = i1."match0"
@@ -1511,7 +1457,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
     UNION ALL
     SELECT
       "s.k",
@@ -1535,29 +1481,16 @@ FROM (
             "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "s.k",
+            "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-            ) AS leaving
-            WHERE
-              "_ts" <= $t0
-          ) AS stream
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
-            "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             9223372036854775807 AS "_cql_leave",
             "_weight"
@@ -1577,7 +1510,9 @@ FROM (
             )
           UNION ALL
           SELECT
-            *
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
           FROM (
             WITH changed AS (
               SELECT
@@ -1589,7 +1524,6 @@ FROM (
                 "_cql_changed"
             )
             SELECT
-              "match1",
               "_ts" AS "_cql_enter",
               COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
@@ -1598,14 +1532,13 @@ FROM (
               "_cql_is"
             UNION ALL
             SELECT
-              "match1",
               CAST($t0 AS BIGINT) AS "_cql_enter",
               "_ts" AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
+          ) AS arm
         ) AS i1
         WHERE
           NOT i0."s.k" IS NULL
@@ -1630,7 +1563,6 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "match1",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1639,7 +1571,6 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1672,7 +1603,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
     UNION ALL
     SELECT
       "s.k",
@@ -1696,29 +1627,16 @@ FROM (
             "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "s.k",
+            "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              SELECT
-                "k" AS "s.k",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-            ) AS leaving
-            WHERE
-              "_ts" <= $t0
-          ) AS stream
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
-            "match2",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             9223372036854775807 AS "_cql_leave",
             "_weight"
@@ -1738,7 +1656,9 @@ FROM (
             )
           UNION ALL
           SELECT
-            *
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
           FROM (
             WITH changed AS (
               SELECT
@@ -1750,7 +1670,6 @@ FROM (
                 "_cql_changed"
             )
             SELECT
-              "match2",
               "_ts" AS "_cql_enter",
               COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
@@ -1759,14 +1678,13 @@ FROM (
               "_cql_is"
             UNION ALL
             SELECT
-              "match2",
               CAST($t0 AS BIGINT) AS "_cql_enter",
               "_ts" AS "_cql_leave",
               CAST(1 AS BIGINT) AS "_weight"
             FROM changed
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
+          ) AS arm
         ) AS i1
         WHERE
           i0."s.k" IS NULL
@@ -1791,7 +1709,6 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "match2",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1800,7 +1717,6 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "match2",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -1833,7 +1749,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
   ) AS less
 ) AS elements
 GROUP BY
@@ -1903,7 +1819,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 7: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_001aea83e953" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a5753e577342" AS
 SELECT
   "match0",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1917,11 +1833,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -1965,14 +1879,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_001aea83e953" AS changes
+    FROM temp."_cql_sums_a5753e577342" AS changes
     LEFT JOIN cql_state."q_7_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   ) AS r
 ) AS results;
 
 -- operator 10: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e94c2041fd02" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2b9699ca8dae" AS
 SELECT
   "match1",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1991,11 +1905,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -2042,14 +1954,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_e94c2041fd02" AS changes
+    FROM temp."_cql_sums_2b9699ca8dae" AS changes
     LEFT JOIN cql_state."q_10_groups" AS kept
       ON changes."match1" IS NOT DISTINCT FROM kept."match1"
   ) AS r
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_8c7b5d0c20a5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_beae2832e208" AS
 SELECT
   "k" AS "s.k",
   "_ts" AS "_cql_enter",
@@ -2060,25 +1972,13 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
+  "k" AS "s.k",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
@@ -2157,7 +2057,7 @@ FROM (
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
     i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+  FROM temp."_cql_lives_beae2832e208" AS i0
   CROSS JOIN (
     SELECT
       "match0",
@@ -2180,7 +2080,10 @@ FROM (
       )
     UNION ALL
     SELECT
-      *
+      "match0",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
     FROM (
       WITH changed AS (
         SELECT
@@ -2206,7 +2109,7 @@ FROM (
       FROM changed
       WHERE
         "_cql_was"
-    ) AS lives
+    ) AS arm
   ) AS i1
   WHERE
     i0."s.k" = i1."match0"
@@ -2216,7 +2119,6 @@ FROM (
 ) AS step1
 CROSS JOIN (
   SELECT
-    "match1",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -2236,7 +2138,9 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -2246,7 +2150,6 @@ CROSS JOIN (
         "_cql_changed"
     )
     SELECT
-      "match1",
       "_ts" AS "_cql_enter",
       9223372036854775807 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
@@ -2255,14 +2158,13 @@ CROSS JOIN (
       "_cql_is"
     UNION ALL
     SELECT
-      "match1",
       CAST($t0 AS BIGINT) AS "_cql_enter",
       "_ts" AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i2
 WHERE
   step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave";
@@ -2296,7 +2198,6 @@ FROM (
 ) AS step1
 CROSS JOIN (
   SELECT
-    "match1",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -2316,7 +2217,9 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -2326,7 +2229,6 @@ CROSS JOIN (
         "_cql_changed"
     )
     SELECT
-      "match1",
       "_ts" AS "_cql_enter",
       9223372036854775807 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
@@ -2335,14 +2237,13 @@ CROSS JOIN (
       "_cql_is"
     UNION ALL
     SELECT
-      "match1",
       CAST($t0 AS BIGINT) AS "_cql_enter",
       "_ts" AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i2
 WHERE
   step1."_cql_enter" < i2."_cql_leave" AND i2."_cql_enter" < step1."_cql_leave";
@@ -2416,7 +2317,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+FROM temp."_cql_lives_beae2832e208" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -2439,7 +2340,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match0",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -2465,7 +2369,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."s.k" = i1."match0"
@@ -2509,10 +2413,9 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+FROM temp."_cql_lives_beae2832e208" AS i0
 CROSS JOIN (
   SELECT
-    "match1",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -2532,7 +2435,9 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -2542,7 +2447,6 @@ CROSS JOIN (
         "_cql_changed"
     )
     SELECT
-      "match1",
       "_ts" AS "_cql_enter",
       9223372036854775807 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
@@ -2551,14 +2455,13 @@ CROSS JOIN (
       "_cql_is"
     UNION ALL
     SELECT
-      "match1",
       CAST($t0 AS BIGINT) AS "_cql_enter",
       "_ts" AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   NOT i0."s.k" IS NULL
@@ -2586,7 +2489,7 @@ WHERE
   AND i0."_ts" < i1."_cql_leave";
 
 -- operator 20: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ab8f6847e347" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4d7bdd233fb2" AS
 SELECT
   "match2",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -2605,17 +2508,14 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
     )
     SELECT
-      "r.k",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -2623,7 +2523,6 @@ FROM (
       "_cql_enter" > $t0
     UNION ALL
     SELECT
-      "r.k",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
@@ -2654,7 +2553,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_ab8f6847e347" AS changes
+    FROM temp."_cql_sums_4d7bdd233fb2" AS changes
     LEFT JOIN cql_state."q_20_groups" AS kept
       ON changes."match2" IS NOT DISTINCT FROM kept."match2"
   ) AS r
@@ -2704,10 +2603,9 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_8c7b5d0c20a5" AS i0
+FROM temp."_cql_lives_beae2832e208" AS i0
 CROSS JOIN (
   SELECT
-    "match2",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -2727,7 +2625,9 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -2737,7 +2637,6 @@ CROSS JOIN (
         "_cql_changed"
     )
     SELECT
-      "match2",
       "_ts" AS "_cql_enter",
       9223372036854775807 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
@@ -2746,14 +2645,13 @@ CROSS JOIN (
       "_cql_is"
     UNION ALL
     SELECT
-      "match2",
       CAST($t0 AS BIGINT) AS "_cql_enter",
       "_ts" AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."s.k" IS NULL
@@ -2831,7 +2729,7 @@ FROM (
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS input
+  ) AS arm
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -2866,7 +2764,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
     UNION ALL
     SELECT
       "s.k",
@@ -2896,7 +2794,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
     UNION ALL
     SELECT
       "s.k",
@@ -2926,7 +2824,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS input
+    ) AS arm
   ) AS less
 ) AS elements
 GROUP BY

@@ -55,42 +55,32 @@ WITH _cql_shared4 AS MATERIALIZED (
     "_cql_boundary"
   FROM (
     SELECT
-      *
-    FROM (
-      SELECT
-        "s.k",
-        "count0",
-        "_cql_boundary" + UNNEST(RANGE(0, 10, 5)) AS "_cql_boundary"
-      FROM cql_state."q_4_panes"
-    ) AS laid_out
-    WHERE
-      "_cql_boundary" > $t0 AND "_cql_boundary" <= $t1
-  ) AS tuples
+      "s.k",
+      "count0",
+      "_cql_boundary" + UNNEST(RANGE(0, 10, 5)) AS "_cql_boundary"
+    FROM cql_state."q_4_panes"
+  ) AS laid_out
+  WHERE
+    "_cql_boundary" > $t0 AND "_cql_boundary" <= $t1
   GROUP BY
     "s.k",
     "_cql_boundary"
 )
 SELECT
-  "c.k" AS "k",
-  "c.n" AS "n",
-  "_cql_boundary"
-FROM (
+  i0."s.k" AS "k",
+  i0."count0" AS "n",
+  i0."_cql_boundary"
+FROM _cql_shared4 AS i0
+CROSS JOIN (
   SELECT
-    i0."s.k" AS "c.k",
-    i0."count0" AS "c.n",
-    i0."_cql_boundary"
-  FROM _cql_shared4 AS i0
-  CROSS JOIN (
-    SELECT
-      MAX("count0") AS "max0",
-      "_cql_boundary"
-    FROM _cql_shared4
-    GROUP BY
-      "_cql_boundary"
-  ) AS i1
-  WHERE
-    i0."_cql_boundary" = i1."_cql_boundary" AND i0."count0" = i1."max0"
-) AS input;
+    MAX("count0") AS "max0",
+    "_cql_boundary"
+  FROM _cql_shared4
+  GROUP BY
+    "_cql_boundary"
+) AS i1
+WHERE
+  i0."_cql_boundary" = i1."_cql_boundary" AND i0."count0" = i1."max0";
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"

@@ -37,12 +37,11 @@ WITH lives AS (
         "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS limited
     WHERE
-      limited._cql_enter < limited._cql_to0
+      "_cql_enter" < "_cql_to0"
   ) AS cut
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    )
+    "_cql_enter" <= $t1
+    AND "_cql_leave" > $t0
     AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
@@ -99,12 +98,11 @@ WITH lives AS (
         "_ts" <= $t1 AND "_ts" > $t0 - 7
     ) AS limited
     WHERE
-      limited._cql_enter < limited._cql_to0
+      "_cql_enter" < "_cql_to0"
   ) AS cut
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    )
+    "_cql_enter" <= $t1
+    AND "_cql_leave" > $t0
     AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
@@ -133,21 +131,14 @@ SELECT current_timestamp AS now, count(*) AS n FROM u [RANGE 10]
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
-    "u.t",
-    "u.until_",
+    "t" AS "u.t",
+    "until_" AS "u.until_",
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      "t" AS "u.t",
-      "until_" AS "u.until_",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_u"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0 - 11
-  ) AS stream
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_u"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_instants AS (
   SELECT
     "_ts",

@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0a493bb7e2ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d4715bd26c96" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -24,7 +24,7 @@ FROM (
     FROM cql_state."stream_s"
     WHERE
       "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS elements
+  ) AS input
   GROUP BY
     "_ts"
   UNION ALL
@@ -55,7 +55,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_0a493bb7e2ac" AS changes
+        FROM temp."_cql_sums_d4715bd26c96" AS changes
         WHERE
           TRUE
       )
@@ -77,7 +77,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_0a493bb7e2ac" AS changes
+      FROM temp."_cql_sums_d4715bd26c96" AS changes
     ) AS history
   )
   SELECT
@@ -239,7 +239,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_0a493bb7e2ac" AS changes
+    FROM temp."_cql_sums_d4715bd26c96" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   ) AS r
@@ -323,24 +323,18 @@ WITH arrivals AS (
         "x.k",
         "_ts",
         "_weight"
-      FROM (
-        SELECT
-          "x.k",
-          "_ts",
-          "_weight"
-        FROM cql_state."q_2_trace"
-        WHERE
-          "_ts" <= $t0
-        UNION ALL
-        SELECT
-          "x.k",
-          "_ts",
-          "_weight"
-        FROM temp."_cql_delta_q_2"
-      ) AS trace
+      FROM cql_state."q_2_trace"
       WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
-    ) AS stream
+        "_ts" <= $t0
+      UNION ALL
+      SELECT
+        "x.k",
+        "_ts",
+        "_weight"
+      FROM temp."_cql_delta_q_2"
+    ) AS trace
+    WHERE
+      "_ts" <= $t1 AND "_ts" > $t0
   ) AS arriving
 )
 SELECT
@@ -463,24 +457,18 @@ FROM (
       "x.k",
       "_ts",
       "_weight"
-    FROM (
-      SELECT
-        "x.k",
-        "_ts",
-        "_weight"
-      FROM cql_state."q_2_trace"
-      WHERE
-        "_ts" <= $t0
-      UNION ALL
-      SELECT
-        "x.k",
-        "_ts",
-        "_weight"
-      FROM temp."_cql_delta_q_2"
-    ) AS trace
+    FROM cql_state."q_2_trace"
     WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
-  ) AS stream
+      "_ts" <= $t0
+    UNION ALL
+    SELECT
+      "x.k",
+      "_ts",
+      "_weight"
+    FROM temp."_cql_delta_q_2"
+  ) AS trace
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
 ) AS arriving;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages

@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
 SELECT
   "k",
   "_ts",
@@ -46,7 +46,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_0189404a8ea8" AS changes
+        FROM temp."_cql_sums_6035479b4d53" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_0189404a8ea8" AS changes
+      FROM temp."_cql_sums_6035479b4d53" AS changes
     ) AS history
   )
   SELECT
@@ -125,7 +125,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -170,7 +170,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    FROM temp."_cql_sums_416b312b30bb" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -239,7 +239,7 @@ WHERE
   "_ts" > $t0;
 
 -- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_5204135e2962" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_3c7dd3ce048b" AS
 SELECT
   "k",
   "v",
@@ -265,7 +265,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_5204135e2962"
+        FROM temp."_cql_first_3c7dd3ce048b"
       ) AS first
       WHERE
         first."k" IS NOT DISTINCT FROM kept."k"
@@ -279,7 +279,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_5204135e2962"
+  FROM temp."_cql_first_3c7dd3ce048b"
 ) AS first
 WHERE
   NOT EXISTS(

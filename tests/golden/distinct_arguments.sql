@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 8: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_39527d9e8fdd" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e5d556c228cd" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -53,7 +53,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_39527d9e8fdd" AS changes
+        FROM temp."_cql_sums_e5d556c228cd" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
           AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -82,7 +82,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_39527d9e8fdd" AS changes
+      FROM temp."_cql_sums_e5d556c228cd" AS changes
     ) AS history
   )
   SELECT
@@ -311,7 +311,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1efa29eb8fed" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ffd151f7e7af" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -364,7 +364,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_1efa29eb8fed" AS changes
+    FROM temp."_cql_sums_ffd151f7e7af" AS changes
     LEFT JOIN cql_state."q_8_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       AND changes."distinct s.v" = kept."distinct s.v"
@@ -553,20 +553,20 @@ SELECT
   "_ts"
 FROM (
   SELECT
-    "argument1" AS "distinct argument1",
+    "distinct argument1",
     MIN("_ts") AS "_ts"
   FROM (
     SELECT
-      CASE WHEN "v" > 3 THEN "k" END AS "argument1",
+      CASE WHEN "v" > 3 THEN "k" END AS "distinct argument1",
       "_ts"
     FROM cql_state."stream_s"
     WHERE
       "_ts" <= $t1 AND "_ts" > $t0
   ) AS input
   WHERE
-    NOT "argument1" IS NULL
+    NOT "distinct argument1" IS NULL
   GROUP BY
-    "argument1"
+    "distinct argument1"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -578,7 +578,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8237900a5d9c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_06c51ddd251b" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -648,7 +648,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8237900a5d9c" AS changes
+        FROM temp."_cql_sums_06c51ddd251b" AS changes
         WHERE
           TRUE
       )
@@ -682,7 +682,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8237900a5d9c" AS changes
+      FROM temp."_cql_sums_06c51ddd251b" AS changes
     ) AS history
   )
   SELECT
@@ -755,7 +755,7 @@ WHERE
   "_cql_last";
 
 -- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_b8f0334a3649" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_96f0d228b8a7" AS
 SELECT
   "v" AS "distinct s.v",
   MIN("_ts") AS "_ts"
@@ -778,7 +778,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_b8f0334a3649"
+        FROM temp."_cql_first_96f0d228b8a7"
       ) AS first
       WHERE
         first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -790,7 +790,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_b8f0334a3649"
+  FROM temp."_cql_first_96f0d228b8a7"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -802,22 +802,22 @@ WHERE
   );
 
 -- operator 11: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_e0e986853de0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_981ebd04081a" AS
 SELECT
-  "argument1" AS "distinct argument1",
+  "distinct argument1",
   MIN("_ts") AS "_ts"
 FROM (
   SELECT
-    CASE WHEN "v" > 3 THEN "k" END AS "argument1",
+    CASE WHEN "v" > 3 THEN "k" END AS "distinct argument1",
     "_ts"
   FROM cql_state."stream_s"
   WHERE
     "_ts" <= $t1 AND "_ts" > $t0
 ) AS input
 WHERE
-  NOT "argument1" IS NULL
+  NOT "distinct argument1" IS NULL
 GROUP BY
-  "argument1";
+  "distinct argument1";
 
 -- operator 11: the tuples that were not there yet, in a tick of one instant, in stages
 INSERT INTO cql_state."q_11_counts"
@@ -832,7 +832,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_e0e986853de0"
+        FROM temp."_cql_first_981ebd04081a"
       ) AS first
       WHERE
         first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
@@ -844,7 +844,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_e0e986853de0"
+  FROM temp."_cql_first_981ebd04081a"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -897,7 +897,7 @@ FROM (
       changes."_cql_sum0" AS "_cql_sum0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_8237900a5d9c" AS changes
+    FROM temp."_cql_sums_06c51ddd251b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ) AS r
@@ -978,7 +978,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a0a053566a42" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7a817f6bc0b6" AS
 SELECT
   "s.k",
   "_ts",
@@ -1030,7 +1030,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_a0a053566a42" AS changes
+        FROM temp."_cql_sums_7a817f6bc0b6" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1063,7 +1063,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_a0a053566a42" AS changes
+      FROM temp."_cql_sums_7a817f6bc0b6" AS changes
     ) AS history
   )
   SELECT
@@ -1133,7 +1133,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_0ce20aa19e63" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_8f3c7342a055" AS
 SELECT
   "k" AS "s.k",
   CAST(0 AS INT) AS "argument",
@@ -1181,7 +1181,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_0ce20aa19e63"
+        FROM temp."_cql_first_8f3c7342a055"
       ) AS first
       WHERE
         first."s.k" IS NOT DISTINCT FROM kept."s.k"
@@ -1197,7 +1197,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_0ce20aa19e63"
+  FROM temp."_cql_first_8f3c7342a055"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -1211,7 +1211,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_37cbf3c942b0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_84198a984e32" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1276,7 +1276,7 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_37cbf3c942b0" AS changes
+    FROM temp."_cql_sums_84198a984e32" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r

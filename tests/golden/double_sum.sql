@@ -35,7 +35,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6e514a2390b9" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ad12354a5633" AS
 SELECT
   "s.k",
   "_ts",
@@ -95,7 +95,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6e514a2390b9" AS changes
+        FROM temp."_cql_sums_ad12354a5633" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -131,7 +131,7 @@ FROM (
         "_cql_sum0",
         CAST(NULL AS DOUBLE) AS "sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6e514a2390b9" AS changes
+      FROM temp."_cql_sums_ad12354a5633" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -150,8 +150,8 @@ FROM (
       SELECT
         r."s.k" AS "s.k",
         r."_ts" AS "_ts",
-        o."_cql_call",
-        o."_cql_value",
+        "_cql_call",
+        "_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -173,8 +173,8 @@ FROM (
       GROUP BY
         r."s.k",
         r."_ts",
-        o."_cql_call",
-        o."_cql_value"
+        "_cql_call",
+        "_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net
@@ -278,7 +278,7 @@ SELECT
 FROM temp."_cql_outliers_q_1";
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8474e65cc5c6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f195063ca7e5" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -335,7 +335,7 @@ FROM (
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d",
       kept."sum0" AS "sum0"
-    FROM temp."_cql_sums_8474e65cc5c6" AS changes
+    FROM temp."_cql_sums_f195063ca7e5" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), outlying AS (
@@ -355,8 +355,8 @@ FROM (
       SELECT
         r."s.k" AS "s.k",
         r."_ts" AS "_ts",
-        o."_cql_call",
-        o."_cql_value",
+        "_cql_call",
+        "_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -378,8 +378,8 @@ FROM (
       GROUP BY
         r."s.k",
         r."_ts",
-        o."_cql_call",
-        o."_cql_value"
+        "_cql_call",
+        "_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net
@@ -469,7 +469,7 @@ FROM (
   FROM cql_state."stream_s"
   WHERE
     "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-) AS elements
+) AS input
 WHERE
   NOT (
     "s.d" = 0
@@ -511,7 +511,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f31ec4d3ba8a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_655a5442a608" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -611,7 +611,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
+        FROM temp."_cql_sums_655a5442a608" AS changes
         WHERE
           TRUE
       )
@@ -655,7 +655,7 @@ FROM (
         CAST(NULL AS DOUBLE) AS "sum0",
         CAST(NULL AS DOUBLE) AS "avg1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
+      FROM temp."_cql_sums_655a5442a608" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -681,8 +681,8 @@ FROM (
     FROM (
       SELECT
         r."_ts" AS "_ts",
-        o."_cql_call",
-        o."_cql_value",
+        "_cql_call",
+        "_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -702,8 +702,8 @@ FROM (
         r."_ts" > $t0
       GROUP BY
         r."_ts",
-        o."_cql_call",
-        o."_cql_value"
+        "_cql_call",
+        "_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net
@@ -849,7 +849,7 @@ FROM (
       changes."_cql_sum1" AS "_cql_sum1_d",
       kept."sum0" AS "sum0",
       kept."avg1" AS "avg1"
-    FROM temp."_cql_sums_f31ec4d3ba8a" AS changes
+    FROM temp."_cql_sums_655a5442a608" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), outlying AS (
@@ -876,8 +876,8 @@ FROM (
     FROM (
       SELECT
         r."_ts" AS "_ts",
-        o."_cql_call",
-        o."_cql_value",
+        "_cql_call",
+        "_cql_value",
         SUM(o."_weight") AS "_weight"
       FROM running AS r
       INNER JOIN (
@@ -897,8 +897,8 @@ FROM (
         r."_ts" > $t0
       GROUP BY
         r."_ts",
-        o."_cql_call",
-        o."_cql_value"
+        "_cql_call",
+        "_cql_value"
       HAVING
         SUM(o."_weight") <> 0
     ) AS net

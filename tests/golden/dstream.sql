@@ -50,20 +50,8 @@ SELECT Dstream(k) FROM s [RANGE UNBOUNDED]
 INSERT INTO cql_state."changes_q"
 SELECT
   "k",
-  _ts,
-  _weight
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
-  ) AS input
-  WHERE
-    FALSE
-) AS output;
+  "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 AND "_ts" > $t0 AND FALSE;

@@ -2,7 +2,7 @@
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4cf7e12ceeaf" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3f3c86de2a18" AS
 SELECT
   "k" AS "s.k",
   "_ts",
@@ -38,7 +38,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_4cf7e12ceeaf" AS changes
+        FROM temp."_cql_sums_3f3c86de2a18" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -71,7 +71,7 @@ FROM (
         "_cql_extreme0",
         "_cql_extreme1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_4cf7e12ceeaf" AS changes
+      FROM temp."_cql_sums_3f3c86de2a18" AS changes
     ) AS history
   )
   SELECT
@@ -137,7 +137,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0908cf87afcc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_85bc8396cee1" AS
 SELECT
   "k" AS "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -182,7 +182,7 @@ FROM (
       kept."_cql_extreme0" AS "_cql_extreme0_d",
       CAST(GREATEST(kept."_cql_extreme1", changes."_cql_extreme1") AS BIGINT) AS "_cql_extreme1",
       kept."_cql_extreme1" AS "_cql_extreme1_d"
-    FROM temp."_cql_sums_0908cf87afcc" AS changes
+    FROM temp."_cql_sums_85bc8396cee1" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -214,7 +214,7 @@ WHERE
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_add76f1a5462" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ffa517134751" AS
 SELECT
   "s.k",
   "_ts",
@@ -263,7 +263,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_add76f1a5462" AS changes
+        FROM temp."_cql_sums_ffa517134751" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -294,7 +294,7 @@ FROM (
         "_cql_extreme0",
         CAST(NULL AS BIGINT) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_add76f1a5462" AS changes
+      FROM temp."_cql_sums_ffa517134751" AS changes
       UNION ALL
       SELECT
         "s.k",
@@ -317,9 +317,9 @@ FROM (
         AND EXISTS(
           SELECT
             1
-          FROM temp."_cql_sums_add76f1a5462" AS changes
+          FROM temp."_cql_sums_ffa517134751" AS changes
           WHERE
-            changes."s.k" IS NOT DISTINCT FROM l."s.k"
+            changes."s.k" IS NOT DISTINCT FROM "s.k"
         )
       GROUP BY
         "s.k",
@@ -399,7 +399,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3c53629e6c89" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -439,7 +439,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0"
-    FROM temp."_cql_sums_3c53629e6c89" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (

@@ -49,11 +49,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -83,7 +81,7 @@ WHERE
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_75a483323e64" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4838f31c441c" AS
 SELECT
   "r.k",
   "_ts",
@@ -97,11 +95,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -145,7 +141,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_75a483323e64" AS changes
+        FROM temp."_cql_sums_4838f31c441c" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -170,7 +166,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_75a483323e64" AS changes
+      FROM temp."_cql_sums_4838f31c441c" AS changes
     ) AS history
   )
   SELECT
@@ -243,7 +239,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b249fee1dad" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c4adcf580a29" AS
 SELECT
   "r.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -257,11 +253,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -310,7 +304,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_8b249fee1dad" AS changes
+    FROM temp."_cql_sums_c4adcf580a29" AS changes
     LEFT JOIN cql_state."q_2_groups" AS kept
       ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
   ) AS r

@@ -2,7 +2,7 @@
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9bffe675e54" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3b1552219c9b" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -66,7 +66,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_c9bffe675e54" AS changes
+        FROM temp."_cql_sums_3b1552219c9b" AS changes
         WHERE
           TRUE
       )
@@ -96,7 +96,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_c9bffe675e54" AS changes
+      FROM temp."_cql_sums_3b1552219c9b" AS changes
     ) AS history
   )
   SELECT
@@ -205,7 +205,7 @@ FROM (
       changes."_cql_count1" AS "_cql_count1_d",
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d"
-    FROM temp."_cql_sums_c9bffe675e54" AS changes
+    FROM temp."_cql_sums_3b1552219c9b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ) AS r

@@ -124,7 +124,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -139,7 +139,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",
@@ -176,7 +176,7 @@ FROM (
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
 SELECT
   "k",
   "_ts",
@@ -220,7 +220,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_0189404a8ea8" AS changes
+        FROM temp."_cql_sums_6035479b4d53" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -245,7 +245,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_0189404a8ea8" AS changes
+      FROM temp."_cql_sums_6035479b4d53" AS changes
     ) AS history
   )
   SELECT
@@ -318,7 +318,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -363,7 +363,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    FROM temp."_cql_sums_416b312b30bb" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -413,11 +413,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )

@@ -24,27 +24,14 @@ WITH lives AS (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "s.k",
-      "s.v",
+      "k" AS "s.k",
+      "v" AS "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
@@ -76,27 +63,14 @@ WITH lives AS (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "t.k",
-      "t.w",
+      "k" AS "t.k",
+      "w" AS "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
   ) AS i1
   CROSS JOIN cql_state."stream_s" AS i0
   WHERE
@@ -127,7 +101,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -139,30 +113,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -174,27 +135,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "t.k",
-  "t.w",
+  "k" AS "t.k",
+  "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 1: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -217,7 +165,7 @@ SELECT
     i1."_ts" + 6
   )) AS "_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_80c453388b50" AS i0
+FROM temp."_cql_lives_2a1694d731ac" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
   i1."_ts" <= $t1
@@ -238,7 +186,7 @@ SELECT
     i0."_ts" + 11
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_ab4c4d43b0f2" AS i1
+FROM temp."_cql_lives_585b2bdda456" AS i1
 CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0
@@ -370,27 +318,14 @@ WITH lives AS (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "t.k",
-      "t.w",
+      "k" AS "t.k",
+      "w" AS "t.w",
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "t.k",
-          "w" AS "t.w",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_t"
-        WHERE
-          "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_t"
+    WHERE
+      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
   ) AS i1
   CROSS JOIN (
     SELECT
@@ -459,7 +394,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -474,7 +409,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",
@@ -508,7 +443,7 @@ FROM (
 ) AS rows;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -520,27 +455,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "t.k",
-  "t.w",
+  "k" AS "t.k",
+  "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 1: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -589,7 +511,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
   LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
   i1."_weight" * i0."_weight" AS "_weight"
-FROM temp."_cql_lives_ab4c4d43b0f2" AS i1
+FROM temp."_cql_lives_585b2bdda456" AS i1
 CROSS JOIN (
   SELECT
     "s.k",
@@ -670,7 +592,7 @@ WHERE
   i0."_ts" <= $t0 AND i1."_ts" <= $t1 AND i1."_ts" > $t0 AND i0."k" = i1."k";
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_dfe5eccd3837" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0f6560be0ed6" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -682,7 +604,7 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c787d8c4c047" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f87e4ded2823" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -712,7 +634,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_dfe5eccd3837" AS i0
+FROM temp."_cql_lives_0f6560be0ed6" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
   i1."_ts" <= $t1 AND i0."s.k" = i1."k";
@@ -725,7 +647,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_c787d8c4c047" AS i1
+FROM temp."_cql_lives_f87e4ded2823" AS i1
 CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0 AND i0."k" = i1."t.k";
@@ -764,27 +686,14 @@ WITH lives AS (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "s.k",
-      "s.v",
+      "k" AS "s.k",
+      "v" AS "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
   ) AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
@@ -814,7 +723,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_14dd143192c0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c1adceab8786" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -826,27 +735,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -858,7 +754,7 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_14dd143192c0" AS i0
+  FROM temp."_cql_lives_c1adceab8786" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" <= $t1

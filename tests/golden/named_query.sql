@@ -4,7 +4,7 @@ CREATE CONTINUOUS QUERY totals AS
 SELECT max(total) AS most FROM totals
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6db69cb8b12f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8c7df1740122" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -50,7 +50,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6db69cb8b12f" AS changes
+        FROM temp."_cql_sums_8c7df1740122" AS changes
         WHERE
           TRUE
       )
@@ -75,7 +75,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS INT128) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6db69cb8b12f" AS changes
+      FROM temp."_cql_sums_8c7df1740122" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -198,7 +198,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0"
-    FROM temp."_cql_sums_6db69cb8b12f" AS changes
+    FROM temp."_cql_sums_8c7df1740122" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), again AS (
@@ -284,7 +284,7 @@ CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1ffcbb43d5d2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4cb680e4fdb3" AS
 SELECT
   "fresh.k",
   "_ts",
@@ -329,7 +329,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_1ffcbb43d5d2" AS changes
+        FROM temp."_cql_sums_4cb680e4fdb3" AS changes
         WHERE
           changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
       )
@@ -354,7 +354,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_1ffcbb43d5d2" AS changes
+      FROM temp."_cql_sums_4cb680e4fdb3" AS changes
     ) AS history
   )
   SELECT
@@ -414,7 +414,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_fb856a8943aa" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d74adc7df728" AS
 SELECT
   "fresh.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -464,7 +464,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_fb856a8943aa" AS changes
+    FROM temp."_cql_sums_d74adc7df728" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
   ) AS r

@@ -2,7 +2,7 @@
 SELECT x.k, v, name FROM s [RANGE 10] x LEFT JOIN r y ON x.k = y.k
 ----
 -- operator 10: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_92045227e922" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_507ef119cad2" AS
 SELECT
   "match0",
   "_ts",
@@ -16,11 +16,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -63,7 +61,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_92045227e922" AS changes
+        FROM temp."_cql_sums_507ef119cad2" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +86,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_92045227e922" AS changes
+      FROM temp."_cql_sums_507ef119cad2" AS changes
     ) AS history
   )
   SELECT
@@ -106,112 +104,99 @@ FROM (
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "x.k" AS "k",
-  "x.v" AS "v",
-  "y.name" AS "name",
+  "k",
+  "v",
+  "name",
   "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  WITH lives AS (
-    SELECT
-      i0."x.k",
-      i0."x.v",
-      i1."y.name",
-      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-      i0."_weight" * i1."_weight" AS "_weight"
-    FROM (
+  SELECT
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "y.name" AS "name",
+    "_ts",
+    "_weight"
+  FROM (
+    WITH lives AS (
       SELECT
-        "k" AS "x.k",
-        "v" AS "x.v",
-        "_ts" AS "_cql_enter",
-        "_ts" + 11 AS "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
-      UNION ALL
-      SELECT
-        "x.k",
-        "x.v",
-        "_ts" AS "_cql_enter",
-        "_ts" + 11 AS "_cql_leave",
-        "_weight"
+        i0."x.k",
+        i0."x.v",
+        i1."y.name",
+        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+        i0."_weight" * i1."_weight" AS "_weight"
       FROM (
         SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
         WHERE
-          "_ts" <= $t0
-      ) AS stream
-    ) AS i0
-    CROSS JOIN (
-      SELECT
-        "k" AS "y.k",
-        "name" AS "y.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
+          "_ts" <= $t1 AND "_ts" > $t0
+        UNION ALL
+        SELECT
+          "k" AS "x.k",
+          "v" AS "x.v",
+          "_ts" AS "_cql_enter",
+          "_ts" + 11 AS "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."stream_s"
+        WHERE
+          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+      ) AS i0
+      CROSS JOIN (
+        SELECT
+          "k" AS "y.k",
+          "name" AS "y.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
+      ) AS i1
       WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-    ) AS i1
-    WHERE
-      i0."x.k" = i1."y.k"
-      AND i0."_cql_enter" < i1."_cql_leave"
-      AND i1."_cql_enter" < i0."_cql_leave"
-    UNION ALL
-    SELECT
-      i0."k" AS "x.k",
-      i0."v" AS "x.v",
-      i1."y.name",
-      GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
-      LEAST(i1."_cql_leave", (
-        i0."_ts" + 11
-      )) AS "_cql_leave",
-      i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-    FROM (
+        i0."x.k" = i1."y.k"
+        AND i0."_cql_enter" < i1."_cql_leave"
+        AND i1."_cql_enter" < i0."_cql_leave"
+      UNION ALL
       SELECT
-        "k" AS "y.k",
-        "name" AS "y.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
+        i0."k" AS "x.k",
+        i0."v" AS "x.v",
+        i1."y.name",
+        GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
+        LEAST(i1."_cql_leave", (
+          i0."_ts" + 11
+        )) AS "_cql_leave",
+        i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
+      FROM (
+        SELECT
+          "k" AS "y.k",
+          "name" AS "y.name",
+          GREATEST("_cql_enter", $begin) AS "_cql_enter",
+          "_cql_leave",
+          CAST(1 AS BIGINT) AS "_weight"
+        FROM cql_state."relation_r"
+        WHERE
+          "_cql_enter" <= $t1
+          AND "_cql_leave" > $t0
+          AND "_cql_leave" > $begin
+          AND (
+            "_cql_enter" > $low OR "_cql_leave" <= $t1
+          )
+      ) AS i1
+      CROSS JOIN cql_state."stream_s" AS i0
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
+        i0."_ts" <= $t0
+        AND i0."_ts" > $t1 - 11
+        AND i0."k" = i1."y.k"
+        AND i1."_cql_enter" < (
+          i0."_ts" + 11
         )
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    ) AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
-    WHERE
-      i0."_ts" <= $t0
-      AND i0."_ts" > $t1 - 11
-      AND i0."k" = i1."y.k"
-      AND i1."_cql_enter" < (
-        i0."_ts" + 11
-      )
-      AND i0."_ts" < i1."_cql_leave"
-  )
-  SELECT
-    *
-  FROM (
+        AND i0."_ts" < i1."_cql_leave"
+    )
     SELECT
       "x.k",
       "x.v",
@@ -231,12 +216,12 @@ FROM (
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS elements
+  ) AS arm
   UNION ALL
   SELECT
-    "x.k",
-    "x.v",
-    CAST(NULL AS TEXT) AS "y.name",
+    "x.k" AS "k",
+    "x.v" AS "v",
+    CAST(NULL AS TEXT) AS "name",
     "_ts",
     "_weight"
   FROM (
@@ -283,27 +268,14 @@ FROM (
             "_ts" <= $t1 AND "_ts" > $t0
           UNION ALL
           SELECT
-            "x.k",
-            "x.v",
+            "k" AS "x.k",
+            "v" AS "x.v",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
-            "_weight"
-          FROM (
-            SELECT
-              *
-            FROM (
-              SELECT
-                "k" AS "x.k",
-                "v" AS "x.v",
-                "_ts",
-                CAST(1 AS BIGINT) AS "_weight"
-              FROM cql_state."stream_s"
-              WHERE
-                "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-            ) AS leaving
-            WHERE
-              "_ts" <= $t0
-          ) AS stream
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."stream_s"
+          WHERE
+            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -327,7 +299,10 @@ FROM (
             )
           UNION ALL
           SELECT
-            *
+            "match0",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
           FROM (
             WITH changed AS (
               SELECT
@@ -355,7 +330,7 @@ FROM (
             FROM changed
             WHERE
               "_cql_was" AND "_cql_begin" IS NULL
-          ) AS lives
+          ) AS arm
         ) AS i1
         WHERE
           i0."x.k" = i1."match0"
@@ -427,11 +402,11 @@ FROM (
         "_cql_leave" <= $t1
     ) AS less
   ) AS input
-) AS input
+) AS elements
 GROUP BY
-  "x.k",
-  "x.v",
-  "y.name",
+  "k",
+  "v",
+  "name",
   "_ts"
 HAVING
   SUM("_weight") <> 0;
@@ -457,7 +432,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -469,30 +444,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "x.k",
-  "x.v",
+  "k" AS "x.k",
+  "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "x.k",
-      "v" AS "x.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_468141ba4a30" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_23229601e9ef" AS
 SELECT
   "k" AS "y.k",
   "name" AS "y.name",
@@ -501,11 +463,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -531,7 +491,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+FROM temp."_cql_lives_a93482730645" AS i0
 CROSS JOIN (
   SELECT
     "k" AS "y.k",
@@ -541,9 +501,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i1
 WHERE
   i0."x.k" = i1."y.k"
@@ -561,7 +519,7 @@ SELECT
     i0."_ts" + 11
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_468141ba4a30" AS i1
+FROM temp."_cql_lives_23229601e9ef" AS i1
 CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0
@@ -573,7 +531,7 @@ WHERE
   AND i0."_ts" < i1."_cql_leave";
 
 -- operator 10: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8aa20acff6c7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_de8572b58556" AS
 SELECT
   "match0",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -587,11 +545,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -635,7 +591,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_8aa20acff6c7" AS changes
+    FROM temp."_cql_sums_de8572b58556" AS changes
     LEFT JOIN cql_state."q_10_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   ) AS r
@@ -687,7 +643,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+FROM temp."_cql_lives_a93482730645" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -710,7 +666,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match0",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -736,7 +695,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."x.k" = i1."match0"
@@ -767,25 +726,29 @@ WHERE
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
 SELECT
-  "x.k" AS "k",
-  "x.v" AS "v",
-  "y.name" AS "name",
+  "k",
+  "v",
+  "name",
   "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
-  WITH lives AS (
-    SELECT
-      "x.k",
-      "x.v",
-      "y.name",
-      "_cql_enter",
-      "_cql_leave",
-      "_weight"
-    FROM temp."_cql_delta_q_2"
-  )
   SELECT
-    *
+    "x.k" AS "k",
+    "x.v" AS "v",
+    "y.name" AS "name",
+    "_ts",
+    "_weight"
   FROM (
+    WITH lives AS (
+      SELECT
+        "x.k",
+        "x.v",
+        "y.name",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
+      FROM temp."_cql_delta_q_2"
+    )
     SELECT
       "x.k",
       "x.v",
@@ -805,12 +768,12 @@ FROM (
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS elements
+  ) AS arm
   UNION ALL
   SELECT
-    "x.k",
-    "x.v",
-    CAST(NULL AS TEXT) AS "y.name",
+    "x.k" AS "k",
+    "x.v" AS "v",
+    CAST(NULL AS TEXT) AS "name",
     "_ts",
     "_weight"
   FROM (
@@ -866,11 +829,11 @@ FROM (
         "_cql_leave" <= $t1
     ) AS less
   ) AS input
-) AS input
+) AS elements
 GROUP BY
-  "x.k",
-  "x.v",
-  "y.name",
+  "k",
+  "v",
+  "name",
   "_ts"
 HAVING
   SUM("_weight") <> 0;

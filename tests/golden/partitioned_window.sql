@@ -105,7 +105,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -120,7 +120,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",
@@ -258,7 +258,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -273,7 +273,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",
@@ -424,7 +424,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -439,7 +439,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",

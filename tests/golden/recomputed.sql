@@ -2,7 +2,7 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5e4f1d90bb7f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
 SELECT
   "s.k",
   "_ts",
@@ -48,7 +48,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_5e4f1d90bb7f" AS changes
+        FROM temp."_cql_sums_8b350c0fb20e" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -76,7 +76,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "median0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_5e4f1d90bb7f" AS changes
+      FROM temp."_cql_sums_8b350c0fb20e" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -111,7 +111,7 @@ FROM (
               1
             FROM running
             WHERE
-              running."s.k" IS NOT DISTINCT FROM l."s.k"
+              running."s.k" IS NOT DISTINCT FROM "s.k"
           )
         UNION ALL
         SELECT
@@ -200,7 +200,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3c53629e6c89" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -241,7 +241,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."median0" AS "median0"
-    FROM temp."_cql_sums_3c53629e6c89" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -326,7 +326,7 @@ WHERE
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_274e366be6c4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a08ba540a5a6" AS
 SELECT
   "r.k",
   "_ts",
@@ -341,11 +341,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -390,7 +388,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_274e366be6c4" AS changes
+        FROM temp."_cql_sums_a08ba540a5a6" AS changes
         WHERE
           changes."r.k" IS NOT DISTINCT FROM kept."r.k"
       )
@@ -418,7 +416,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "stddev0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_274e366be6c4" AS changes
+      FROM temp."_cql_sums_a08ba540a5a6" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -443,9 +441,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
       ) AS l
         ON r."r.k" IS NOT DISTINCT FROM l."r.k"
         AND l."_cql_enter" <= r."_ts"
@@ -530,7 +526,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6e77ff0a83ab" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_37010ea3f7f1" AS
 SELECT
   "r.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -545,11 +541,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -589,7 +583,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."stddev0" AS "stddev0"
-    FROM temp."_cql_sums_6e77ff0a83ab" AS changes
+    FROM temp."_cql_sums_37010ea3f7f1" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."r.k" IS NOT DISTINCT FROM kept."r.k"
   ), again AS (
@@ -615,9 +609,7 @@ FROM (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
+          "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
       ) AS l
         ON r."r.k" IS NOT DISTINCT FROM l."r.k"
         AND l."_cql_enter" <= r."_ts"
@@ -686,28 +678,18 @@ WITH _cql_alive0 AS (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ), _cql_alive1 AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "d" AS "s.d",
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "d" AS "s.d",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0 - 11
-  ) AS stream
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -893,23 +875,15 @@ SELECT k, v FROM s [RANGE 10] WHERE v > 5 OR k IN (SELECT k FROM r)
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
+    "k" AS "s.k",
+    "v" AS "s.v",
+    "d" AS "s.d",
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "d" AS "s.d",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0 - 11
-  ) AS stream
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_alive1 AS (
   SELECT
     "k" AS "r.k",
@@ -919,9 +893,7 @@ WITH _cql_alive0 AS (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -1326,7 +1298,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eb309b0d72b0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2dd52d8aa40b" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -1342,7 +1314,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_eb309b0d72b0"
+  FROM temp."_cql_arrivals_2dd52d8aa40b"
 )
 SELECT
   "s.k",
@@ -1383,7 +1355,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
 SELECT
   "s.k",
   "_ts",
@@ -1428,7 +1400,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_712c906c338d" AS changes
+        FROM temp."_cql_sums_8b350c0fb20e" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1453,7 +1425,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_712c906c338d" AS changes
+      FROM temp."_cql_sums_8b350c0fb20e" AS changes
     ) AS history
   )
   SELECT
@@ -1476,79 +1448,63 @@ FROM (
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
-    "k" AS "x.k",
-    "n" AS "x.n",
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_cql_n" AS "count0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_3_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_3" AS delta
+      WHERE
+        "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+    )
+  UNION ALL
+  SELECT
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
     "_cql_enter",
     "_cql_leave",
     "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "count0" AS "n",
-      "_cql_enter",
-      "_cql_leave",
-      "_weight"
-    FROM (
+    WITH changed AS (
       SELECT
-        "s.k",
-        "count0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_cql_n" AS "count0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_3_groups"
-      ) AS groups
+        *,
+        LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+        LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+      FROM temp."_cql_delta_q_3"
       WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_3" AS delta
-          WHERE
-            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-        )
-      UNION ALL
-      SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
-          FROM temp."_cql_delta_q_3"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "s.k",
-            "count0",
-            "_ts" AS "_cql_enter",
-            COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "s.k",
-            "_cql_old_count0" AS "count0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was" AND "_cql_begin" IS NULL
-        ) AS "both"
-      ) AS lives
-    ) AS input
-  ) AS input
+        "_cql_changed"
+    )
+    SELECT
+      "s.k",
+      "count0",
+      "_ts" AS "_cql_enter",
+      COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "s.k",
+      "_cql_old_count0" AS "count0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was" AND "_cql_begin" IS NULL
+  ) AS arm
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -1691,7 +1647,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1741,7 +1697,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_305530292cc7" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -1751,77 +1707,61 @@ FROM (
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
-    "k" AS "x.k",
-    "n" AS "x.n",
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
+    CAST($t0 AS BIGINT) AS "_cql_enter",
+    9223372036854775807 AS "_cql_leave",
+    "_weight"
+  FROM (
+    SELECT
+      "s.k",
+      "_cql_n" AS "count0",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."q_3_groups"
+  ) AS groups
+  WHERE
+    NOT EXISTS(
+      SELECT
+        1
+      FROM temp."_cql_delta_q_3" AS delta
+      WHERE
+        "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+    )
+  UNION ALL
+  SELECT
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
     "_cql_enter",
     "_cql_leave",
     "_weight"
   FROM (
-    SELECT
-      "s.k" AS "k",
-      "count0" AS "n",
-      "_cql_enter",
-      "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        "s.k",
-        "count0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          "s.k",
-          "_cql_n" AS "count0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_3_groups"
-      ) AS groups
-      WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_3" AS delta
-          WHERE
-            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-        )
-      UNION ALL
+    WITH changed AS (
       SELECT
         *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_3"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          *
-        FROM (
-          SELECT
-            "s.k",
-            "count0",
-            "_ts" AS "_cql_enter",
-            9223372036854775807 AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_is"
-          UNION ALL
-          SELECT
-            "s.k",
-            "_cql_old_count0" AS "count0",
-            CAST($t0 AS BIGINT) AS "_cql_enter",
-            "_ts" AS "_cql_leave",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM changed
-          WHERE
-            "_cql_was"
-        ) AS "both"
-      ) AS lives
-    ) AS input
-  ) AS input
+      FROM temp."_cql_delta_q_3"
+      WHERE
+        "_cql_changed"
+    )
+    SELECT
+      "s.k",
+      "count0",
+      "_ts" AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_is"
+    UNION ALL
+    SELECT
+      "s.k",
+      "_cql_old_count0" AS "count0",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      "_ts" AS "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM changed
+    WHERE
+      "_cql_was"
+  ) AS arm
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -1961,44 +1901,22 @@ SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH _cql_alive0 AS (
   SELECT
-    "s.k" AS "k",
-    "_cql_enter",
-    "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      "s.k",
-      "_ts" AS "_cql_enter",
-      "_ts" + 11 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        "k" AS "s.k",
-        "_ts",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0 - 11
-    ) AS stream
-  ) AS input
+    "k",
+    "_ts" AS "_cql_enter",
+    "_ts" + 11 AS "_cql_leave",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_alive1 AS (
   SELECT
-    "r.k" AS "k",
-    "_cql_enter",
+    "k",
+    GREATEST("_cql_enter", $begin) AS "_cql_enter",
     "_cql_leave",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "r.k",
-      GREATEST("_cql_enter", $begin) AS "_cql_enter",
-      "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."relation_r"
-    WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
-  ) AS input
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."relation_r"
+  WHERE
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ), _cql_instants AS (
   SELECT
     "_ts",

@@ -22,27 +22,14 @@ WITH lives AS (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "s.k",
-      "s.v",
+      "k" AS "s.k",
+      "v" AS "s.v",
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
   ) AS i0
   CROSS JOIN (
     SELECT
@@ -53,9 +40,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
   ) AS i1
   WHERE
     i0."s.k" = i1."r.k"
@@ -79,11 +64,9 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -117,7 +100,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -129,30 +112,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_55d0b63e2ad1" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -161,11 +131,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -189,7 +157,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_80c453388b50" AS i0
+FROM temp."_cql_lives_2a1694d731ac" AS i0
 CROSS JOIN (
   SELECT
     "k" AS "r.k",
@@ -199,9 +167,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i1
 WHERE
   i0."s.k" = i1."r.k"
@@ -218,7 +184,7 @@ SELECT
     i0."_ts" + 11
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_36b8ba74433f" AS i1
+FROM temp."_cql_lives_55d0b63e2ad1" AS i1
 CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0
@@ -291,70 +257,47 @@ FROM (
     "_weight"
   FROM (
     SELECT
-      "s.v" AS "v",
-      "r.name" AS "name",
-      "_cql_enter",
-      "_cql_leave",
-      "_weight"
+      i0."s.v" AS "v",
+      i1."r.name" AS "name",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
     FROM (
       SELECT
-        i0."s.v",
-        i1."r.name",
-        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" AS "_weight"
-      FROM (
-        SELECT
-          "k" AS "s.k",
-          "v" AS "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 1 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
-        UNION ALL
-        SELECT
-          "s.k",
-          "s.v",
-          "_ts" AS "_cql_enter",
-          "_ts" + 1 AS "_cql_leave",
-          "_weight"
-        FROM (
-          SELECT
-            *
-          FROM (
-            SELECT
-              "k" AS "s.k",
-              "v" AS "s.v",
-              "_ts",
-              CAST(1 AS BIGINT) AS "_weight"
-            FROM cql_state."stream_s"
-            WHERE
-              "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-          ) AS leaving
-          WHERE
-            "_ts" <= $t0
-        ) AS stream
-      ) AS i0
-      CROSS JOIN (
-        SELECT
-          "k" AS "r.k",
-          "name" AS "r.name",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-      ) AS i1
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 1 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
       WHERE
-        i0."s.k" = i1."r.k"
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-    ) AS input
+        "_ts" <= $t1 AND "_ts" > $t0
+      UNION ALL
+      SELECT
+        "k" AS "s.k",
+        "v" AS "s.v",
+        "_ts" AS "_cql_enter",
+        "_ts" + 1 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
+    ) AS i0
+    CROSS JOIN (
+      SELECT
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
+      WHERE
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
+    ) AS i1
+    WHERE
+      i0."s.k" = i1."r.k"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
   ) AS lives
 ) AS elements
 GROUP BY
@@ -365,7 +308,7 @@ HAVING
   SUM("_weight") <> 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_14dd143192c0" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c1adceab8786" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -377,27 +320,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -429,37 +359,27 @@ FROM (
     "_weight"
   FROM (
     SELECT
-      "s.v" AS "v",
-      "r.name" AS "name",
-      "_cql_enter",
-      "_cql_leave",
-      "_weight"
-    FROM (
+      i0."s.v" AS "v",
+      i1."r.name" AS "name",
+      GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+      LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+      i0."_weight" * i1."_weight" AS "_weight"
+    FROM temp."_cql_lives_c1adceab8786" AS i0
+    CROSS JOIN (
       SELECT
-        i0."s.v",
-        i1."r.name",
-        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" AS "_weight"
-      FROM temp."_cql_lives_14dd143192c0" AS i0
-      CROSS JOIN (
-        SELECT
-          "k" AS "r.k",
-          "name" AS "r.name",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-      ) AS i1
+        "k" AS "r.k",
+        "name" AS "r.name",
+        GREATEST("_cql_enter", $begin) AS "_cql_enter",
+        "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."relation_r"
       WHERE
-        i0."s.k" = i1."r.k"
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-    ) AS input
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
+    ) AS i1
+    WHERE
+      i0."s.k" = i1."r.k"
+      AND i0."_cql_enter" < i1."_cql_leave"
+      AND i1."_cql_enter" < i0."_cql_leave"
   ) AS lives
 ) AS elements
 GROUP BY
@@ -490,11 +410,9 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -508,9 +426,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
   ) AS i1
   WHERE
     i0."a.k" = i1."b.k"
@@ -532,11 +448,9 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -550,14 +464,10 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
-        AND "_cql_enter" <= $low
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND "_cql_enter" <= $low
       AND "_cql_leave" > $t1
   ) AS i0
   WHERE
@@ -584,7 +494,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_789eb42aaa60" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_4d6f299dd54d" AS
 SELECT
   "k" AS "a.k",
   "name" AS "a.name",
@@ -593,17 +503,15 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f73dc7bd78df" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_5ee455098293" AS
 SELECT
   "k" AS "b.k",
   "name" AS "b.name",
@@ -612,11 +520,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -640,7 +546,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_789eb42aaa60" AS i0
+FROM temp."_cql_lives_4d6f299dd54d" AS i0
 CROSS JOIN (
   SELECT
     "k" AS "b.k",
@@ -650,9 +556,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i1
 WHERE
   i0."a.k" = i1."b.k"
@@ -667,7 +571,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
   LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
   i1."_weight" * i0."_weight" AS "_weight"
-FROM temp."_cql_lives_f73dc7bd78df" AS i1
+FROM temp."_cql_lives_5ee455098293" AS i1
 CROSS JOIN (
   SELECT
     "k" AS "a.k",
@@ -677,14 +581,10 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
-      AND "_cql_enter" <= $low
-    )
+    "_cql_enter" <= $t1
+    AND "_cql_leave" > $t0
+    AND "_cql_leave" > $begin
+    AND "_cql_enter" <= $low
     AND "_cql_leave" > $t1
 ) AS i0
 WHERE

@@ -102,7 +102,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10b9c0cb6ca6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -117,7 +117,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10b9c0cb6ca6"
+  FROM temp."_cql_arrivals_2b25bb1425ee"
 )
 SELECT
   "s.k",
@@ -167,18 +167,12 @@ WITH arrivals AS (
     ) AS "_cql_seq"
   FROM (
     SELECT
-      "late.k",
+      "k" AS "late.k",
       "_ts",
       UNNEST(RANGE("_weight")) AS "_cql_copy"
-    FROM (
-      SELECT
-        "k" AS "late.k",
-        "_ts",
-        "_weight"
-      FROM cql_state."changes_late"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
-    ) AS stream
+    FROM cql_state."changes_late"
+    WHERE
+      "_ts" <= $t1 AND "_ts" > $t0
   ) AS arriving
 )
 SELECT
@@ -274,7 +268,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_75aa2a406b15" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_33dcf6010ccf" AS
 SELECT
   "late.k",
   "_ts",
@@ -285,18 +279,12 @@ SELECT
   ) AS "_cql_seq"
 FROM (
   SELECT
-    "late.k",
+    "k" AS "late.k",
     "_ts",
     UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      "k" AS "late.k",
-      "_ts",
-      "_weight"
-    FROM cql_state."changes_late"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
-  ) AS stream
+  FROM cql_state."changes_late"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0
 ) AS arriving;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
@@ -304,7 +292,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_75aa2a406b15"
+  FROM temp."_cql_arrivals_33dcf6010ccf"
 )
 SELECT
   "late.k",
@@ -436,7 +424,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_10cde3cf2a7f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_347aba9deccf" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -451,7 +439,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_10cde3cf2a7f"
+  FROM temp."_cql_arrivals_347aba9deccf"
 )
 SELECT
   "s.k",

@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
 SELECT
   "s.k",
   "_ts",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_712c906c338d" AS changes
+        FROM temp."_cql_sums_8b350c0fb20e" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_712c906c338d" AS changes
+      FROM temp."_cql_sums_8b350c0fb20e" AS changes
     ) AS history
   )
   SELECT
@@ -123,65 +123,61 @@ FROM (
     SELECT
       "s.k" AS "k",
       "count0" AS "n",
-      "_cql_enter",
-      "_cql_leave",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
       "_weight"
     FROM (
       SELECT
         "s.k",
-        "count0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
+        "_cql_n" AS "count0",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."q_2_groups"
+    ) AS groups
+    WHERE
+      NOT EXISTS(
         SELECT
-          "s.k",
-          "_cql_n" AS "count0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_2_groups"
-      ) AS groups
+          1
+        FROM temp."_cql_delta_q_2" AS delta
+        WHERE
+          "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+      )
+    UNION ALL
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
+      WITH changed AS (
+        SELECT
+          *,
+          LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
+          LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
+        FROM temp."_cql_delta_q_2"
+        WHERE
+          "_cql_changed"
+      )
+      SELECT
+        "s.k",
+        "count0",
+        "_ts" AS "_cql_enter",
+        COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
       WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_2" AS delta
-          WHERE
-            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-        )
+        "_cql_is"
       UNION ALL
       SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "s.k" ORDER BY "_ts") AS "_cql_begin"
-          FROM temp."_cql_delta_q_2"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "s.k",
-          "count0",
-          "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_old_count0" AS "count0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was" AND "_cql_begin" IS NULL
-      ) AS lives
-    ) AS input
+        "s.k",
+        "_cql_old_count0" AS "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_was" AND "_cql_begin" IS NULL
+    ) AS arm
   ) AS lives
 ) AS elements
 GROUP BY
@@ -212,7 +208,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -262,7 +258,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_305530292cc7" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_2_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -300,63 +296,59 @@ FROM (
     SELECT
       "s.k" AS "k",
       "count0" AS "n",
-      "_cql_enter",
-      "_cql_leave",
+      CAST($t0 AS BIGINT) AS "_cql_enter",
+      9223372036854775807 AS "_cql_leave",
       "_weight"
     FROM (
       SELECT
         "s.k",
-        "count0",
-        CAST($t0 AS BIGINT) AS "_cql_enter",
-        9223372036854775807 AS "_cql_leave",
-        "_weight"
-      FROM (
+        "_cql_n" AS "count0",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."q_2_groups"
+    ) AS groups
+    WHERE
+      NOT EXISTS(
         SELECT
-          "s.k",
-          "_cql_n" AS "count0",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."q_2_groups"
-      ) AS groups
+          1
+        FROM temp."_cql_delta_q_2" AS delta
+        WHERE
+          "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
+      )
+    UNION ALL
+    SELECT
+      "s.k" AS "k",
+      "count0" AS "n",
+      "_cql_enter",
+      "_cql_leave",
+      "_weight"
+    FROM (
+      WITH changed AS (
+        SELECT
+          *
+        FROM temp."_cql_delta_q_2"
+        WHERE
+          "_cql_changed"
+      )
+      SELECT
+        "s.k",
+        "count0",
+        "_ts" AS "_cql_enter",
+        9223372036854775807 AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
       WHERE
-        NOT EXISTS(
-          SELECT
-            1
-          FROM temp."_cql_delta_q_2" AS delta
-          WHERE
-            "_cql_changed" AND delta."s.k" IS NOT DISTINCT FROM groups."s.k"
-        )
+        "_cql_is"
       UNION ALL
       SELECT
-        *
-      FROM (
-        WITH changed AS (
-          SELECT
-            *
-          FROM temp."_cql_delta_q_2"
-          WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "s.k",
-          "count0",
-          "_ts" AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "s.k",
-          "_cql_old_count0" AS "count0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was"
-      ) AS lives
-    ) AS input
+        "s.k",
+        "_cql_old_count0" AS "count0",
+        CAST($t0 AS BIGINT) AS "_cql_enter",
+        "_ts" AS "_cql_leave",
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM changed
+      WHERE
+        "_cql_was"
+    ) AS arm
   ) AS lives
 ) AS elements
 GROUP BY
@@ -426,25 +418,13 @@ FROM (
       "_ts" <= $t1 AND "_ts" > $t0
     UNION ALL
     SELECT
-      "s.v" AS "v",
+      "v",
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
-      "_weight"
-    FROM (
-      SELECT
-        *
-      FROM (
-        SELECT
-          "v" AS "s.v",
-          "_ts",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1
-      ) AS leaving
-      WHERE
-        "_ts" <= $t0
-    ) AS stream
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."stream_s"
+    WHERE
+      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
   ) AS lives
 ) AS elements
 GROUP BY
@@ -467,31 +447,28 @@ FROM (
     "k",
     UNNEST(RANGE(
       CASE
-        WHEN "_cql_enter" IS NULL OR (
+        WHEN "_ts" IS NULL OR (
           $t0 + 1
         ) IS NULL
         THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
+        ELSE GREATEST("_ts", $t0 + 1)
       END,
       CASE
-        WHEN "_cql_leave" IS NULL OR (
+        WHEN (
+          "_ts" + 11
+        ) IS NULL OR (
           $t1 + 1
         ) IS NULL
         THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
+        ELSE LEAST((
+          "_ts" + 11
+        ), $t1 + 1)
       END
     )) AS "_ts",
-    "_weight"
-  FROM (
-    SELECT
-      "k" AS "k",
-      "_ts" AS "_cql_enter",
-      "_ts" + 11 AS "_cql_leave",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0 - 11
-  ) AS lives
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM cql_state."stream_s"
+  WHERE
+    "_ts" <= $t1 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",

@@ -146,20 +146,13 @@ FROM (
                 ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
               FROM (
                 SELECT
-                  "evens.k",
-                  "evens.v",
+                  "k" AS "evens.k",
+                  "v" AS "evens.v",
                   "_ts",
                   UNNEST(RANGE("_weight")) AS "_cql_copy"
-                FROM (
-                  SELECT
-                    "k" AS "evens.k",
-                    "v" AS "evens.v",
-                    "_ts",
-                    "_weight"
-                  FROM cql_state."changes_evens"
-                  WHERE
-                    "_ts" <= $t1 AND "_ts" > $t0
-                ) AS stream
+                FROM cql_state."changes_evens"
+                WHERE
+                  "_ts" <= $t1 AND "_ts" > $t0
               ) AS copies
             ) AS stream
           ) AS stream
@@ -260,20 +253,13 @@ FROM (
                 ROW_NUMBER() OVER (PARTITION BY "_ts" ORDER BY "evens.k", "evens.v") AS "_cql_seq"
               FROM (
                 SELECT
-                  "evens.k",
-                  "evens.v",
+                  "k" AS "evens.k",
+                  "v" AS "evens.v",
                   "_ts",
                   UNNEST(RANGE("_weight")) AS "_cql_copy"
-                FROM (
-                  SELECT
-                    "k" AS "evens.k",
-                    "v" AS "evens.v",
-                    "_ts",
-                    "_weight"
-                  FROM cql_state."changes_evens"
-                  WHERE
-                    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-                ) AS stream
+                FROM cql_state."changes_evens"
+                WHERE
+                  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
               ) AS copies
             ) AS stream
           ) AS stream

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e2f25d9d9ec5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9be0858856f5" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -64,7 +64,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
+        FROM temp."_cql_sums_9be0858856f5" AS changes
         WHERE
           TRUE
       )
@@ -94,7 +94,7 @@ FROM (
         "_cql_count0",
         "_cql_sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
+      FROM temp."_cql_sums_9be0858856f5" AS changes
     ) AS history
   )
   SELECT
@@ -151,31 +151,18 @@ FROM (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
-        "avg0",
+        "avg0" AS "match0",
         CAST($t0 AS BIGINT) AS "_cql_enter",
         9223372036854775807 AS "_cql_leave",
         "_weight"
@@ -198,7 +185,10 @@ FROM (
         )
       UNION ALL
       SELECT
-        *
+        "avg0" AS "match0",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
       FROM (
         WITH changed AS (
           SELECT
@@ -226,11 +216,11 @@ FROM (
         FROM changed
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
-      ) AS lives
+      ) AS arm
     ) AS i1
     WHERE
       i0."s.v" > (
-        i1."avg0"
+        i1."match0"
       )
       AND i0."_cql_enter" < i1."_cql_leave"
       AND i1."_cql_enter" < i0."_cql_leave"
@@ -367,14 +357,14 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d"
-    FROM temp."_cql_sums_e2f25d9d9ec5" AS changes
+    FROM temp."_cql_sums_9be0858856f5" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -386,27 +376,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -454,10 +431,10 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_80c453388b50" AS i0
+FROM temp."_cql_lives_2a1694d731ac" AS i0
 CROSS JOIN (
   SELECT
-    "avg0",
+    "avg0" AS "match0",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -480,7 +457,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "avg0" AS "match0",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -506,11 +486,11 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."s.v" > (
-    i1."avg0"
+    i1."match0"
   )
   AND i0."_cql_enter" < i1."_cql_leave"
   AND i1."_cql_enter" < i0."_cql_leave";
@@ -603,7 +583,7 @@ FROM temp."_cql_delta_q_6";
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
 -- operator 5: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d73f4b5f785f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a017ae4d5c37" AS
 SELECT
   "y.k",
   "_ts",
@@ -648,7 +628,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_d73f4b5f785f" AS changes
+        FROM temp."_cql_sums_a017ae4d5c37" AS changes
         WHERE
           changes."y.k" IS NOT DISTINCT FROM kept."y.k"
       )
@@ -673,7 +653,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_d73f4b5f785f" AS changes
+      FROM temp."_cql_sums_a017ae4d5c37" AS changes
     ) AS history
   )
   SELECT
@@ -793,55 +773,105 @@ FROM (
     "_ts",
     "_weight"
   FROM (
-    WITH lives AS (
-      SELECT
-        i0."r.k",
-        i1."count0" AS "match1",
-        GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
-        LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
-        i0."_weight" * i1."_weight" AS "_weight"
-      FROM (
+    SELECT
+      "r.k",
+      "match1",
+      "_ts",
+      "_weight"
+    FROM (
+      WITH lives AS (
         SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      ) AS i0
-      CROSS JOIN (
-        SELECT
-          "y.k",
-          "count0",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          9223372036854775807 AS "_cql_leave",
-          "_weight"
+          i0."r.k",
+          i1."match1",
+          GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
+          LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
+          i0."_weight" * i1."_weight" AS "_weight"
         FROM (
           SELECT
-            "y.k",
-            "_cql_n" AS "count0",
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."q_5_groups"
-        ) AS groups
-        WHERE
-          NOT EXISTS(
+          FROM cql_state."relation_r"
+          WHERE
+            "_cql_enter" <= $t1
+            AND "_cql_leave" > $t0
+            AND "_cql_leave" > $begin
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        ) AS i0
+        CROSS JOIN (
+          SELECT
+            "y.k" AS "match0",
+            "count0" AS "match1",
+            CAST($t0 AS BIGINT) AS "_cql_enter",
+            9223372036854775807 AS "_cql_leave",
+            "_weight"
+          FROM (
             SELECT
-              1
-            FROM temp."_cql_delta_q_5" AS delta
+              "y.k",
+              "_cql_n" AS "count0",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM cql_state."q_5_groups"
+          ) AS groups
+          WHERE
+            NOT EXISTS(
+              SELECT
+                1
+              FROM temp."_cql_delta_q_5" AS delta
+              WHERE
+                "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
+            )
+          UNION ALL
+          SELECT
+            "y.k" AS "match0",
+            "count0" AS "match1",
+            "_cql_enter",
+            "_cql_leave",
+            "_weight"
+          FROM (
+            WITH changed AS (
+              SELECT
+                *,
+                LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
+                LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
+              FROM temp."_cql_delta_q_5"
+              WHERE
+                "_cql_changed"
+            )
+            SELECT
+              "y.k",
+              "count0",
+              "_ts" AS "_cql_enter",
+              COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
             WHERE
-              "_cql_changed" AND delta."y.k" IS NOT DISTINCT FROM groups."y.k"
-          )
+              "_cql_is"
+            UNION ALL
+            SELECT
+              "y.k",
+              "_cql_old_count0" AS "count0",
+              CAST($t0 AS BIGINT) AS "_cql_enter",
+              "_ts" AS "_cql_leave",
+              CAST(1 AS BIGINT) AS "_weight"
+            FROM changed
+            WHERE
+              "_cql_was" AND "_cql_begin" IS NULL
+          ) AS arm
+        ) AS i1
+        WHERE
+          i0."r.k" = i1."match0"
+          AND i0."_cql_enter" < i1."_cql_leave"
+          AND i1."_cql_enter" < i0."_cql_leave"
         UNION ALL
         SELECT
-          *
+          i0."r.k",
+          i1."match1",
+          GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
+          LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
+          i1."_weight" * i0."_weight" AS "_weight"
         FROM (
           WITH changed AS (
             SELECT
@@ -853,8 +883,8 @@ FROM (
               "_cql_changed"
           )
           SELECT
-            "y.k",
-            "count0",
+            "y.k" AS "match0",
+            "count0" AS "match1",
             "_ts" AS "_cql_enter",
             COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
@@ -863,83 +893,34 @@ FROM (
             "_cql_is"
           UNION ALL
           SELECT
-            "y.k",
-            "_cql_old_count0" AS "count0",
+            "y.k" AS "match0",
+            "_cql_old_count0" AS "match1",
             CAST($t0 AS BIGINT) AS "_cql_enter",
             "_ts" AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
           FROM changed
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
-        ) AS lives
-      ) AS i1
-      WHERE
-        i0."r.k" = i1."y.k"
-        AND i0."_cql_enter" < i1."_cql_leave"
-        AND i1."_cql_enter" < i0."_cql_leave"
-      UNION ALL
-      SELECT
-        i0."r.k",
-        i1."match1",
-        GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
-        LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
-        i1."_weight" * i0."_weight" AS "_weight"
-      FROM (
-        WITH changed AS (
+        ) AS i1
+        CROSS JOIN (
           SELECT
-            *,
-            LEAD("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_end",
-            LAG("_ts") OVER (PARTITION BY "y.k" ORDER BY "_ts") AS "_cql_begin"
-          FROM temp."_cql_delta_q_5"
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
           WHERE
-            "_cql_changed"
-        )
-        SELECT
-          "y.k" AS "match0",
-          "count0" AS "match1",
-          "_ts" AS "_cql_enter",
-          COALESCE("_cql_end", 9223372036854775807) AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_is"
-        UNION ALL
-        SELECT
-          "y.k" AS "match0",
-          "_cql_old_count0" AS "match1",
-          CAST($t0 AS BIGINT) AS "_cql_enter",
-          "_ts" AS "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM changed
-        WHERE
-          "_cql_was" AND "_cql_begin" IS NULL
-      ) AS i1
-      CROSS JOIN (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              (
-                "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-              ) AND "_cql_leave" > $begin
-            )
+            "_cql_enter" <= $t1
+            AND "_cql_leave" > $t0
+            AND "_cql_leave" > $begin
             AND "_cql_enter" <= $low
-          )
-          AND "_cql_leave" > $t1
-      ) AS i0
-      WHERE
-        i0."r.k" = i1."match0"
-        AND i1."_cql_enter" < i0."_cql_leave"
-        AND i0."_cql_enter" < i1."_cql_leave"
-    )
-    SELECT
-      *
-    FROM (
+            AND "_cql_leave" > $t1
+        ) AS i0
+        WHERE
+          i0."r.k" = i1."match0"
+          AND i1."_cql_enter" < i0."_cql_leave"
+          AND i0."_cql_enter" < i1."_cql_leave"
+      )
       SELECT
         "r.k",
         "match1",
@@ -957,7 +938,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS elements
+    ) AS arm
     UNION ALL
     SELECT
       "r.k",
@@ -965,26 +946,26 @@ FROM (
       "_ts",
       "_weight"
     FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
       SELECT
-        *
+        "r.k",
+        "_ts",
+        "_weight"
       FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            "_cql_enter" <= $t1
+            AND "_cql_leave" > $t0
+            AND "_cql_leave" > $begin
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
         SELECT
           "r.k",
           "_cql_enter" AS "_ts",
@@ -1000,7 +981,7 @@ FROM (
         FROM lives
         WHERE
           "_cql_leave" <= $t1
-      ) AS elements
+      ) AS arm
       UNION ALL
       SELECT
         "r.k",
@@ -1021,11 +1002,9 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM cql_state."relation_r"
             WHERE
-              (
-                (
-                  "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                ) AND "_cql_leave" > $begin
-              )
+              "_cql_enter" <= $t1
+              AND "_cql_leave" > $t0
+              AND "_cql_leave" > $begin
               AND (
                 "_cql_enter" > $low OR "_cql_leave" <= $t1
               )
@@ -1052,7 +1031,10 @@ FROM (
               )
             UNION ALL
             SELECT
-              *
+              "match3",
+              "_cql_enter",
+              "_cql_leave",
+              "_weight"
             FROM (
               WITH changed AS (
                 SELECT
@@ -1080,7 +1062,7 @@ FROM (
               FROM changed
               WHERE
                 "_cql_was" AND "_cql_begin" IS NULL
-            ) AS lives
+            ) AS arm
           ) AS i1
           WHERE
             i0."r.k" = i1."match3"
@@ -1128,14 +1110,10 @@ FROM (
               CAST(1 AS BIGINT) AS "_weight"
             FROM cql_state."relation_r"
             WHERE
-              (
-                (
-                  (
-                    "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-                  ) AND "_cql_leave" > $begin
-                )
-                AND "_cql_enter" <= $low
-              )
+              "_cql_enter" <= $t1
+              AND "_cql_leave" > $t0
+              AND "_cql_leave" > $begin
+              AND "_cql_enter" <= $low
               AND "_cql_leave" > $t1
           ) AS i0
           WHERE
@@ -1210,7 +1188,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 5: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4ac5dcbe011e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_060946bf0c96" AS
 SELECT
   "y.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1260,14 +1238,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_4ac5dcbe011e" AS changes
+    FROM temp."_cql_sums_060946bf0c96" AS changes
     LEFT JOIN cql_state."q_5_groups" AS kept
       ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
   ) AS r
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_1fc9829b2411" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ae86878805b0" AS
 SELECT
   "k" AS "r.k",
   GREATEST("_cql_enter", $begin) AS "_cql_enter",
@@ -1275,11 +1253,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -1328,15 +1304,15 @@ WHERE
 INSERT INTO temp."_cql_delta_q_2"
 SELECT
   i0."r.k",
-  i1."count0" AS "match1",
+  i1."match1",
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_1fc9829b2411" AS i0
+FROM temp."_cql_lives_ae86878805b0" AS i0
 CROSS JOIN (
   SELECT
-    "y.k",
-    "count0",
+    "y.k" AS "match0",
+    "count0" AS "match1",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -1357,7 +1333,11 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "y.k" AS "match0",
+    "count0" AS "match1",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -1385,10 +1365,10 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
-  i0."r.k" = i1."y.k"
+  i0."r.k" = i1."match0"
   AND i0."_cql_enter" < i1."_cql_leave"
   AND i1."_cql_enter" < i0."_cql_leave";
 
@@ -1409,14 +1389,10 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
-      AND "_cql_enter" <= $low
-    )
+    "_cql_enter" <= $t1
+    AND "_cql_leave" > $t0
+    AND "_cql_leave" > $begin
+    AND "_cql_enter" <= $low
     AND "_cql_leave" > $t1
 ) AS i0
 WHERE
@@ -1520,7 +1496,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_1fc9829b2411" AS i0
+FROM temp."_cql_lives_ae86878805b0" AS i0
 CROSS JOIN (
   SELECT
     "match3",
@@ -1543,7 +1519,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match3",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -1569,7 +1548,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."r.k" = i1."match3"
@@ -1592,14 +1571,10 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
-      AND "_cql_enter" <= $low
-    )
+    "_cql_enter" <= $t1
+    AND "_cql_leave" > $t0
+    AND "_cql_leave" > $begin
+    AND "_cql_enter" <= $low
     AND "_cql_leave" > $t1
 ) AS i0
 WHERE
@@ -1623,18 +1598,21 @@ FROM (
     "_ts",
     "_weight"
   FROM (
-    WITH lives AS (
-      SELECT
-        "r.k",
-        "match1",
-        "_cql_enter",
-        "_cql_leave",
-        "_weight"
-      FROM temp."_cql_delta_q_2"
-    )
     SELECT
-      *
+      "r.k",
+      "match1",
+      "_ts",
+      "_weight"
     FROM (
+      WITH lives AS (
+        SELECT
+          "r.k",
+          "match1",
+          "_cql_enter",
+          "_cql_leave",
+          "_weight"
+        FROM temp."_cql_delta_q_2"
+      )
       SELECT
         "r.k",
         "match1",
@@ -1652,7 +1630,7 @@ FROM (
       FROM lives
       WHERE
         "_cql_leave" <= $t1
-    ) AS elements
+    ) AS arm
     UNION ALL
     SELECT
       "r.k",
@@ -1660,26 +1638,26 @@ FROM (
       "_ts",
       "_weight"
     FROM (
-      WITH lives AS (
-        SELECT
-          "k" AS "r.k",
-          GREATEST("_cql_enter", $begin) AS "_cql_enter",
-          "_cql_leave",
-          CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."relation_r"
-        WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
-          AND (
-            "_cql_enter" > $low OR "_cql_leave" <= $t1
-          )
-      )
       SELECT
-        *
+        "r.k",
+        "_ts",
+        "_weight"
       FROM (
+        WITH lives AS (
+          SELECT
+            "k" AS "r.k",
+            GREATEST("_cql_enter", $begin) AS "_cql_enter",
+            "_cql_leave",
+            CAST(1 AS BIGINT) AS "_weight"
+          FROM cql_state."relation_r"
+          WHERE
+            "_cql_enter" <= $t1
+            AND "_cql_leave" > $t0
+            AND "_cql_leave" > $begin
+            AND (
+              "_cql_enter" > $low OR "_cql_leave" <= $t1
+            )
+        )
         SELECT
           "r.k",
           "_cql_enter" AS "_ts",
@@ -1695,7 +1673,7 @@ FROM (
         FROM lives
         WHERE
           "_cql_leave" <= $t1
-      ) AS elements
+      ) AS arm
       UNION ALL
       SELECT
         "r.k",

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_370074b7e6ae" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7ae6db3699f0" AS
 SELECT
   "match0",
   "_ts",
@@ -16,11 +16,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -63,7 +61,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_370074b7e6ae" AS changes
+        FROM temp."_cql_sums_7ae6db3699f0" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
       )
@@ -88,7 +86,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_370074b7e6ae" AS changes
+      FROM temp."_cql_sums_7ae6db3699f0" AS changes
     ) AS history
   )
   SELECT
@@ -130,27 +128,14 @@ FROM (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -174,7 +159,10 @@ FROM (
         )
       UNION ALL
       SELECT
-        *
+        "match0",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
       FROM (
         WITH changed AS (
           SELECT
@@ -202,7 +190,7 @@ FROM (
         FROM changed
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
-      ) AS lives
+      ) AS arm
     ) AS i1
     WHERE
       i0."s.k" = i1."match0"
@@ -301,7 +289,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_001aea83e953" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a5753e577342" AS
 SELECT
   "match0",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -315,11 +303,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
@@ -363,14 +349,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_001aea83e953" AS changes
+    FROM temp."_cql_sums_a5753e577342" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."match0" IS NOT DISTINCT FROM kept."match0"
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -382,27 +368,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
@@ -450,7 +423,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_80c453388b50" AS i0
+FROM temp."_cql_lives_2a1694d731ac" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -473,7 +446,10 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match0",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -499,7 +475,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."s.k" = i1."match0"
@@ -593,7 +569,7 @@ WHERE
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_b68f49b9c168" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9a756245db88" AS
 SELECT
   "match0",
   "match1",
@@ -605,7 +581,7 @@ FROM (
       i0."x.k",
       i0."x.v",
       GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-      i0."_cql_leave" AS "_cql_leave",
+      i0."_cql_leave",
       i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
     FROM (
       SELECT
@@ -619,27 +595,14 @@ FROM (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "x.k",
-        "x.v",
+        "k" AS "x.k",
+        "v" AS "x.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
@@ -709,7 +672,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_b68f49b9c168" AS changes
+        FROM temp."_cql_sums_9a756245db88" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -738,7 +701,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_b68f49b9c168" AS changes
+      FROM temp."_cql_sums_9a756245db88" AS changes
     ) AS history
   )
   SELECT
@@ -779,27 +742,14 @@ FROM (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "x.k",
-        "x.v",
+        "k" AS "x.k",
+        "v" AS "x.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "x.k",
-            "v" AS "x.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -829,7 +779,11 @@ FROM (
         )
       UNION ALL
       SELECT
-        *
+        "match0",
+        "match1",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
       FROM (
         WITH changed AS (
           SELECT
@@ -859,7 +813,7 @@ FROM (
         FROM changed
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
-      ) AS lives
+      ) AS arm
     ) AS i1
     WHERE
       i0."x.k" IS NOT DISTINCT FROM i1."match0"
@@ -963,7 +917,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ba2f2d286ff5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
@@ -975,30 +929,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "x.k",
-  "x.v",
+  "k" AS "x.k",
+  "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "x.k",
-      "v" AS "x.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f9886385c474" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_610890be94c5" AS
 SELECT
   "k" AS "y.k",
   "w" AS "y.w",
@@ -1026,9 +967,9 @@ SELECT
   i0."x.k",
   i0."x.v",
   GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
-  i0."_cql_leave" AS "_cql_leave",
+  i0."_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+FROM temp."_cql_lives_a93482730645" AS i0
 CROSS JOIN cql_state."stream_t" AS i1
 WHERE
   i1."_ts" <= $t1
@@ -1044,7 +985,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
   i0."_ts" + 11 AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_f9886385c474" AS i1
+FROM temp."_cql_lives_610890be94c5" AS i1
 CROSS JOIN cql_state."stream_s" AS i0
 WHERE
   i0."_ts" <= $t0
@@ -1168,7 +1109,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_ba2f2d286ff5" AS i0
+FROM temp."_cql_lives_a93482730645" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -1197,7 +1138,11 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "match0",
+    "match1",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -1225,7 +1170,7 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
   i0."x.k" IS NOT DISTINCT FROM i1."match0"

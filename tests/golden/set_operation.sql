@@ -47,11 +47,9 @@ WITH changes AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
+          "_cql_enter" <= $t1
+          AND "_cql_leave" > $t0
+          AND "_cql_leave" > $begin
           AND (
             "_cql_enter" > $low OR "_cql_leave" <= $t1
           )
@@ -177,7 +175,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0f1d58134197" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4b3c0a45f54a" AS
 SELECT
   "k",
   "_ts",
@@ -221,11 +219,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -258,7 +254,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_0f1d58134197"
+  FROM temp."_cql_sums_4b3c0a45f54a"
 ), before AS (
   SELECT
     "k",
@@ -364,11 +360,9 @@ WITH changes AS (
           CAST(1 AS BIGINT) AS "_weight"
         FROM cql_state."relation_r"
         WHERE
-          (
-            (
-              "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-            ) AND "_cql_leave" > $begin
-          )
+          "_cql_enter" <= $t1
+          AND "_cql_leave" > $t0
+          AND "_cql_leave" > $begin
           AND (
             "_cql_enter" > $low OR "_cql_leave" <= $t1
           )
@@ -494,7 +488,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0f1d58134197" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4b3c0a45f54a" AS
 SELECT
   "k",
   "_ts",
@@ -538,11 +532,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -575,7 +567,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_0f1d58134197"
+  FROM temp."_cql_sums_4b3c0a45f54a"
 ), before AS (
   SELECT
     "k",

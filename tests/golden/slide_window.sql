@@ -180,43 +180,37 @@ SELECT k FROM s [RANGE UNBOUNDED SLIDE 5]
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "s.k" AS "k",
-  "_ts",
-  "_weight"
-FROM (
-  SELECT
-    "k" AS "s.k",
+  "k",
+  (
     (
-      (
-        "_ts" + 4
-      ) - (
-        "_ts" + 4
-      ) % 5 - CASE WHEN (
-        "_ts" + 4
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    ) AS "_ts",
-    CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= (
-      (
-        $t1
-      ) - (
-        $t1
-      ) % 5 - CASE WHEN (
-        $t1
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    )
-    AND "_ts" > (
-      (
-        $t0
-      ) - (
-        $t0
-      ) % 5 - CASE WHEN (
-        $t0
-      ) % 5 < 0 THEN 5 ELSE 0 END
-    )
-) AS input;
+      "_ts" + 4
+    ) - (
+      "_ts" + 4
+    ) % 5 - CASE WHEN (
+      "_ts" + 4
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  ) AS "_ts",
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= (
+    (
+      $t1
+    ) - (
+      $t1
+    ) % 5 - CASE WHEN (
+      $t1
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  )
+  AND "_ts" > (
+    (
+      $t0
+    ) - (
+      $t0
+    ) % 5 - CASE WHEN (
+      $t0
+    ) % 5 < 0 THEN 5 ELSE 0 END
+  );
 
 -- title: ROWS slides by arrivals: the content changes after every second one
 SELECT k FROM s [ROWS 3 SLIDE 2]
@@ -329,7 +323,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_a3b51de1e5b1" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_a195eb7798e3" AS
 SELECT
   "k" AS "s.k",
   "_ts",
@@ -343,7 +337,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_a3b51de1e5b1"
+  FROM temp."_cql_arrivals_a195eb7798e3"
 )
 SELECT
   "s.k",

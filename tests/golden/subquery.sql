@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
 SELECT
   "s.k",
   "_ts",
@@ -47,7 +47,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_712c906c338d" AS changes
+        FROM temp."_cql_sums_8b350c0fb20e" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +72,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_712c906c338d" AS changes
+      FROM temp."_cql_sums_8b350c0fb20e" AS changes
     ) AS history
   )
   SELECT
@@ -145,7 +145,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -195,7 +195,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_305530292cc7" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -226,7 +226,7 @@ SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_712c906c338d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
 SELECT
   "s.k",
   "_ts",
@@ -271,7 +271,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_712c906c338d" AS changes
+        FROM temp."_cql_sums_8b350c0fb20e" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -296,7 +296,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_712c906c338d" AS changes
+      FROM temp."_cql_sums_8b350c0fb20e" AS changes
     ) AS history
   )
   SELECT
@@ -326,7 +326,7 @@ FROM (
   WITH lives AS (
     SELECT
       i0."t.w",
-      i1."count0" AS "x.n",
+      i1."x.n",
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
@@ -342,32 +342,19 @@ FROM (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "t.k",
-        "t.w",
+        "k" AS "t.k",
+        "w" AS "t.w",
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "t.k",
-            "w" AS "t.w",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
-          WHERE
-            "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
-        "s.k",
-        "count0",
+        "s.k" AS "x.k",
+        "count0" AS "x.n",
         CAST($t0 AS BIGINT) AS "_cql_enter",
         9223372036854775807 AS "_cql_leave",
         "_weight"
@@ -388,7 +375,11 @@ FROM (
         )
       UNION ALL
       SELECT
-        *
+        "s.k" AS "x.k",
+        "count0" AS "x.n",
+        "_cql_enter",
+        "_cql_leave",
+        "_weight"
       FROM (
         WITH changed AS (
           SELECT
@@ -418,10 +409,10 @@ FROM (
         FROM changed
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
-      ) AS lives
+      ) AS arm
     ) AS i1
     WHERE
-      i0."t.k" = i1."s.k"
+      i0."t.k" = i1."x.k"
       AND i0."_cql_enter" < i1."_cql_leave"
       AND i1."_cql_enter" < i0."_cql_leave"
     UNION ALL
@@ -519,7 +510,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 6: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_305530292cc7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -569,14 +560,14 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_305530292cc7" AS changes
+    FROM temp."_cql_sums_11edddb30cfc" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -588,27 +579,14 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "t.k",
-  "t.w",
+  "k" AS "t.k",
+  "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -654,15 +632,15 @@ WHERE
 INSERT INTO temp."_cql_delta_q_1"
 SELECT
   i0."t.w",
-  i1."count0" AS "x.n",
+  i1."x.n",
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_ab4c4d43b0f2" AS i0
+FROM temp."_cql_lives_585b2bdda456" AS i0
 CROSS JOIN (
   SELECT
-    "s.k",
-    "count0",
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
     CAST($t0 AS BIGINT) AS "_cql_enter",
     9223372036854775807 AS "_cql_leave",
     "_weight"
@@ -683,7 +661,11 @@ CROSS JOIN (
     )
   UNION ALL
   SELECT
-    *
+    "s.k" AS "x.k",
+    "count0" AS "x.n",
+    "_cql_enter",
+    "_cql_leave",
+    "_weight"
   FROM (
     WITH changed AS (
       SELECT
@@ -711,10 +693,10 @@ CROSS JOIN (
     FROM changed
     WHERE
       "_cql_was"
-  ) AS lives
+  ) AS arm
 ) AS i1
 WHERE
-  i0."t.k" = i1."s.k"
+  i0."t.k" = i1."x.k"
   AND i0."_cql_enter" < i1."_cql_leave"
   AND i1."_cql_enter" < i0."_cql_leave";
 
@@ -805,7 +787,7 @@ WHERE
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0189404a8ea8" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
 SELECT
   "k",
   "_ts",
@@ -849,7 +831,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_0189404a8ea8" AS changes
+        FROM temp."_cql_sums_6035479b4d53" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -874,7 +856,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_0189404a8ea8" AS changes
+      FROM temp."_cql_sums_6035479b4d53" AS changes
     ) AS history
   )
   SELECT
@@ -939,9 +921,7 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
+        "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
     ) AS i1
     WHERE
       i0."x.k" = i1."r.k"
@@ -962,11 +942,9 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -1040,7 +1018,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c1e2003bde0b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1085,7 +1063,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_c1e2003bde0b" AS changes
+    FROM temp."_cql_sums_416b312b30bb" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -1119,7 +1097,7 @@ WHERE
   "_cql_was";
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_55d0b63e2ad1" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -1128,11 +1106,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -1164,9 +1140,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i1
 WHERE
   i0."k" = i1."r.k"
@@ -1180,7 +1154,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
   LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
   i1."_weight" * i0."_weight" AS "_weight"
-FROM temp."_cql_lives_36b8ba74433f" AS i1
+FROM temp."_cql_lives_55d0b63e2ad1" AS i1
 CROSS JOIN (
   SELECT
     "k" AS "x.k",

@@ -33,27 +33,14 @@ WITH lives AS (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "s.k",
-        "s.v",
+        "k" AS "s.k",
+        "v" AS "s.v",
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "s.k",
-            "v" AS "s.v",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_s"
+      WHERE
+        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN cql_state."stream_t" AS i1
     WHERE
@@ -74,9 +61,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
   ) AS i2
   WHERE
     step1."t.k" = i2."r.k"
@@ -112,27 +97,14 @@ WITH lives AS (
         "_ts" <= $t1 AND "_ts" > $t0
       UNION ALL
       SELECT
-        "t.k",
-        "t.w",
+        "k" AS "t.k",
+        "w" AS "t.w",
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
-        "_weight"
-      FROM (
-        SELECT
-          *
-        FROM (
-          SELECT
-            "k" AS "t.k",
-            "w" AS "t.w",
-            "_ts",
-            CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_t"
-          WHERE
-            "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-        ) AS leaving
-        WHERE
-          "_ts" <= $t0
-      ) AS stream
+        CAST(1 AS BIGINT) AS "_weight"
+      FROM cql_state."stream_t"
+      WHERE
+        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
     ) AS i1
     CROSS JOIN cql_state."stream_s" AS i0
     WHERE
@@ -153,9 +125,7 @@ WITH lives AS (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-      ) AND "_cql_leave" > $begin
+      "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
   ) AS i2
   WHERE
     step1."t.k" = i2."r.k"
@@ -190,11 +160,9 @@ WITH lives AS (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
@@ -240,7 +208,7 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_80c453388b50" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
@@ -252,30 +220,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "s.k",
-  "s.v",
+  "k" AS "s.k",
+  "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "s.k",
-      "v" AS "s.v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_s"
+WHERE
+  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_ab4c4d43b0f2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
@@ -287,30 +242,17 @@ WHERE
   "_ts" <= $t1 AND "_ts" > $t0
 UNION ALL
 SELECT
-  "t.k",
-  "t.w",
+  "k" AS "t.k",
+  "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
-  "_weight"
-FROM (
-  SELECT
-    *
-  FROM (
-    SELECT
-      "k" AS "t.k",
-      "w" AS "t.w",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
-  ) AS leaving
-  WHERE
-    "_ts" <= $t0
-) AS stream;
+  CAST(1 AS BIGINT) AS "_weight"
+FROM cql_state."stream_t"
+WHERE
+  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_36b8ba74433f" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_55d0b63e2ad1" AS
 SELECT
   "k" AS "r.k",
   "name" AS "r.name",
@@ -319,11 +261,9 @@ SELECT
   CAST(1 AS BIGINT) AS "_weight"
 FROM cql_state."relation_r"
 WHERE
-  (
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
-  )
+  "_cql_enter" <= $t1
+  AND "_cql_leave" > $t0
+  AND "_cql_leave" > $begin
   AND (
     "_cql_enter" > $low OR "_cql_leave" <= $t1
   );
@@ -359,7 +299,7 @@ FROM (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_80c453388b50" AS i0
+  FROM temp."_cql_lives_2a1694d731ac" AS i0
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" <= $t1
@@ -379,9 +319,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i2
 WHERE
   step1."t.k" = i2."r.k"
@@ -407,7 +345,7 @@ FROM (
       i0."_ts" + 11
     )) AS "_cql_leave",
     i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_ab4c4d43b0f2" AS i1
+  FROM temp."_cql_lives_585b2bdda456" AS i1
   CROSS JOIN cql_state."stream_s" AS i0
   WHERE
     i0."_ts" <= $t0
@@ -427,9 +365,7 @@ CROSS JOIN (
     CAST(1 AS BIGINT) AS "_weight"
   FROM cql_state."relation_r"
   WHERE
-    (
-      "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-    ) AND "_cql_leave" > $begin
+    "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
 ) AS i2
 WHERE
   step1."t.k" = i2."r.k"
@@ -457,7 +393,7 @@ FROM (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i2."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_36b8ba74433f" AS i2
+  FROM temp."_cql_lives_55d0b63e2ad1" AS i2
   CROSS JOIN cql_state."stream_t" AS i1
   WHERE
     i1."_ts" <= $t0

@@ -2,7 +2,7 @@
 SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 -- operator 1: the panes that begin
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_1f65cbe29880" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_eea646fea4f7" AS
 SELECT
   "_cql_enter" AS "_ts",
   COUNT(*) AS "_cql_n",
@@ -85,7 +85,7 @@ FROM (
       "_cql_n",
       "max0",
       "count1"
-    FROM temp."_cql_panes_1f65cbe29880"
+    FROM temp."_cql_panes_eea646fea4f7"
     UNION ALL
     SELECT
       CAST($begin AS BIGINT) AS "_ts",

@@ -43,7 +43,7 @@ WHERE
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_099c0ed0b05b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_68ad3be0a890" AS
 SELECT
   "k",
   "_ts",
@@ -66,7 +66,7 @@ FROM (
     "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
-    "r.k" AS "k",
+    "k",
     "_ts",
     "_weight"
   FROM (
@@ -78,17 +78,15 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
     )
     SELECT
-      "r.k",
+      "r.k" AS "k",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -96,13 +94,13 @@ FROM (
       "_cql_enter" > $t0
     UNION ALL
     SELECT
-      "r.k",
+      "r.k" AS "k",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS input
+  ) AS arm
 ) AS elements
 GROUP BY
   "k",
@@ -126,7 +124,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_099c0ed0b05b" AS changes
+        FROM temp."_cql_sums_68ad3be0a890" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -151,7 +149,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_099c0ed0b05b" AS changes
+      FROM temp."_cql_sums_68ad3be0a890" AS changes
     ) AS history
   )
   SELECT
@@ -205,7 +203,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1d1f713c93db" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_61521780ce3d" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -228,7 +226,7 @@ FROM (
     "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
-    "r.k" AS "k",
+    "k",
     "_ts",
     "_weight"
   FROM (
@@ -240,17 +238,15 @@ FROM (
         CAST(1 AS BIGINT) AS "_weight"
       FROM cql_state."relation_r"
       WHERE
-        (
-          (
-            "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-          ) AND "_cql_leave" > $begin
-        )
+        "_cql_enter" <= $t1
+        AND "_cql_leave" > $t0
+        AND "_cql_leave" > $begin
         AND (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
     )
     SELECT
-      "r.k",
+      "r.k" AS "k",
       "_cql_enter" AS "_ts",
       "_weight"
     FROM lives
@@ -258,13 +254,13 @@ FROM (
       "_cql_enter" > $t0
     UNION ALL
     SELECT
-      "r.k",
+      "r.k" AS "k",
       "_cql_leave" AS "_ts",
       -"_weight" AS "_weight"
     FROM lives
     WHERE
       "_cql_leave" <= $t1
-  ) AS input
+  ) AS arm
 ) AS elements
 GROUP BY
   "k";
@@ -289,7 +285,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_1d1f713c93db" AS changes
+    FROM temp."_cql_sums_61521780ce3d" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -349,11 +345,9 @@ FROM (
       CAST(1 AS BIGINT) AS "_weight"
     FROM cql_state."relation_r"
     WHERE
-      (
-        (
-          "_cql_enter" <= $t1 AND "_cql_leave" > $t0
-        ) AND "_cql_leave" > $begin
-      )
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
       AND (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
