@@ -58,7 +58,15 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
-from cqlduck.rewrite.values import canonical, differs, identities, may_vary, sign, signed
+from cqlduck.rewrite.values import (
+    canonical,
+    differs,
+    identities,
+    may_vary,
+    sign,
+    signed,
+    unsized,
+)
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
@@ -674,7 +682,6 @@ class _Query:
                 total = exp.Anonymous(this=function, expressions=[old, new])
                 change = named(old.copy(), f"{name}_d")
             states += [named(cast(total, kind), name), change]
-        kept = state_table(self.table).as_("kept")
         on = same(
             self._keys_of("changes"), self._keys_of("kept"), properties(self.node.input).not_null
         )
@@ -687,13 +694,25 @@ class _Query:
                 named(qualified("changes", TS), TS),
                 *states,
                 *[
-                    named(qualified("kept", rule.call.name), rule.call.name)
+                    named(_sized(qualified("kept", rule.call.name), rule), rule.call.name)
                     for rule in self.carried
                 ],
             )
             .from_(self._source, copy=False)
-            .join(kept, on=on, join_type="left", copy=False)
+            .join(self._kept(), on=on, join_type="left", copy=False)
         )
+
+    def _kept(self) -> exp.Expr:
+        """The groups as they are in the synopsis, as a LEFT JOIN can hand them on."""
+        kept = state_table(self.table)
+        lists = [rule for rule in self.carried if unsized(rule.call.type) != rule.call.type]
+        if not lists:
+            return kept.as_("kept")
+        made = [
+            exp.alias_(_unsized(column(rule.call.name), rule), rule.call.name, quoted=True)
+            for rule in lists
+        ]
+        return exp.select(exp.Star(replace=made)).from_(kept, copy=False).subquery("kept")
 
     # -- outliers ------------------------------------------------------------------------------
 
@@ -757,7 +776,7 @@ class _Query:
         inner = node.input
         if frames.has_frame(node) and not self.single:
             calls = [
-                (f"_cql_again{place}", rule.call.call)
+                (f"_cql_again{place}", _unsized(rule.call.call, rule))
                 for place, rule in enumerate(self.made)
                 if rule.again
             ]
@@ -811,7 +830,7 @@ class _Query:
                     tuples.subquery("net", copy=False), copy=False
                 )
         values = [
-            named(each_call(rule.call.call, _only_matched), f"_cql_again{place}")
+            named(_unsized(each_call(rule.call.call, _only_matched), rule), f"_cql_again{place}")
             for place, rule in enumerate(self.made)
             if self._is_again(rule)
         ]
@@ -871,7 +890,7 @@ class _Query:
     def _fresh(self, place: int, rule: Rule) -> exp.Expr:
         """Return the value of a result that is carried along, worked out at an instant."""
         if self._is_again(rule):
-            value = qualified("again", f"_cql_again{place}")
+            value = _sized(qualified("again", f"_cql_again{place}"), rule)
             if rule.call.call.find(exp.Count) is None:
                 return value
             # a group of none may have no row there
@@ -930,6 +949,17 @@ def _nulls(plan: Plan) -> set[str | None]:
 
 def _core(value: exp.Expr) -> exp.Expr:
     return value.this if isinstance(value, exp.Cast) else value
+
+
+def _unsized(value: exp.Expr, rule: Rule) -> exp.Expr:
+    """Return a result as a LEFT JOIN can hand it on."""
+    kind = unsized(rule.call.type)
+    return value if kind == rule.call.type else cast(value, kind)
+
+
+def _sized(value: exp.Expr, rule: Rule) -> exp.Expr:
+    """Return a result of its own type, after a LEFT JOIN."""
+    return value if unsized(rule.call.type) == rule.call.type else cast(value, rule.call.type)
 
 
 def _no_change(part: _Part) -> exp.Expr:
