@@ -275,7 +275,7 @@ def _step(
     tree = statement.tree
     if is_answer:
         answer = tree.expression.sql("duckdb", pretty=True, copy=False)
-        sql = f"INSERT INTO {tree.this.sql('duckdb')}\n{answer}"
+        sql = exp.Insert(this=tree.this.copy()).sql("duckdb").strip() + f"\n{answer}"
     else:
         answer, sql = None, tree.sql("duckdb", pretty=True, copy=False)
     step = Step(

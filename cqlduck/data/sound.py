@@ -73,7 +73,8 @@ def _unknown(kind: pa.DataType) -> str | None:
     """Return why DuckDB has no type for one of Arrow's, or None if it has."""
     own = scratch()
     try:
-        own.register("unknown", pa.schema([pa.field("x", kind)]).empty_table())
+        # without a batch: of some types Arrow makes no empty column
+        own.register("unknown", pa.Table.from_batches([], pa.schema([pa.field("x", kind)])))
         own.execute("DESCRIBE FROM unknown").fetchall()
     except duckdb.Error as error:
         return first_line(error)
