@@ -344,12 +344,30 @@ class Database:
         connection: duckdb.DuckDBPyConnection | None = None,
     ) -> duckdb.DuckDBPyConnection:
         """Run a statement, by default on the engine's connection; the one place where SQL runs."""
+        connection = connection or self.connection
+        try:
+            with self.interrupts.running(connection):
+                return self._run(connection, sql, parameters)
+        except duckdb.Error as error:
+            self._tell(error)
+            raise
+
+    def _run(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        sql: str,
+        parameters: Sequence[Any] | Mapping[str, Any] | None,
+    ) -> duckdb.DuckDBPyConnection:
         if self.trace is not None:
             self.trace(sql, parameters)
-        statement = self._parsed.statement(sql)
-        connection = connection or self.connection
-        with self.running(connection):
-            return connection.execute(statement, parameters)
+        return connection.execute(self._parsed.statement(sql), parameters)
+
+    def _tell(self, error: duckdb.Error) -> None:
+        """Raise what the machine did to a statement, if that is what failed it."""
+        self.is_invalid = self.is_invalid or machine.is_invalidated(error)
+        told = machine.of_the_machine(error, self.path)
+        if told is not None:
+            raise told from error
 
     @contextlib.contextmanager
     def running(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
@@ -363,11 +381,8 @@ class Database:
             with self.interrupts.running(connection):
                 yield
         except duckdb.Error as error:
-            self.is_invalid = self.is_invalid or machine.is_invalidated(error)
-            told = machine.of_the_machine(error, self.path)
-            if told is None:
-                raise
-            raise told from error
+            self._tell(error)
+            raise
 
     def expect(self, sql: str) -> None:
         """Parse a statement that is going to run."""
@@ -392,9 +407,16 @@ class Database:
         self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
     ) -> list[tuple[Any, ...]]:
         """Run a query and return its rows."""
-        # what has not been fetched is still running
-        with self.running(self.connection):
-            return self.execute(sql, parameters).fetchall()
+        connection = self.connection
+        try:
+            # what has not been fetched is still running
+            with self.interrupts.running(connection):
+                rows = self._run(connection, sql, parameters).fetchall()
+        except duckdb.Error as error:
+            self._tell(error)
+            raise
+        self._ran()
+        return rows
 
     def value(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
         """Run a query and return the first value of its first row, or None."""

@@ -175,12 +175,12 @@ class _Settling(_Held):
     __slots__ = ()
 
     def __enter__(self) -> None:
-        super().__enter__()
+        self._call = self._interrupts._enter()
         self._call.settling += 1
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._call.settling -= 1
-        super().__exit__(kind)
+        self._interrupts._leave(self._call)
 
 
 class _Running(_Held):
@@ -189,20 +189,20 @@ class _Running(_Held):
     __slots__ = ("_connection", "_outer")
 
     def __init__(self, interrupts: Interrupts, connection: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(interrupts)
+        self._interrupts = interrupts
         self._connection = connection
 
     def __enter__(self) -> None:
-        super().__enter__()
-        call = self._call
+        self._call = call = self._interrupts._enter()
         self._outer = call.running
         if call.settling:
             return
-        try:
-            call.check()
-        except BaseException:
-            self._interrupts._leave(call)
-            raise
+        if call.waiting or call.raised is not None or call.stopped:
+            try:
+                call.check()
+            except BaseException:
+                self._interrupts._leave(call)
+                raise
         self._interrupts._runs(call, self._connection)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
