@@ -109,6 +109,7 @@ def feed():
     while not over.is_set():
         con.append("s", [(i % 7,) for i in range(100)], at=next(at))
         con.table("q").fetchall()
+        over.wait(0.001)  # the lock is not fair: without a pause nobody else would get it
 
 threads = [threading.Thread(target=feed) for _ in range(1)]
 threads += [threading.Thread(target=lambda: [over.is_set() for _ in subscription])]
@@ -139,9 +140,9 @@ for _ in range(3):
         # as programs end: its threads are not there to be waited for
         sys.exit(5)
     children.append(child)
-for child in children:
-    assert 5 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 over.set()
+assert [5, 5, 5] == codes, codes
 threads[0].join()
 con.close()
 """

@@ -17,8 +17,13 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.errors import first_line
+from cqlduck.state.processes import never_let_go
 
 _own = threading.local()
+
+
+class _Holder:
+    """Lives as long as its thread."""
 
 
 def scratch() -> duckdb.DuckDBPyConnection:
@@ -33,7 +38,9 @@ def scratch() -> duckdb.DuckDBPyConnection:
         found = None
     found = duckdb.connect(":memory:", config={"threads": 1})
     found.execute("SET TimeZone = 'UTC'")
-    _own.connection = found
+    _own.connection, _own.holder = found, _Holder()
+    # a child has no more of this thread than what it would take apart at its end
+    never_let_go(_own.holder, found)
     return found
 
 
