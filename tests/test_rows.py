@@ -68,10 +68,11 @@ CHAINS: list[tuple[str, Callable[[], Rows | exp.Query], str]] = [
     ),
     (
         "a union takes columns by place, and hands on conditions from around it",
-        lambda: Rows.union([TABLE.project(items("a")), TABLE.project(items("b"))]).where(
-            e("a > 1")
-        ),
-        "SELECT a FROM (SELECT a FROM t UNION ALL SELECT b AS a FROM t) AS input WHERE a > 1",
+        lambda: Rows.union(
+            [TABLE.project(items("a", "b")), TABLE.project(items("c", "b AS d"))]
+        ).where(e("a > 1")),
+        "SELECT a, b FROM (SELECT a, b FROM t UNION ALL SELECT c AS a, b FROM t) AS input "
+        "WHERE a > 1",
     ),
     (
         "what is dear is worked out once",
