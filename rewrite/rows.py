@@ -15,7 +15,7 @@ change what they mean or cost:
 * a value that is no column, constant or arithmetic over these is worked out once, inside;
 * so is one of more than a few nodes that would stand in several places;
 * an expression with names of its own (a subquery, a lambda, the field of a struct) could capture a
-  name that comes from inside.
+  name that comes from inside; `#1` and COLUMNS are about all columns there are, in their order.
 
 In DuckDB a column goes before an alias of the same name, but in ORDER BY: nothing here orders.
 """
@@ -45,7 +45,7 @@ _SCALAR = (
 )  # fmt: skip
 """What values are made of that nobody misses: `unnest` or a window decides about rows."""
 
-_NAMES_INSIDE = (exp.Query, exp.Lambda, exp.Dot)
+_NAMES_INSIDE = (exp.Query, exp.Lambda, exp.Dot, exp.Columns, exp.PositionalColumn)
 
 _SMALL = 8
 """How many nodes a value has at most that is written more than once."""
@@ -509,6 +509,8 @@ def _read(parts: Iterable[exp.Expr]) -> frozenset[str] | None:
     found: set[str] = set()
     for part in parts:
         for node in part.walk():
+            if isinstance(node, (exp.Columns, exp.PositionalColumn)):
+                return None
             if isinstance(node, exp.Star) and _is_all(node):
                 return None
             # of a.b either may be the column

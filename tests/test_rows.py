@@ -93,6 +93,11 @@ CHAINS: list[tuple[str, Callable[[], Rows | exp.Query], str]] = [
         "WHERE EXISTS(SELECT 1 FROM u WHERE u.a = input.b)",
     ),
     (
+        "a place is that among all columns",
+        lambda: TABLE.project(items("a AS x", "b AS y")).project(items("#2 AS z")),
+        "SELECT #2 AS z FROM (SELECT a AS x, b AS y FROM t) AS input",
+    ),
+    (
         "a number in GROUP BY would be a position",
         lambda: TABLE.project(items("1 AS one", "b")).select(
             items("one", "sum(b) AS n"), group=items("one")
