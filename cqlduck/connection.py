@@ -34,7 +34,7 @@ from cqlduck.errors import (
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.dollars import apart
+from cqlduck.rewrite.dollars import apart, place_before
 from cqlduck.rewrite.reads import tables_read
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import (
@@ -321,14 +321,25 @@ class Connection:
             Error: Of the family, with the place in `text`; nothing of `text` was done.
         """
         self._engine.refuse_in_listener("execute()")
-        text = apart(arguments.statements(text))
+        given = arguments.statements(text)
+        text = apart(given)
+        try:
+            return self._execute(text, parameters, sys._getframe(1))
+        except Error as error:
+            if error.text == text and error.offset is not None:
+                error.text, error.offset = given, place_before(given, error.offset)
+            raise
+
+    def _execute(
+        self, text: str, parameters: Any, frame: FrameType
+    ) -> duckdb.DuckDBPyRelation | None:
         statements = parse_script(text)
         parameters = arguments.parameters(parameters)
         if parameters is not None and len(statements) > 1:
             raise Error("parameters need a single statement", hint="run the statements one by one")
         result: duckdb.DuckDBPyRelation | None = None
         held = self._engine.database.interrupts.held()
-        naming = self._naming(self._queried(statements, text), sys._getframe(1))
+        naming = self._naming(self._queried(statements, text), frame)
         with held, self._open(), naming:
             self._engine.database.threads.all()
             with self._engine.changing():

@@ -10,12 +10,13 @@ import re
 
 _WORDS = re.compile(
     r"""
-      \b[eE]'(?:[^'\\]|\\.|'')*'                    # a string with escapes
+      [eE]'(?:[^'\\]|\\.|'')*'                      # a string with escapes
     | '(?:[^']|'')*'                                # a string
     | "(?:[^"]|"")*"                                # a quoted name
     | --[^\n]* | /\*.*?\*/                          # a comment
+    | [^\W\d][\w$]*                                # a name
     | (?P<tag>\$(?:[^\W\d]\w*)?\$).*?(?P=tag)       # a text between dollars
-    | (?P<parameter>(?<!\w)\$\w+)(?=[^\s$][^$]*\$)  # a parameter, and another dollar behind it
+    | (?P<parameter>\$(?:\d+|[^\W\d]\w*)) (?P<close>(?=[^\s$][^$]*\$))?  # and a dollar behind it
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -27,4 +28,17 @@ def apart(text: str) -> str:
     >>> apart("SELECT '$1,$2' IN ($1,$2)")
     "SELECT '$1,$2' IN ($1 ,$2)"
     """
-    return _WORDS.sub(lambda m: m[0] + " " if m["parameter"] else m[0], text)
+    return _WORDS.sub(lambda m: m[0] if m["close"] is None else f"{m[0]} ", text)
+
+
+def place_before(text: str, place: int) -> int:
+    """Return which place of a text has come to stand at a place of `apart(text)`.
+
+    >>> place_before("($1,$2)", 4)
+    3
+    """
+    before = 0
+    for found in _WORDS.finditer(text):
+        if found["close"] is not None and found.end() + before < place:
+            before += 1
+    return place - before
