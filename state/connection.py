@@ -4,7 +4,7 @@ This module guarantees that every statement passes `Database.execute` (so a trac
 that what happens between `begin` and `commit` is one DuckDB transaction, and that the file is
 attached under the alias `cqlduck` whatever it is called, in the storage format of DuckDB 1.5.
 It relies on being the only writer: a second process is refused by DuckDB's lock on the file, a
-second connection of this process by `_OPEN`.
+second connection of this process by `state.claims`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 import time
 import warnings
 import weakref
@@ -26,7 +25,7 @@ import pyarrow as pa
 from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
-from cqlduck.state import machine
+from cqlduck.state import claims, machine
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.interrupts import Interrupts
@@ -81,15 +80,6 @@ Trace = Callable[[str, Any], None]
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, r"cqlduck\.")
 
 _NOTHING = contextlib.nullcontext()
-_OPEN: dict[str, int] = {}
-"""The files that are open, and in which process: one that was forked has those of its parent."""
-_OPEN_LOCK = threading.Lock()
-
-
-def is_open_here(path: str | os.PathLike[str]) -> bool:
-    """Return whether a connection of this process, or of its parent, has a file open."""
-    with _OPEN_LOCK:
-        return os.path.realpath(path) in _OPEN
 
 
 def quoted(name: str) -> str:
@@ -223,32 +213,17 @@ class Database:
             ) from error
 
     def _claim(self) -> None:
-        key = os.path.realpath(self.path)
-        parent = Path(key).parent
+        parent = Path(os.path.realpath(self.path)).parent
         if not parent.is_dir():
             raise DatabaseError(
                 f"the folder {parent} of the database {self.path} does not exist",
                 hint="make it first; a database is a file of this machine",
             )
-        with _OPEN_LOCK:
-            if _OPEN.get(key, os.getpid()) != os.getpid():
-                raise DatabaseError(
-                    f"the database {self.path} is in use by another process, the one that this "
-                    "one was forked from",
-                    hint="have that one write a snapshot, and look at that",
-                )
-            if key in _OPEN:
-                raise DatabaseError(
-                    f"the database {self.path} is open in this process already",
-                    hint="use that connection, or close it first",
-                )
-            _OPEN[key] = os.getpid()
-        self._key = key
+        self._key = claims.claim(self.path, self)
 
     def _release(self) -> None:
         if self._key is not None:
-            with _OPEN_LOCK:
-                _OPEN.pop(self._key, None)
+            claims.release(self._key, self)
             self._key = None
 
     def _attach(self, connection: duckdb.DuckDBPyConnection) -> None:
@@ -575,7 +550,9 @@ class Database:
                 self.connection.close()
             except duckdb.ResourceInUseException:
                 for reader in list(self._readers):
-                    reader.interrupt()
+                    # who reads may be done meanwhile, and have closed it
+                    with contextlib.suppress(duckdb.ConnectionException):
+                        reader.interrupt()
                 time.sleep(PAUSE)
             else:
                 return

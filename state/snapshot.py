@@ -10,7 +10,8 @@ import duckdb
 
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.state import machine
-from cqlduck.state.connection import ALIAS, LOG, STORAGE_VERSION, Database, is_open_here, literal
+from cqlduck.state.claims import is_open_here
+from cqlduck.state.connection import ALIAS, LOG, STORAGE_VERSION, Database, literal
 from cqlduck.state.paths import written
 
 
