@@ -8,7 +8,7 @@ functions of text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -34,6 +34,9 @@ _OF_TEXT: Mapping[type[exp.Expr], str] = {
 
 _LITERAL = "a constant"
 
+_UNKNOWN = "not known"
+"""The type of what is under TRY, if the text does not show it: it is compared with its own type."""
+
 
 def can_raise(tree: exp.Expr, types: Mapping[str, str]) -> bool:
     """Return whether an expression may raise for some row.
@@ -55,15 +58,34 @@ def split(
     return list(conditions), []
 
 
-def parts(tree: exp.Expr, types: Mapping[str, str]) -> Iterator[exp.Expr]:
-    """Yield the smallest parts of an expression that may raise though their operands do not."""
+def parts(
+    tree: exp.Expr, types: Mapping[str, str], is_one: Callable[[exp.Expr], bool]
+) -> Iterator[exp.Expr]:
+    """Yield the largest parts of an expression that may raise and are each of one input.
+
+    An expression of several inputs that may raise though its operands do not is yielded itself.
+
+    Args:
+        tree: The expression.
+        types: The types of its columns, by name.
+        is_one: Whether an expression reads one input at most.
+    """
     if not can_raise(tree, types):
         return
-    inner = [part for child in _operands(tree) for part in parts(child, types)]
-    if inner:
-        yield from inner
-    else:
+    if is_one(tree):
         yield tree
+        return
+    inner = [part for child in _operands(tree) for part in parts(child, types, is_one)]
+    yield from [tree] if can_raise(tried(tree, inner), types) else inner
+
+
+def tried(tree: exp.Expr, raising: Sequence[exp.Expr]) -> exp.Expr:
+    """Return an expression with some of its parts under TRY."""
+
+    def under(node: exp.Expr) -> exp.Expr:
+        return exp.Try(this=node.copy()) if node in raising else node
+
+    return tree.copy().transform(under, copy=False)
 
 
 def _operands(tree: exp.Expr) -> Iterator[exp.Expr]:
@@ -104,6 +126,8 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             return _case(tree, types)
         case exp.TryCast():
             return None if _type(tree.this, types) is None else _plain(tree.to.sql("duckdb"))
+        case exp.Try():
+            return _shown(tree.this, types)
         case exp.Cast():
             return _cast(tree, types)
         case exp.Add() | exp.Sub() | exp.Mul():
@@ -114,6 +138,23 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             of = list(_operands(tree))
             return _OF_TEXT[type(tree)] if _all_of("VARCHAR", of, types) else None
     return None
+
+
+def _shown(tree: exp.Expr, types: Mapping[str, str]) -> str:
+    """Return the type of an expression, whether it may raise or not."""
+    match tree:
+        case exp.Paren():
+            return _shown(tree.this, types)
+        case exp.Cast():
+            return _plain(tree.to.sql("duckdb"))
+        case exp.Add() | exp.Sub() | exp.Mul():
+            sides = [exp.Try(this=side.copy()) for side in (tree.left, tree.right)]
+            return _common(sides, types) or _UNKNOWN
+        case exp.Not() | exp.And() | exp.Or() | exp.Is() | exp.Between() | exp.In():
+            return "BOOLEAN"
+        case _ if isinstance(tree, _COMPARISONS):
+            return "BOOLEAN"
+    return _type(tree, types) or _UNKNOWN
 
 
 def _plain(type_name: str) -> str:
@@ -128,7 +169,7 @@ def _all_of(wanted: str, trees: Iterable[exp.Expr], types: Mapping[str, str]) ->
     return all(_type(tree, types) in (wanted, _LITERAL) for tree in trees)
 
 
-def _common(trees: list[exp.Expr], types: Mapping[str, str]) -> str | None:
+def _common(trees: Sequence[exp.Expr], types: Mapping[str, str]) -> str | None:
     """Return the type to which DuckDB brings values that are compared, if that never raises.
 
     A constant is cast once, when the statement is planned, whatever the rows are; unless it is the
@@ -138,6 +179,8 @@ def _common(trees: list[exp.Expr], types: Mapping[str, str]) -> str | None:
     known = {kind for kind in found if kind not in (None, _LITERAL)}
     if None in found or len(known) == 0:
         return None if None in found else _LITERAL
+    if _UNKNOWN in known:
+        return _UNKNOWN
     constants = [tree for tree in trees if isinstance(tree, (exp.Literal, exp.Neg))]
     numbers = [tree for tree in constants if not (isinstance(tree, exp.Literal) and tree.is_string)]
     if known <= _WIDENED.keys():

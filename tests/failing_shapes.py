@@ -299,6 +299,47 @@ def among(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
     return Counter(row for row in met if r and parts.value(row) in known(k for k, _ in r))
 
 
+def not_among(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met, listed = parts.met(s), [k for k, _ in r]
+    if not listed:
+        return Counter(met)
+    values = [(row, parts.value(row)) for row in met]
+    absent = [(row, v) for row, v in values if None not in (v, *listed)]
+    return Counter(row for row, v in absent if v not in listed)
+
+
+def matched(parts: Parts, s: list[Row], r: list[Row]) -> list[tuple[Row, Row]]:
+    """Return the pairs that ON takes; it is worked out for each of them."""
+    both = [(one, other, parts.value(one), parts.second(other)) for one in s for other in r]
+    return [(one, other) for one, other, v, u in both if v == u is not None]
+
+
+def linked(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return Counter((one[0], other[0]) for one, other in matched(parts, s, r) if parts.met([one]))
+
+
+def linked_once(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    distinct = list(dict.fromkeys((k, None) for k, _ in r))
+    values = [(one, parts.value(one)) for one in s if distinct]
+    met = [one for one, v in values for k, _ in distinct if v == k is not None]
+    return Counter(parts.met(met))
+
+
+def with_partner(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met = {one for one, _ in matched(parts, s, r)}
+    return Counter(parts.met(row for row in s if row in met))
+
+
+def added(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    found: Bag = Counter()
+    for one, other in pairs(s, r):
+        v, u = parts.value(one), parts.second(other)
+        total = None if v is None or u is None else within(v + u, 2147483647)
+        if total is not None and total > 3 and parts.met([one]):
+            found[one[0], other[0]] += 1
+    return found
+
+
 def numbered(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
     values = parts.values(parts.met(s))
     counts = Counter(values)
@@ -389,6 +430,19 @@ SHAPES: Mapping[str, Shape] = {
         intersected_all),
     "in": Shape(
         "SELECT s.k, s.x FROM s {w} WHERE {c} AND {e} IN (SELECT r.k FROM r)", among, False),
+    "not in": Shape(
+        "SELECT s.k, s.x FROM s {w} WHERE {c} AND {e} NOT IN (SELECT r.k FROM r)", not_among,
+        False),
+    "equal join": Shape(
+        "SELECT s.k, r.k AS j FROM s {w} JOIN r ON {e} = {o} WHERE {c}", linked, False),
+    "equal to one": Shape(
+        "SELECT s.k, s.x FROM s {w} JOIN (SELECT DISTINCT k FROM r) AS r ON {e} = r.k WHERE {c}",
+        linked_once, False),
+    "semijoin": Shape(
+        "SELECT s.k, s.x FROM s {w} SEMI JOIN r ON {e} = {o} WHERE {c}", with_partner, False),
+    "sum of both": Shape(
+        "SELECT s.k, r.k AS j FROM s {w} JOIN r ON s.k = r.k AND {e}::INTEGER + {o}::INTEGER > 3 "
+        "WHERE {c}", added, False),
     "window function": Shape(
         "SELECT {e} AS v, count(*) OVER (PARTITION BY {e}) AS n FROM s {w} WHERE {c}", numbered),
     "behind window function": Shape(

@@ -160,12 +160,31 @@ def test_what_may_raise(text: str, unsafe: bool) -> None:
     assert unsafe == raising.can_raise(parse_one(text, read="duckdb"), types)
 
 
-def test_the_parts_that_may_raise_are_the_smallest() -> None:
-    types = {"i": "INTEGER", "v": "VARCHAR"}
-    tree = parse_one("CAST(v AS INTEGER) = i + 1 OR i IS NULL", read="duckdb")
-    found = [part.sql("duckdb") for part in raising.parts(tree, types)]
-    assert ["CAST(v AS INT)", "i + 1"] == found
-    assert [] == list(raising.parts(exp.column("i"), types))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("CAST(v AS INTEGER) = b + 1 OR i IS NULL", ["CAST(v AS INT)", "b + 1"]),
+        # all of an operand: what is around a part may raise too
+        ("CAST(i * 60 AS TINYINT) = b", ["CAST(i * 60 AS TINYINT)"]),
+        ("coalesce(CAST(v AS INTEGER), i) = b", ["COALESCE(CAST(v AS INT), i)"]),
+        ("unknown(v) = b", ["UNKNOWN(v)"]),
+        # it may raise though its operands do not
+        ("i + b > 3", ["i + b"]),
+        ("CAST(v AS INTEGER) + b > 3", ["CAST(v AS INT) + b"]),
+        ("CAST(v AS INTEGER) = w", ["CAST(v AS INT) = w"]),
+        ("i = b", []),
+    ],
+)  # fmt: skip
+def test_the_parts_that_may_raise(text: str, expected: list[str]) -> None:
+    """Of `i` and `v` of one input, `b` and `w` of another."""
+    types = {"i": "INTEGER", "v": "VARCHAR", "b": "BIGINT", "w": "VARCHAR"}
+
+    def is_one(tree: exp.Expr) -> bool:
+        return len({c.name in "iv" for c in tree.find_all(exp.Column)}) <= 1
+
+    tree = parse_one(text, read="duckdb")
+    found = [part.sql("duckdb") for part in raising.parts(tree, types, is_one)]
+    assert expected == found
 
 
 @pytest.mark.parametrize("kind", ["", "LEFT"])

@@ -32,7 +32,7 @@ from cqlduck.rewrite.plan import (
     Join,
     properties,
 )
-from cqlduck.rewrite.raising import can_raise, parts
+from cqlduck.rewrite.raising import can_raise, parts, tried
 from cqlduck.rewrite.rows import Rows, joined
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
@@ -153,6 +153,10 @@ def arms(node: Join) -> Iterator[Arm]:
     """
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+
+    def is_one(tree: exp.Expr) -> bool:
+        return len(_places(tree, owners)) <= 1
+
     early: list[exp.Expr] = []
     for number, condition in enumerate(node.predicates):
         rest = node.predicates[number:]
@@ -163,7 +167,7 @@ def arms(node: Join) -> Iterator[Arm]:
         if not links or _are_linked(node, owners, early):
             yield Arm(tuple(early), rest)
             return
-        raising = list(dict.fromkeys(parts(condition, types)))
+        raising = list(dict.fromkeys(parts(condition, types, is_one)))
         if any(len(_places(part, owners)) != 1 for part in raising):
             safe = [c for c in links if not can_raise(c, types)]
             yield Arm((*early, *safe), tuple(c for c in rest if c not in safe))
@@ -171,7 +175,7 @@ def arms(node: Join) -> Iterator[Arm]:
         for part in raising:
             yield Arm((*early, _raises(part)), rest)
             early.append(exp.not_(_raises(part)))
-        early.append(_tried(condition, raising))
+        early.append(tried(condition, raising))
     yield Arm(tuple(early))
 
 
@@ -201,15 +205,6 @@ def _raises(part: exp.Expr) -> exp.Expr:
     """
     known = exp.Anonymous(this="hash", expressions=[part.copy()])
     return exp.Is(this=exp.Try(this=known), expression=exp.null())
-
-
-def _tried(condition: exp.Expr, raising: list[exp.Expr]) -> exp.Expr:
-    """Return a condition with parts that may raise under TRY."""
-
-    def tried(node: exp.Expr) -> exp.Expr:
-        return exp.Try(this=node.copy()) if node in raising else node
-
-    return condition.copy().transform(tried, copy=False)
 
 
 def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
