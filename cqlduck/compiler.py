@@ -101,11 +101,24 @@ class _View:
         """Return the stream, relation or query of a name."""
         found = self.catalogue.inputs.get(name.lower())
         if found is not None:
-            kind = "stream" if found.kind == "stream" else "relation"
-            return Source(found.name, kind, found.columns, found.table, False, found.timestamp_by)  # type: ignore[arg-type]
+            return Source(
+                found.name,
+                "stream" if found.kind == "stream" else "relation",
+                found.columns,
+                found.table,
+                timestamp=found.timestamp_by,
+                number=found.number,
+            )
         query = self.catalogue.queries.get(name.lower())
         if query is not None:
-            return Source(query.name, query.kind, query.columns, query.changes, True)  # type: ignore[arg-type]
+            return Source(
+                query.name,
+                "stream" if query.kind == "stream" else "relation",
+                query.columns,
+                query.changes,
+                is_query=True,
+                number=query.number,
+            )
         return None
 
     def is_table(self, name: str) -> bool:

@@ -174,7 +174,7 @@ class Engine:
         )
         self.configure(self.wanted)
         self._compile_all()
-        self._check_synopses()
+        self._adopt()
         self._inspectable()
 
     # -- the frame of every change ----------------------------------------------------------------
@@ -325,23 +325,26 @@ class Engine:
         for name, query in self.catalogue.queries.items():
             self.compiled[name] = self.compile(query.name, query.body)
 
-    def _check_synopses(self) -> None:
-        """Refuse a database whose synopses are not those of the plans that would run.
+    def _adopt(self) -> None:
+        """Bring what another version of cqlduck has written to the plans that would run.
 
         Raises:
-            DatabaseError: It was made by a version that plans otherwise.
+            DatabaseError: That cannot be done.
         """
-        there = {
-            name for (name,) in self.database.rows("SELECT table_name FROM cql_state.synopses")
+        if self.database.is_new:
+            return
+        there: dict[str, set[str]] = {}
+        for name, table in self.database.rows("SELECT query, table_name FROM cql_state.synopses"):
+            there.setdefault(name, set()).add(table)
+        described = {
+            name for (name,) in self.database.rows("SELECT DISTINCT query FROM cql_state.operators")
         }
-        wanted = {s.name for compiled in self.compiled.values() for s in compiled.synopses}
-        if there != wanted:
-            raise DatabaseError(
-                f"the synopses of this database are not those of its plans: "
-                f"{', '.join(sorted(there ^ wanted))}",
-                hint="it was made by another version of cqlduck; use that one, or make the queries "
-                "anew in a new database",
-            )
+        for key, query in self.catalogue.queries.items():
+            compiled = self.compiled[key]
+            if there.get(query.name, set()) != {s.name for s in compiled.synopses}:
+                synopses.adopt(self.database, query, compiled)
+            elif query.name not in described:
+                synopses.describe(self.database, query.name, compiled)
 
     def _inspectable(self) -> None:
         """Bring what people look at up to date with what is registered."""

@@ -51,6 +51,7 @@ def create_input(engine: Engine, statement: CreateStream | CreateRelation) -> bo
             columns = _columns_of(engine, statement)
         _refuse_outside(statement.source)
         thing = Input(_position(engine), statement.name, kind, columns, source=statement.source)
+        thing.number = engine.catalogue.next_number
         if isinstance(statement, CreateStream):
             thing.timestamp_by, thing.late = statement.timestamp_by, statement.late
             if thing.timestamp_by is not None:
@@ -337,6 +338,7 @@ def _begin(
         inputs,
         compiled.order,
     )
+    query.number = engine.catalogue.next_number if old is None else old.number
     query.since = _begins_after(engine, query, options.get("history"))
     if old is not None:
         query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)

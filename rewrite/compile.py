@@ -16,6 +16,7 @@ from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsi
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.delta.frames import has_frame
+from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -110,6 +111,8 @@ class OperatorRow:
 
     number: int
     parent: int | None
+    id: str
+    inputs: tuple[str, ...]
     kind: str
     description: str
     sql: str
@@ -312,7 +315,13 @@ def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[Operat
         sql = ";\n\n".join(step.sql for step in steps if step.operator == number)
         rows.append(
             OperatorRow(
-                number, parents.get(number), explain.kind_of(node), explain.describe(node), sql
+                number,
+                parents.get(number),
+                identity(node).id,
+                tuple(identity(child).id for child in children(node)),
+                explain.kind_of(node),
+                explain.describe(node),
+                sql,
             )
         )
     return rows

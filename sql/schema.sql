@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS cql_state.input_rows (
     taken_batch BIGINT,
     taken_rows BIGINT,
     waiting_for VARCHAR,
+    number BIGINT,
     as_of BIGINT NOT NULL
 );
 COMMENT ON TABLE cql_state.input_rows IS 'Streams and relations as they were after tick as_of; what has moved since stands with the last tick, and cql_state.inputs shows both. Instants are numbers here.';
@@ -59,6 +60,7 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     history_from BIGINT,
     keep VARCHAR,
     amend_from BIGINT,
+    number BIGINT,
     as_of BIGINT NOT NULL
 );
 COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query.';
@@ -67,6 +69,8 @@ CREATE TABLE IF NOT EXISTS cql_state.operators (
     query VARCHAR NOT NULL,
     number INTEGER NOT NULL,
     parent INTEGER,
+    id VARCHAR NOT NULL,
+    inputs VARCHAR[] NOT NULL,
     kind VARCHAR NOT NULL,
     description VARCHAR NOT NULL,
     sql VARCHAR NOT NULL

@@ -107,11 +107,13 @@ SELECT
     o.parent,
     o.kind,
     o.description,
+    o.id,
+    o.inputs,
     o.sql
 FROM cql_state.operators AS o
 JOIN cql_state.queries AS q ON q.name = o.query
 ORDER BY q.position, o.number;
-COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it.';
+COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it. id says what it computes, whatever its columns are called: equal ones of different queries have the same; inputs are the ids of those it reads.';
 
 -- These two name the tables of what is registered. cqlduck makes them anew when that changes
 -- (cqlduck.state.inspection); here they are made for the views that read them.

@@ -30,7 +30,8 @@ class Input:
     """A stream or a relation.
 
     Instants are numbers (see `rewrite.time`); raw times are microseconds on wall-clock time and
-    instants on integer time. `bound` and `ahead` are raw.
+    instants on integer time. `bound` and `ahead` are raw. `number` is its own for life, and stands
+    for it in the ids of operators; `position` is where it stands among others.
     """
 
     position: int
@@ -56,6 +57,7 @@ class Input:
     taken_batch: int | None = None
     taken_rows: int | None = None
     waiting_for: str | None = None
+    number: int = 0
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -92,6 +94,7 @@ class Query:
     history_from: int | None = None
     keep: str | None = None
     amend_from: int | None = None
+    number: int = 0
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -194,6 +197,13 @@ class Catalogue:
         self.queries[thing.name.lower()] = thing
         if self._reading is not None:
             self._reading.add(self, thing)
+
+    @property
+    def next_number(self) -> int:
+        """A number that no input or query has."""
+        known = [thing.number for thing in self.inputs.values()]
+        known += [query.number for query in self.queries.values()]
+        return 1 + max(known, default=0)
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""

@@ -22,10 +22,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cqlduck import sql as texts
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
-from cqlduck.state import claims, machine
+from cqlduck.state import claims, machine, migrations
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.interrupts import Interrupts
@@ -292,9 +291,7 @@ class Database:
 
     def _migrate(self) -> None:
         try:
-            for name in ("schema", "macros", "views"):
-                for statement in duckdb.extract_statements(texts.read(name)):
-                    self.execute(statement.query)
+            migrations.run(self)
         except duckdb.CatalogException as error:
             raise DatabaseError(
                 f"the database {self.path} was made by another version of cqlduck: "

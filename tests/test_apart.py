@@ -123,7 +123,8 @@ def test_rows_that_came_between_change_the_numbers(tmp_path: Path, taken: list[s
         con.advance(24)
         con.follow(limit=1)
         assert [] == taken
-        numbers = con.engine.database.rows("SELECT _cql_seq FROM cql_state.q_1_rows ORDER BY ALL")
+        ((table,),) = con.sql("SELECT table_name FROM cql.synopses").fetchall()
+        numbers = con.engine.database.rows(f"SELECT _cql_seq FROM {table} ORDER BY ALL")
         assert numbers == [(3 * ROWS,), (4 * ROWS - 2,), (4 * ROWS - 1,), (4 * ROWS,)]
 
 

@@ -79,7 +79,15 @@ def register(con: cqlduck.Connection, cql: str) -> Compiled:
 
 
 def written(compiled: Compiled) -> str:
-    return compiled.explain().split("\n\n", 1)[1]
+    """Return the statements; instances are called after their operators' numbers, not their ids."""
+    text = compiled.explain().split("\n\n", 1)[1]
+    names: dict[str, int] = {}
+    for operator in compiled.operators:
+        ways = (f"q_{operator.id}{again}" for again in ("", *(f"_{n}" for n in range(2, 99))))
+        names[next(way for way in ways if way not in names)] = operator.number
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, f"q_{names[name]}")
+    return text
 
 
 def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:

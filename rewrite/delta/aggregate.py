@@ -326,7 +326,7 @@ def keep(rules: Rules, node: Aggregate) -> None:
         # worked out once, before any synopsis below moves
         fresh = rules.keep(
             node,
-            f"_cql_outliers_{rules.query}_{rules.number(node)}",
+            f"_cql_outliers_{rules.instance(node)}",
             _outlying(rules, node, made),
             "the values that stay as they are",
         )
@@ -380,7 +380,7 @@ def kept(rules: Rules, node: Aggregate) -> Rows:
         else named(_value(rule, lambda name: column(name)), rule.call.name)
         for rule in made
     ]
-    groups = Rows.of(state_table(f"{rules.query}_{rules.number(node)}_groups"))
+    groups = Rows.of(state_table(rules.table(node, "groups")))
     one = named(cast(number(1), "BIGINT"), WEIGHT)
     return groups.project([*map(column, node.keys), *results, one])
 
@@ -484,7 +484,7 @@ class _Query:
         for place, arm in enumerate(inputs):
             sums = self._sums(arm)
             if self._is_queue(arm):
-                name = f"_cql_part{place}_{self.rules.query}_{self.rules.number(self.node)}"
+                name = f"_cql_part{place}_{self.rules.instance(self.node)}"
                 self.rules.keep(self.node, name, sums, "what has just come, summed up")
                 sums = exp.select("*").from_(temp_table(name), copy=False)
             parts.append(sums)

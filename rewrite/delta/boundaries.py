@@ -205,7 +205,7 @@ def _slide(relation: Plan) -> int:
 
 
 def _content(rules: Rules, relation: Plan) -> exp.Table:
-    return state_table(f"{rules.query}_{rules.number(relation)}_content")
+    return state_table(rules.table(relation, "content"))
 
 
 def elements(rules: Rules, relation: Plan) -> Rows:

@@ -154,7 +154,7 @@ def standing(rules: Rules, node: Counting) -> Rows:
 
 
 def _table(rules: Rules, node: Counting) -> exp.Table:
-    return state_table(f"{rules.query}_{rules.number(node)}_counts")
+    return state_table(rules.table(node, "counts"))
 
 
 # -- what only grows ------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Query:
 
 def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
     """Keep the inputs at each instant, then the results, an instant a statement."""
-    base = f"{rules.query}_{rules.number(node)}"
+    base = rules.instance(node)
 
     def table(part: str) -> exp.Table:
         return temp_table(f"_cql_{part}_{base}")

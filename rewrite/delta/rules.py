@@ -22,6 +22,7 @@ from cqlduck.rewrite.delta import (
     windows,
 )
 from cqlduck.rewrite.delta.form import WHOLE, Form, queue_of
+from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -135,6 +136,7 @@ class Rules:
     clock: Clock
     form: Form = WHOLE
     numbers: dict[int, int] = field(default_factory=dict)
+    instances: dict[int, str] = field(default_factory=dict)
     readers: dict[int, int] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
@@ -151,6 +153,7 @@ class Rules:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
         for position, node in enumerate(unique(self.plan)):
             self.numbers[id(node)] = position
+            self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
             for child in children(node):
                 self.readers[id(child)] = self.readers.get(id(child), 0) + 1
         for node in bottom_up(self.plan):
@@ -190,6 +193,14 @@ class Rules:
         """Return the number of an operator."""
         return self.numbers[id(node)]
 
+    def instance(self, node: Plan) -> str:
+        """Return the name of what the query has of an operator; its tables are called after it."""
+        return self.instances[id(node)]
+
+    def table(self, node: Plan, kind: str) -> str:
+        """Return the table of an operator's synopsis."""
+        return f"{self.instance(node)}_{kind}"
+
     def synopsis(
         self,
         node: Plan,
@@ -200,13 +211,13 @@ class Rules:
         is_log: bool = False,
     ) -> str:
         """Ask for a synopsis; return its table."""
-        name = f"{self.query}_{self.number(node)}_{kind}"
+        name = self.table(node, kind)
         self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
         return name
 
     def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
         """Keep the result of a query for the tick; return its temporary table."""
-        name = f"_cql_delta_{self.query}_{self.number(node)}"
+        name = f"_cql_delta_{self.instance(node)}"
         self.deltas[id(node)] = name
         return self.keep(node, name, query, purpose)
 
@@ -225,7 +236,7 @@ class Rules:
             parts: Each result, and the temporary tables without which it is empty.
             purpose: What each is.
         """
-        name = f"_cql_delta_{self.query}_{self.number(node)}"
+        name = f"_cql_delta_{self.instance(node)}"
         self.deltas[id(node)] = name
         columns = [*node.columns, *(Column(c, "BIGINT") for c in (ENTER, LEAVE, WEIGHT))]
         create = _create(name, typed_nothing(columns))
@@ -267,7 +278,7 @@ class Rules:
             parameters = own.union(*(self._shared[table] for table in read))
             shared = Shared(f"_cql_{name}_{digest[:12]}", parameters)
             self._shared[shared.table] = parameters
-        table = f"_cql_{name}_{self.query}_{self.number(node)}" if shared is None else shared.table
+        table = f"_cql_{name}_{self.instance(node)}" if shared is None else shared.table
         self.statements.append(
             Statement(
                 self.number(node),

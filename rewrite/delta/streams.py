@@ -140,4 +140,4 @@ def _logged(rules: Rules, node: Trace) -> Rows:
 
 
 def _table(rules: Rules, node: Trace) -> str:
-    return f"{rules.query}_{rules.number(node)}_trace"
+    return rules.table(node, "trace")

@@ -351,7 +351,7 @@ def row_content(rules: Rules, node: RowWindow) -> Rows:
 
 
 def _content(rules: Rules, node: RowWindow) -> exp.Table:
-    return state_table(f"{rules.query}_{rules.number(node)}_rows")
+    return state_table(rules.table(node, "rows"))
 
 
 def row_standing(rules: Rules, node: RowWindow) -> Rows:

@@ -50,6 +50,7 @@ class Source:
         table: The table of its elements, inside schema `cql_state`.
         is_query: Whether it is a continuous query.
         timestamp: The column that carries the timestamps of a stream, or None.
+        number: Its number in the catalogue, which it has for life.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Source:
     table: str
     is_query: bool = False
     timestamp: str | None = None
+    number: int = 0
 
 
 @dataclass(frozen=True)

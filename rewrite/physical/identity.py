@@ -1,0 +1,288 @@
+"""What an operator computes, as an id: a digest of its kind, its parameters and its inputs' ids.
+
+The id is the same in every query and process that computes the same. It does not depend on the
+names that people gave: a column has a **meaning** instead, which is a digest of where it comes from
+(a column of an input of the catalogue, by that input's number; an expression over meanings), and
+expressions are compared by the meanings of their columns. Nor does it depend on an order that says
+nothing: conjuncts, the operands of =, the inputs of inner joins and unions, the aggregates of a
+group, the columns of a projection. A projection that only leaves columns out, or calls them
+otherwise, is no operation at all: it has the id of its input.
+
+    id(leaf)    = H(kind, number in the catalogue)
+    id(node)    = H(kind, parameters over meanings, ids of the inputs)
+    meaning(c)  = H(what makes it, meanings of what it reads)
+
+Columns that a node carries and that change nothing of which tuples there are, are not in its id; in
+that of DISTINCT, of a set operation or of Istream they are.
+
+Two equal inputs of a join differ by their place alone. Of all ways to number them the one with the
+least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
+
+Conjuncts that may raise an error stay where they are: those before them guard them
+(`rewrite.raising`). What is recomputed is SQL as it was written, names included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, permutations, product
+
+from sqlglot import exp
+
+from cqlduck.rewrite.conditions import conjuncts
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    AggregateCall,
+    Difference,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Recompute,
+    RelationScan,
+    RowWindow,
+    Sample,
+    SetOperation,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    bottom_up,
+    children,
+)
+from cqlduck.rewrite.raising import can_raise
+
+LENGTH = 12
+"""How many hexadecimal digits an id has: of a million operators two are alike once in 560 times."""
+
+WAYS = 120
+"""In how many ways equal inputs of a join are numbered at most; beyond, the text's order counts."""
+
+_SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
+_TURNED: Mapping[type[exp.Expr], type[exp.Binary]] = {exp.GT: exp.LT, exp.GTE: exp.LTE}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tells an operator from all others.
+
+    Attributes:
+        id: What it computes.
+        meanings: For each of its columns, by name, what that is.
+    """
+
+    id: str
+    meanings: Mapping[str, str]
+
+
+_KEPT = "_identity"
+
+
+def identity(plan: Plan) -> Identity:
+    """Return the identity of the operator that a node of a plan is; it is worked out once."""
+    for node in bottom_up(plan):
+        if _KEPT not in vars(node):
+            vars(node)[_KEPT] = _identity(node, [vars(child)[_KEPT] for child in children(node)])
+    found: Identity = vars(plan)[_KEPT]
+    return found
+
+
+def _identity(node: Plan, inputs: Sequence[Identity]) -> Identity:
+    match node:
+        case StreamScan() | RelationScan():
+            return _leaf(node)
+        case Join():
+            return _join(node, inputs)
+        case UnionAll():
+            return _union(node, inputs)
+        case Difference() | SetOperation():
+            return _two_sides(node, inputs)
+        case Recompute():
+            return _recompute(node, inputs)
+        case Project():
+            (only,) = inputs
+            return _project(node, only)
+        case Aggregate():
+            (only,) = inputs
+            return _aggregate(node, only)
+        case _:
+            (only,) = inputs
+            return Identity(digest(*_parameters(node, only), only.id), only.meanings)
+
+
+def _parameters(node: Plan, only: Identity) -> Iterator[object]:
+    """Yield the kind of an operator that keeps its input's columns, and its parameters."""
+    match node:
+        case TimeWindow():
+            yield from ("time", node.width, node.slide, node.hop, node.half_open)
+        case RowWindow():
+            yield from ("rows", node.rows, node.width, node.half_open, node.slide, node.every)
+            yield from sorted(only.meanings[name] for name in node.partition_by)
+        case Sample():
+            yield from ("sample", str(node.percent.normalize()), node.seed)
+            yield from sorted(only.meanings.values())
+        case Filter():
+            yield "select"
+            yield from _conjuncts(conjuncts(node.predicate), only.meanings, node)
+        case During():
+            for kind, ends in (("begins", node.begins), ("ends", node.ends)):
+                yield kind
+                yield from sorted(_said(end, only.meanings) for end in ends)
+        case Distinct():
+            yield "distinct"
+            yield from sorted(only.meanings.values())
+        case ToStream():
+            yield node.kind
+            yield from sorted(only.meanings.values())
+        case Trace():
+            yield "materialize"
+        case _:
+            raise AssertionError(f"{type(node).__name__} has no parameters")
+
+
+def _leaf(node: StreamScan | RelationScan) -> Identity:
+    own = digest(node.source.kind, node.source.is_query, node.source.number)
+    meanings = {
+        name: digest("of", own, known.name)
+        for name, known in zip(node.names, node.source.columns, strict=True)
+        if name is not None
+    }
+    if isinstance(node, StreamScan) and node.instant is not None:
+        meanings[node.instant] = digest("instant", own)
+    return Identity(own, meanings)
+
+
+def _project(node: Project, only: Identity) -> Identity:
+    """Return that of the input, where columns are only left out or called otherwise."""
+    meanings: dict[str, str] = {}
+    made: set[str] = set()
+    for known, expression in zip(node.columns, node.expressions, strict=True):
+        if isinstance(expression, exp.Column):
+            meanings[known.name] = only.meanings[expression.name]
+        else:
+            meanings[known.name] = digest("column", _said(expression, only.meanings))
+            made.add(meanings[known.name])
+    return Identity(digest("project", only.id, *sorted(made)) if made else only.id, meanings)
+
+
+def _join(node: Join, inputs: Sequence[Identity]) -> Identity:
+    """Return the least of the identities that the numberings of equal inputs give."""
+    places = sorted(range(len(inputs)), key=lambda place: (inputs[place].id, place))
+    alike = [list(group) for _, group in groupby(places, key=lambda place: inputs[place].id)]
+    ways: Iterable[tuple[tuple[int, ...], ...]] = product(*map(permutations, alike))
+    if math.prod(math.factorial(len(group)) for group in alike) > WAYS:
+        ways = [tuple(map(tuple, alike))]
+    found = (_numbered(node, inputs, way) for way in ways)
+    return min(found, key=lambda one: (one.id, sorted(one.meanings.values())))
+
+
+def _numbered(node: Join, inputs: Sequence[Identity], way: tuple[tuple[int, ...], ...]) -> Identity:
+    order = [(place, number) for group in way for number, place in enumerate(group)]
+    meanings: dict[str, str] = {}
+    for place, number in order:
+        known = inputs[place].meanings
+        # the first of equal inputs, or the only one, hands its columns on as they are
+        meanings |= {n: m if number == 0 else digest("again", number, m) for n, m in known.items()}
+    said = _conjuncts(node.predicates, meanings, node)
+    shown = {c.name: meanings[c.name] for c in node.columns}
+    ids = [inputs[place].id for place, _ in order]
+    return Identity(digest("join", *ids, "on", *said), shown)
+
+
+def _union(node: UnionAll, inputs: Sequence[Identity]) -> Identity:
+    names = [known.name for known in node.columns]
+    rows = sorted((known.id, *(known.meanings[name] for name in names)) for known in inputs)
+    ids, *parts = zip(*rows, strict=True)
+    meanings = {n: digest("union", *part) for n, part in zip(names, parts, strict=True)}
+    return Identity(digest("union", *ids, *sorted(meanings.values())), meanings)
+
+
+def _two_sides(node: Difference | SetOperation, inputs: Sequence[Identity]) -> Identity:
+    left, right = inputs
+    kind = "difference" if isinstance(node, Difference) else f"{node.kind} {node.all}"
+    pairs = {c.name: (left.meanings[c.name], right.meanings[c.name]) for c in node.columns}
+    listed = sorted(digest(*pair) for pair in pairs.values())
+    meanings = {name: digest(kind, *pair) for name, pair in pairs.items()}
+    if isinstance(node, Difference):
+        # what is left are tuples of the left one
+        meanings = dict(left.meanings)
+    return Identity(digest(kind, left.id, right.id, *listed), meanings)
+
+
+def _recompute(node: Recompute, inputs: Sequence[Identity]) -> Identity:
+    said = node.query.sql("duckdb")
+    turns = [(place, _said(tree, inputs[place].meanings)) for place, tree in node.turns]
+    read = [[known.meanings[c.name] for c in plan.columns]
+            for known, plan in zip(inputs, node.inputs, strict=True)]  # fmt: skip
+    own = digest(
+        "recompute", said, node.always, repr(node.names), repr(read), repr(turns),
+        *(known.id for known in inputs),
+    )  # fmt: skip
+    return Identity(own, {c.name: digest("result", own, n) for n, c in enumerate(node.columns)})
+
+
+def _aggregate(node: Aggregate, only: Identity) -> Identity:
+    keys = {key: only.meanings[key] for key in node.keys}
+    calls = {call.name: _call(call, only.meanings) for call in node.calls}
+    shown = keys | calls
+    listed = [*sorted(keys.values()), "calls", *sorted(calls.values())]
+    return Identity(digest("aggregate", only.id, node.everything, *listed), shown)
+
+
+def _call(call: AggregateCall, meanings: Mapping[str, str]) -> str:
+    return digest(call.function, call.distinct, call.type, _said(call.call, meanings))
+
+
+def _conjuncts(
+    conditions: Sequence[exp.Expr], meanings: Mapping[str, str], node: Filter | Join
+) -> list[str]:
+    """Return conditions over meanings, sorted as far as none of them may raise."""
+    types = {c.name: c.type for child in children(node) for c in child.columns}
+    found: list[str] = []
+    ahead: list[str] = []
+    for condition in conditions:
+        said = _said(condition, meanings)
+        if can_raise(condition, types):
+            found += [*sorted(ahead), said]
+            ahead = []
+        else:
+            ahead.append(said)
+    return [*found, *sorted(ahead)]
+
+
+def _said(tree: exp.Expr, meanings: Mapping[str, str]) -> str:
+    """Return an expression as text, with meanings in the place of columns."""
+    return _over(tree, lambda name: meanings.get(name, name)).sql("duckdb")
+
+
+def _over(tree: exp.Expr, meaning: Callable[[str], str]) -> exp.Expr:
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column):
+            return exp.to_identifier(meaning(node.name), quoted=True)
+        return node
+
+    copy = tree.copy().transform(replaced, copy=False)
+    for node in list(copy.find_all(*_SYMMETRIC, *_TURNED)):
+        one, other = node.this, node.expression
+        if type(node) in _TURNED:
+            turned = _TURNED[type(node)](this=other, expression=one)
+            if node is copy:
+                copy = turned
+            else:
+                node.replace(turned)
+        elif one.sql("duckdb") > other.sql("duckdb"):
+            node.set("this", other)
+            node.set("expression", one)
+    return copy
+
+
+def digest(*parts: object) -> str:
+    """Return a digest of some parts, each as text."""
+    text = "\x1f".join(map(str, parts))
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

@@ -1,0 +1,109 @@
+"""A database that an older version has written goes on where it stopped."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cqlduck
+from cqlduck import sql
+
+WRITTEN = Path(__file__).parent / "databases"
+"""Databases that older versions wrote of `SCRIPT` and `filled`, by the version of their schema."""
+
+SCRIPT = """
+    CREATE STREAM s (k INTEGER, x DOUBLE);
+    CREATE STREAM u (k INTEGER, y VARCHAR);
+    CREATE RELATION r (k INTEGER, name VARCHAR);
+    CREATE CONTINUOUS QUERY sums AS
+        SELECT k, sum(x) AS x, count(*) AS n FROM s [RANGE 10] GROUP BY k;
+    CREATE CONTINUOUS QUERY ever AS SELECT k, avg(x) AS x FROM s [RANGE UNBOUNDED] GROUP BY k;
+    CREATE CONTINUOUS QUERY lasts AS SELECT k, x FROM s [PARTITION BY k ROWS 2];
+    CREATE CONTINUOUS QUERY met AS SELECT s.k, s.x, r.name FROM s [RANGE 5], r WHERE s.k = r.k;
+    CREATE CONTINUOUS QUERY some AS SELECT DISTINCT k FROM u [ROWS 3];
+    CREATE CONTINUOUS QUERY without AS
+        SELECT k FROM s [RANGE 4] WHERE k NOT IN (SELECT k FROM u [RANGE 6]);
+    CREATE CONTINUOUS QUERY most AS SELECT max(n) AS n FROM sums;
+    CREATE CONTINUOUS QUERY top AS SELECT k, x FROM ever ORDER BY x DESC LIMIT 1;
+"""
+QUERIES = ("sums", "ever", "lasts", "met", "some", "without", "most", "top")
+
+
+def fill(con: cqlduck.Connection, instants: range) -> None:
+    for t in instants:
+        con.append("s", [(t % 3, t * 0.1)], at=t)
+        con.append("u", [(t % 4, str(t))], at=t)
+
+
+def filled(con: cqlduck.Connection) -> None:
+    con.execute(SCRIPT)
+    con.append("r", [(1, "a"), (2, "b")], at=1)
+    fill(con, range(1, 9))
+    con.advance(9)
+
+
+@pytest.fixture(params=range(len(sql.migrations())))
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Return the path of a database with the schema of an older version."""
+    path = tmp_path / "old.duckdb"
+    path.write_bytes(lzma.decompress((WRITTEN / f"schema_{request.param}.duckdb.xz").read_bytes()))
+    return path
+
+
+def answers(con: cqlduck.Connection) -> Iterator[tuple[str, list[tuple[object, ...]]]]:
+    for name in QUERIES:
+        yield name, sorted(con.changes(name).fetchall(), key=repr)
+        yield name, sorted(con.table(name).fetchall(), key=repr)
+
+
+def test_it_goes_on_where_it_stopped(old: Path) -> None:
+    with cqlduck.connect(old) as con, cqlduck.connect() as new:
+        filled(new)
+        assert dict(answers(new)) == dict(answers(con))
+        for one in (con, new):
+            fill(one, range(10, 20))
+            one.retract("r", [(1, "a")], at=14)
+            one.advance(17)
+        assert dict(answers(new)) == dict(answers(con))
+        assert [] == con.sql("SELECT name FROM cql.queries WHERE state <> 'active'").fetchall()
+
+
+def test_it_is_migrated_once(old: Path) -> None:
+    cqlduck.connect(old).close()
+    said: list[str] = []
+    with cqlduck.connect(old, trace=lambda text, _: said.append(text)) as con:
+        assert not [text for text in said if text.startswith(("ALTER", "DROP TABLE"))]
+        assert {"id", "inputs"} <= set(con.sql("FROM cql.operators").columns)
+        (count,) = con.sql("SELECT count(DISTINCT query) FROM cql.operators").fetchall()
+        assert (len(QUERIES),) == count
+        con.execute("CREATE STREAM another (k INTEGER)")
+        numbers = con.engine.catalogue
+        known = [t.number for t in (*numbers.inputs.values(), *numbers.queries.values())]
+        assert len(set(known)) == len(known) == len(QUERIES) + 4
+
+
+def test_a_file_that_cannot_be_adopted_stays_as_it_was(old: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(old) as con:
+        con.execute("DELETE FROM cql_state.synopses WHERE query = 'sums' AND kind = 'groups'")
+    before = old.read_bytes()
+    with pytest.raises(cqlduck.DatabaseError, match=r"synopses .* of the continuous query sums"):
+        cqlduck.connect(old)
+    with duckdb.connect(old, read_only=True) as con:
+        assert 0 == con.sql("SELECT count(*) FROM duckdb_columns() WHERE column_name = 'inputs' "
+                            "AND table_name = 'operators'").fetchall()[0][0]  # fmt: skip
+    assert len(before) == len(old.read_bytes())
+
+
+def test_a_later_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "later.duckdb"
+    with cqlduck.connect(path) as con:
+        con.engine.database.execute(
+            "UPDATE cql_state.settings SET value = '99' WHERE name = 'schema_version'"
+        )
+    with pytest.raises(cqlduck.DatabaseError, match=r"later version of cqlduck.*version 99"):
+        cqlduck.connect(path)
