@@ -39,7 +39,7 @@ from cqlduck.forms import Forms, stored
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.compile import OperatorRow
+from cqlduck.rewrite.compile import OperatorRow, Steps
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import bare
@@ -52,6 +52,7 @@ from cqlduck.state import (
     inspection,
     instants,
     machine,
+    plans,
     queues,
     records,
     relations,
@@ -143,6 +144,8 @@ class Engine:
     """The thread in which a listener runs, if one does."""
     _failed: list[Error] = field(default_factory=list)
     """What is still to be told of queries that failed, and of ticks that had no room."""
+    _changed_plans: list[str] = field(default_factory=list)
+    """The queries that were compiled when the database was opened."""
     _resolved: dict[str, int] = field(default_factory=dict)
     """Up to which instant nothing is pending in a relation's queue."""
 
@@ -175,6 +178,8 @@ class Engine:
         self.configure(self.wanted)
         self._compile_all()
         self._adopt()
+        for key in self._changed_plans:
+            plans.save(self.database, self.catalogue.queries[key].name, self.compiled[key])
         self._inspectable()
 
     # -- the frame of every change ----------------------------------------------------------------
@@ -219,14 +224,18 @@ class Engine:
             compiled, taken = dict(self.compiled), self._taken
             fresh, held = self.fresh.marks(), self.waiting.marks()
             rows = list(self._unwritten)
+            stored: list[tuple[Steps, Form]] = []
             try:
                 with self.database.transaction():
                     yield
                     if outermost:
                         with self.database.part("catalogue"):
                             records.cut(self.database, self.kept_records)
+                            stored = plans.save_statements(self.database, self.compiled)
                             self._save()
                 if outermost:
+                    for steps, form in stored:
+                        steps.note(form)
                     self.ticks += len(self._ticked)
                     self._ticked.clear()
                     self.compiler.ended(committed=True)
@@ -322,8 +331,19 @@ class Engine:
         return self.compiler.compile(self.catalogue, name, body)
 
     def _compile_all(self) -> None:
-        for name, query in self.catalogue.queries.items():
-            self.compiled[name] = self.compile(query.name, query.body)
+        queries = self.catalogue.queries
+        stored = plans.load(
+            self.database,
+            self.clock,
+            [query.name for query in queries.values()],
+            lambda name: self.compile(name, self.query(name).body),
+        )
+        for key, query in queries.items():
+            if key in stored:
+                self.compiled[key] = stored[key]
+            else:
+                self.compiled[key] = self.compile(query.name, query.body)
+                self._changed_plans.append(key)
 
     def _adopt(self) -> None:
         """Bring what another version of cqlduck has written to the plans that would run.
@@ -426,6 +446,7 @@ class Engine:
                 hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
             ) from error
         self.compiled[query.name.lower()] = compiled
+        plans.save(self.database, query.name, compiled)
         answers.drop(self.database, query)
         synopses.drop(self.database, query.name)
         self.forms.forget(query.name)

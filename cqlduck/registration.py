@@ -26,7 +26,7 @@ from cqlduck.rewrite.syntax import (
     has_same_words,
 )
 from cqlduck.rewrite.time import Duration, parse_duration
-from cqlduck.state import amend, answers, catalog, inspection, lateness, records, synopses
+from cqlduck.state import amend, answers, catalog, inspection, lateness, plans, records, synopses
 from cqlduck.state.catalog import EXPIRED, Input, Query, typed
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
@@ -250,11 +250,19 @@ def create_query(engine: Engine, statement: CreateQuery) -> None:
         if old is None or not statement.or_replace:
             if not is_taken(engine, statement.name, statement.if_not_exists, "continuous query"):
                 _begin(engine, statement, engine.compile(statement.name, statement.body))
-        elif has_same_words(old.body, statement.body) and old.state not in ("failed", EXPIRED):
+        elif _says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
             options = dict(statement.options)
             old.keep = _kept_for(engine, options.get("keep"))
         else:
             _replace(engine, statement, old)
+
+
+def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
+    """Return whether a query would be what it is: macros may have changed under the same words."""
+    if not has_same_words(old.body, statement.body):
+        return False
+    known = engine.compiled[old.name.lower()]
+    return known.root == engine.compile(old.name, statement.body).root
 
 
 def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
@@ -345,6 +353,7 @@ def _begin(
         query.history_from = old.history_from
     query.frontier = query.since
     query.keep = _kept_for(engine, options.get("keep"))
+    plans.save(engine.database, query.name, compiled)
     synopses.create(engine.database, query.name, compiled)
     answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
     if query.kind == "stream" and engine.catalogue.amends(query):
@@ -475,6 +484,7 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
     if not keep_log:
         engine.results.keep(query.changes)
     answers.drop(engine.database, query, keep_log=keep_log)
+    plans.drop(engine.database, query.name)
     synopses.drop(engine.database, query.name)
     for table, column in (
         (catalog.ROWS["queries"], "name"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -76,29 +77,68 @@ class Step:
     needs: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
 class Steps:
     """The statements of a plan's ticks, in each form written when it is asked for first.
 
     Args:
         name: The query.
-        plan: Its plan.
         clock: The clock.
+        make: Makes the plan.
+        stored: Forms that have been written before, each as what reads its statements.
     """
 
-    name: str
-    plan: Plan
-    clock: Clock
-    _written: dict[Form, tuple[Step, ...]] = field(default_factory=dict)
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        make: Callable[[], Plan],
+        stored: Mapping[Form, Callable[[], tuple[Step, ...]]] | None = None,
+    ) -> None:
+        """Begin with what has been written before."""
+        self.name = name
+        self.clock = clock
+        self.written: dict[Form, tuple[Step, ...]] = {}
+        """The forms that have been asked for."""
+        self.stored = dict(stored or {})
+        self._make = make
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self._make()
+
+    @functools.cached_property
+    def operators(self) -> tuple[OperatorRow, ...]:
+        """The operators of the plan for people to look at, from the top."""
+        return tuple(_operators(self.plan, self.of(WHOLE)))
 
     def of(self, form: Form) -> tuple[Step, ...]:
         """Return the statements of a tick, in order; the last ones update synopses."""
-        if form not in self._written:
-            steps = _steps(Rules(self.name, self.plan, self.clock, form))
-            self._written[form] = steps
-            if form.staged and not any(step.is_stage for step in steps):
-                self._written[replace(form, staged=False)] = steps
-        return self._written[form]
+        if form not in self.written:
+            if form in self.stored:
+                self.take(form, self.stored[form]())
+            else:
+                self.take(form, _steps(Rules(self.name, self.plan, self.clock, form)))
+        return self.written[form]
+
+    def take(self, form: Form, steps: tuple[Step, ...]) -> None:
+        """Take the statements of a form that have been written."""
+        self.written[form] = steps
+        if form.staged and not any(step.is_stage for step in steps):
+            self.written[replace(form, staged=False)] = steps
+
+    def unstored(self) -> list[Form]:
+        """Return the forms that have been written and are not stored, each statement once."""
+        return [
+            form
+            for form, steps in self.written.items()
+            if form not in self.stored
+            and (form.staged or self.written.get(replace(form, staged=True)) is not steps)
+        ]
+
+    def note(self, form: Form) -> None:
+        """Note that a form is stored."""
+        self.stored[form] = functools.partial(self.written.__getitem__, form)
 
     def has_stages(self, form: Form) -> bool:
         """Return whether stages make a difference to ticks of a form."""
@@ -125,16 +165,15 @@ class Compiled:
     Args:
         kind: 'stream' or 'relation': what the query yields.
         columns: Its columns, without `_ts` and `_weight`.
-        plan: The plan that runs.
         sources: What it reads, by lower-case name.
         steps: The statements of its ticks.
+        root: The id of the operator that the query is.
         synopses: The tables that it keeps between ticks.
         spans: For each stream, how many instants before the frontier its elements are still
             needed; None is all of them.
         order: ORDER BY of the outermost SELECT as text, or None: how `table()` shows the answer.
         answer: The answer at the frontier, (columns, `_weight`), each of weight 1, read from
             synopses; or None where they do not hold it.
-        operators: The plan for people to look at.
         repeats: Whether it may have elements at every instant: an Rstream of what stands, or the
             current time in the answer.
         counts_instants: Whether a window counts bare instants, which only integer time allows.
@@ -146,19 +185,28 @@ class Compiled:
 
     kind: str
     columns: tuple[Column, ...]
-    plan: Plan
     sources: dict[str, Source]
     steps: Steps
+    root: str
     synopses: tuple[Synopsis, ...]
     spans: dict[str, int | None]
     order: str | None
-    operators: tuple[OperatorRow, ...]
     repeats: bool = False
     counts_instants: bool = False
     is_heavy: bool = False
     answer: str | None = None
     period: int | None = None
     is_net: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """The logical plan."""
+        return self.steps.plan
+
+    @property
+    def operators(self) -> tuple[OperatorRow, ...]:
+        """The operators of the plan for people to look at."""
+        return self.steps.operators
 
     def rests(self, before: int, until: int) -> bool:
         """Return whether nothing can change after one instant and up to another."""
@@ -207,19 +255,18 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
     rules = Rules(name, plan, catalog.clock)
-    written = _steps(rules)
-    steps = Steps(name, plan, catalog.clock, {WHOLE: written})
+    steps = Steps(name, catalog.clock, lambda: plan)
+    steps.take(WHOLE, _steps(rules))
     answer = rules.answer(plan)
     return Compiled(
         "stream" if properties(plan).is_stream else "relation",
         plan.columns,
-        plan,
         binder.sources,
         steps,
+        identity(plan).id,
         tuple(rules.synopses),
         dict(rules.spans),
         order_sql,
-        tuple(_operators(plan, rules, written)),
         any(map(_repeats, walk(plan))),
         any(
             d is not None and d.instants is not None
@@ -304,27 +351,23 @@ def _made(tree: exp.Expr) -> str | None:
     return table.name if isinstance(table, exp.Table) and table.db == "temp" else None
 
 
-def _operators(plan: Plan, rules: Rules, steps: tuple[Step, ...]) -> list[OperatorRow]:
+def _operators(plan: Plan, steps: tuple[Step, ...]) -> Iterator[OperatorRow]:
+    numbers = {id(node): number for number, node in enumerate(unique(plan))}
     parents: dict[int, int] = {}
     for node in unique(plan):
         for child in children(node):
-            parents.setdefault(rules.number(child), rules.number(node))
-    rows = []
+            parents.setdefault(id(child), numbers[id(node)])
     for node in unique(plan):
-        number = rules.number(node)
-        sql = ";\n\n".join(step.sql for step in steps if step.operator == number)
-        rows.append(
-            OperatorRow(
-                number,
-                parents.get(number),
-                identity(node).id,
-                tuple(identity(child).id for child in children(node)),
-                explain.kind_of(node),
-                explain.describe(node),
-                sql,
-            )
+        number = numbers[id(node)]
+        yield OperatorRow(
+            number,
+            parents.get(id(node)),
+            identity(node).id,
+            tuple(identity(child).id for child in children(node)),
+            explain.kind_of(node),
+            explain.describe(node),
+            ";\n\n".join(step.sql for step in steps if step.operator == number),
         )
-    return rows
 
 
 def _check_columns(plan: Plan) -> None:

@@ -77,6 +77,20 @@ CREATE TABLE IF NOT EXISTS cql_state.operators (
 );
 COMMENT ON TABLE cql_state.operators IS 'The operators of each plan and the statements that a tick runs for them.';
 
+CREATE TABLE IF NOT EXISTS cql_state.plans (
+    query VARCHAR NOT NULL,
+    version VARCHAR NOT NULL,
+    facts VARCHAR NOT NULL
+);
+COMMENT ON TABLE cql_state.plans IS 'What the engine asks of the plan of each query between ticks, as JSON; version is that of the rewriter that made it.';
+
+CREATE TABLE IF NOT EXISTS cql_state.statements (
+    query VARCHAR NOT NULL,
+    form VARCHAR NOT NULL,
+    steps BLOB NOT NULL
+);
+COMMENT ON TABLE cql_state.statements IS 'The statements of the ticks of each query, in each form that has run: JSON, packed with zlib. cql.operators shows them to people.';
+
 CREATE TABLE IF NOT EXISTS cql_state.synopses (
     query VARCHAR NOT NULL,
     operator INTEGER NOT NULL,

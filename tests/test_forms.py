@@ -156,12 +156,12 @@ def test_the_statements_of_the_first_ticks_are_written_when_a_query_is_registere
 ) -> None:
     con.engine.forms = Forms(always=True)
     con.execute(JOIN.replace("INTEGER", "BIGINT"))
-    written = dict(con.engine.compiled["q"].steps._written)
+    written = dict(con.engine.compiled["q"].steps.written)
     for at in (1, 4):
         a, b = (pa.table({"k": [1, 1], v: [at, at], "t": [at, at + 1]}) for v in "xy")
         con.tick({"a": a, "b": b}, to=at + 2)
     assert con.table("q").fetchall()
-    assert written == con.engine.compiled["q"].steps._written
+    assert written == con.engine.compiled["q"].steps.written
 
 
 def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> None:

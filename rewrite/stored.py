@@ -1,0 +1,104 @@
+"""Plans and their statements as text, by which they lie in the database.
+
+A plan is stored as what the engine asks of it between ticks. Its statements, which are many times
+larger, are stored a form at a time, and read when a tick asks for that form. So opening a database
+neither compiles nor parses. The logical plan is not stored: it is made of the query's text, once a
+form is asked for that nobody has written yet. Texts are JSON of plain values, and hold no code.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from dataclasses import asdict, fields, is_dataclass
+from typing import Any
+
+from cqlduck.rewrite.compile import Compiled, Step, Steps
+from cqlduck.rewrite.delta import Form, Shared, Synopsis
+from cqlduck.rewrite.plan import Column, Plan, Source
+from cqlduck.rewrite.straight import Apart, Straight
+from cqlduck.rewrite.time import Clock
+
+_FACTS = tuple(f.name for f in fields(Compiled) if f.name != "steps")
+
+
+def plan_text(compiled: Compiled) -> str:
+    """Return what is asked of a plan between ticks as text."""
+    return json.dumps({name: _plain(getattr(compiled, name)) for name in _FACTS})
+
+
+def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> Compiled:
+    """Return a plan from its text.
+
+    Args:
+        text: From `plan_text`.
+        name: The query.
+        clock: The clock.
+        make: Makes the logical plan of the query's text, of the id that its root has to have.
+    """
+    facts: dict[str, Any] = json.loads(text)
+    facts["columns"] = _columns(facts["columns"])
+    facts["sources"] = {
+        key: Source(**{**source, "columns": _columns(source["columns"])})
+        for key, source in facts["sources"].items()
+    }
+    facts["synopses"] = tuple(
+        Synopsis(**{**synopsis, "columns": _columns(synopsis["columns"])})
+        for synopsis in facts["synopses"]
+    )
+    return Compiled(**facts, steps=Steps(name, clock, functools.partial(make, facts["root"])))
+
+
+def steps_text(steps: tuple[Step, ...]) -> str:
+    """Return the statements of a form as text."""
+    return json.dumps([_plain(step) for step in steps])
+
+
+def steps_of(text: str) -> tuple[Step, ...]:
+    """Return the statements of a form from their text."""
+    return tuple(_step(step) for step in json.loads(text))
+
+
+def form_text(form: Form) -> str:
+    """Return a form as text, the same for equal ones."""
+    return json.dumps(_plain(form), sort_keys=True)
+
+
+def form_of(text: str) -> Form:
+    """Return a form from its text."""
+    values: dict[str, Any] = json.loads(text)
+    for name in ("queued", "arriving"):
+        values[name] = frozenset(values[name])
+    return Form(**values)
+
+
+def _step(values: dict[str, Any]) -> Step:
+    for name in ("parameters", "needs"):
+        values[name] = frozenset(values[name])
+    if values["straight"] is not None:
+        columns, rest = values["straight"]["columns"], values["straight"]["rest"]
+        values["straight"] = Straight(None if columns is None else tuple(columns), rest)
+    if values["apart"] is not None:
+        values["apart"] = Apart(**values["apart"])
+    if values["shared"] is not None:
+        table, parameters = values["shared"]["table"], values["shared"]["parameters"]
+        values["shared"] = Shared(table, frozenset(parameters))
+    return Step(**values)
+
+
+def _columns(listed: list[dict[str, str]]) -> tuple[Column, ...]:
+    return tuple(Column(**column) for column in listed)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of which JSON is made."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {key: _plain(inner) for key, inner in asdict(value).items()}
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(inner) for inner in value]
+    return value

@@ -1,0 +1,126 @@
+"""The plans of queries in the database: `cql_state.plans`, and their statements, a form each.
+
+What is stored is of one version of the rewriter, which the rows name by a digest of its source.
+Rows of another version are not read: the query is compiled and its rows are written anew. In memory
+nothing is stored.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from cqlduck.errors import DatabaseError
+from cqlduck.rewrite.compile import Compiled, Step, Steps
+from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.plan import Plan
+from cqlduck.rewrite.stored import form_of, form_text, plan_of, plan_text, steps_of, steps_text
+from cqlduck.rewrite.time import Clock
+from cqlduck.state.connection import Database
+
+
+@functools.cache
+def version() -> str:
+    """Return the version of the rewriter: a digest of its source."""
+    found = hashlib.sha256()
+    for file in _sources(files("cqlduck.rewrite")):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _sources(folder: Traversable) -> Iterator[Traversable]:
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry
+
+
+def load(
+    database: Database, clock: Clock, names: Iterable[str], compiled: Callable[[str], Compiled]
+) -> dict[str, Compiled]:
+    """Return the plans that are stored, by lower-case name of the query.
+
+    Args:
+        database: The database.
+        clock: Its clock.
+        names: The queries.
+        compiled: Compiles a query anew.
+    """
+    if database.is_new:
+        return {}
+    facts = dict(
+        database.rows("SELECT query, facts FROM cql_state.plans WHERE version = ?", [version()])
+    )
+    found = {}
+    for name in names:
+        if name in facts:
+            make = functools.partial(_plan, name, compiled)
+            found[name.lower()] = plan_of(facts[name], name, clock, make)
+    for name, form in database.rows("SELECT query, form FROM cql_state.statements"):
+        if name.lower() in found:
+            read = functools.partial(_read, database, name, form)
+            found[name.lower()].steps.stored[form_of(form)] = read
+    return found
+
+
+def _plan(name: str, compiled: Callable[[str], Compiled], root: str) -> Plan:
+    """Return the plan of a query's text, if that still means what it meant.
+
+    Raises:
+        DatabaseError: It does not.
+    """
+    found = compiled(name)
+    if found.root != root:
+        raise DatabaseError(
+            f"the text of the continuous query {name} means something else than when it was "
+            "registered; a macro or a function that it calls has changed",
+            hint="CREATE OR REPLACE CONTINUOUS QUERY registers it as it is now",
+        )
+    return found.plan
+
+
+def _read(database: Database, name: str, form: str) -> tuple[Step, ...]:
+    packed = database.value(
+        "SELECT steps FROM cql_state.statements WHERE query = ? AND form = ?", [name, form]
+    )
+    return steps_of(zlib.decompress(packed).decode())
+
+
+def save(database: Database, name: str, compiled: Compiled) -> None:
+    """Write the plan of a query, in place of what stands there."""
+    if not database.in_memory:
+        drop(database, name)
+        database.execute(
+            "INSERT INTO cql_state.plans VALUES (?, ?, ?)", [name, version(), plan_text(compiled)]
+        )
+
+
+def save_statements(database: Database, plans: Mapping[str, Compiled]) -> list[tuple[Steps, Form]]:
+    """Write the statements of the forms that are new; return these, to be noted after the commit.
+
+    Args:
+        database: The database, inside a transaction.
+        plans: The plans, by lower-case name of the query.
+    """
+    if database.in_memory:
+        return []
+    new = [(c.steps, form) for c in plans.values() for form in c.steps.unstored()]
+    if new:
+        marks = ", ".join(["(?, ?, ?)"] * len(new))
+        values: list[object] = []
+        for steps, form in new:
+            packed = zlib.compress(steps_text(steps.of(form)).encode(), 1)
+            values += [steps.name, form_text(form), packed]
+        database.execute(f"INSERT INTO cql_state.statements VALUES {marks}", values)
+    return new
+
+
+def drop(database: Database, name: str) -> None:
+    """Remove the plan of a query and its statements."""
+    for table in ("plans", "statements"):
+        database.execute(f"DELETE FROM cql_state.{table} WHERE query = ?", [name])
