@@ -106,15 +106,17 @@ def apart(tree: exp.Expr, queues: Set[str]) -> Apart | None:
     """Return what a statement keeps of one queue alone; None if it does otherwise."""
     if not isinstance(tree, exp.Create) or not isinstance(tree.expression, exp.Query):
         return None
-    query = tree.expression.copy()
-    if not all(isinstance(node, (*_PARTS, exp.Placeholder)) for node in query.walk()):
-        return None
-    made = {cte.alias for cte in query.find_all(exp.CTE)}
-    read = [table for table in query.find_all(exp.Table) if table.name not in made]
+    made = {cte.alias for cte in tree.find_all(exp.CTE)}
+    read = [table for table in tree.expression.find_all(exp.Table) if table.name not in made]
     names = {table.name for table in read}
     if len(names) != 1 or any(table.db for table in read) or not names <= queues:
         return None
+    # few come so far, and only these are copied
+    query = tree.expression.copy()
+    if not all(isinstance(node, (*_PARTS, exp.Placeholder)) for node in query.walk()):
+        return None
     (queue,) = names
+    read = [table for table in query.find_all(exp.Table) if table.name not in made]
     for table in read:
         select = table.parent_select
         others = None if select is None else _beside_the_bounds(select.args.get("where"))
