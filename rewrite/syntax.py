@@ -11,7 +11,7 @@ operators are cut out of the token list by `queries.parse_query`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -288,67 +288,106 @@ def _statement(text: str, tokens: list[Token]) -> Statement:
 
 
 def _read(reader: Reader) -> Statement:
+    """Read a statement of CQL; all else is DuckDB's."""
     offset = reader.offset
-    if reader.accept("CREATE"):
-        or_replace = reader.accept("OR", "REPLACE")
-        if or_replace and reader.next_is("STREAM", "RELATION"):
-            reader.fail(
-                "OR REPLACE is for continuous queries",
-                "IF NOT EXISTS leaves a stream or relation as it is; DROP removes it",
-            )
-        if reader.accept("STREAM"):
-            return _create_stream(reader, offset)
-        if reader.accept("RELATION"):
-            return _create_relation(reader, offset)
-        if reader.accept("CONTINUOUS"):
-            reader.expect("QUERY")
-            return _create_query(reader, offset, or_replace)
-        reader.refuse_slip("OR REPLACE", alone=True)
-    elif reader.accept("DROP"):
-        for kind in ("STREAM", "RELATION", "CONTINUOUS"):
-            if reader.accept(kind):
-                if kind == "CONTINUOUS":
-                    reader.expect("QUERY")
-                if_exists = reader.accept_if("IF EXISTS")
-                at = reader.offset
-                name = reader.thing()
-                reader.end()
-                return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
-    elif reader.accept("REFRESH", "RELATION"):
-        return _refresh_relation(reader)
-    elif reader.accept("ALTER", "CONTINUOUS"):
-        reader.expect("QUERY")
-        return _alter_query(reader)
-    elif reader.accept("ALTER", "STREAM"):
-        return _alter_stream(reader)
-    elif reader.accept("SHOW"):
-        for words in (("STREAMS",), ("RELATIONS",), ("CONTINUOUS", "QUERIES")):
-            if reader.accept(*words):
-                reader.end()
-                return Show(words[-1], offset)
-        if reader.accept("CONTINUOUS"):
-            reader.expect("QUERIES")
-    elif reader.accept("EXPLAIN"):
-        # the tokenizer keeps what follows EXPLAIN as one string
-        inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
-        inner.refuse_slip("CONTINUOUS QUERY", alone=True)
-        if inner.accept("CONTINUOUS"):
-            inner.expect("QUERY")
-            at = inner.offset
-            name = inner.thing()
-            inner.end()
-            return Explain(name, at)
+    for word, read in _READ.items():
+        if reader.accept(word):
+            found = read(reader, offset)
+            break
     else:
-        reader.skip_with()
-        for words in (("INSERT", "INTO"), ("DELETE", "FROM"), ("UPDATE",)):
-            if reader.accept(*words):
-                at = reader.offset
-                if reader.peek_name():
-                    return _dml(reader, words[0], at)
-        if reader.next_is("INSERT", "DELETE"):
-            reader.refuse_slip("INSERT INTO", "DELETE FROM")
+        found = _read_dml(reader)
+    if found is not None:
+        return found
     _refuse_misspelt(reader)
     return Sql(reader.whole(), offset)
+
+
+def _read_create(reader: Reader, offset: int) -> Statement | None:
+    or_replace = reader.accept("OR", "REPLACE")
+    if or_replace and reader.next_is("STREAM", "RELATION"):
+        reader.fail(
+            "OR REPLACE is for continuous queries",
+            "IF NOT EXISTS leaves a stream or relation as it is; DROP removes it",
+        )
+    if reader.accept("STREAM"):
+        return _create_stream(reader, offset)
+    if reader.accept("RELATION"):
+        return _create_relation(reader, offset)
+    if reader.accept("CONTINUOUS"):
+        reader.expect("QUERY")
+        return _create_query(reader, offset, or_replace)
+    reader.refuse_slip("OR REPLACE", alone=True)
+    return None
+
+
+def _read_drop(reader: Reader, _: int) -> Statement | None:
+    for kind in ("STREAM", "RELATION", "CONTINUOUS"):
+        if reader.accept(kind):
+            if kind == "CONTINUOUS":
+                reader.expect("QUERY")
+            if_exists = reader.accept_if("IF EXISTS")
+            at = reader.offset
+            name = reader.thing()
+            reader.end()
+            return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
+    return None
+
+
+def _read_refresh(reader: Reader, _: int) -> Statement | None:
+    return _refresh_relation(reader) if reader.accept("RELATION") else None
+
+
+def _read_alter(reader: Reader, _: int) -> Statement | None:
+    if reader.accept("CONTINUOUS"):
+        reader.expect("QUERY")
+        return _alter_query(reader)
+    return _alter_stream(reader) if reader.accept("STREAM") else None
+
+
+def _read_show(reader: Reader, offset: int) -> Statement | None:
+    for words in (("STREAMS",), ("RELATIONS",), ("CONTINUOUS", "QUERIES")):
+        if reader.accept(*words):
+            reader.end()
+            return Show(words[-1], offset)
+    if reader.accept("CONTINUOUS"):
+        reader.expect("QUERIES")
+    return None
+
+
+def _read_explain(reader: Reader, _: int) -> Statement | None:
+    # the tokenizer keeps what follows EXPLAIN as one string
+    inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
+    inner.refuse_slip("CONTINUOUS QUERY", alone=True)
+    if not inner.accept("CONTINUOUS"):
+        return None
+    inner.expect("QUERY")
+    at = inner.offset
+    name = inner.thing()
+    inner.end()
+    return Explain(name, at)
+
+
+_READ: Mapping[str, Callable[[Reader, int], Statement | None]] = {
+    "CREATE": _read_create,
+    "DROP": _read_drop,
+    "REFRESH": _read_refresh,
+    "ALTER": _read_alter,
+    "SHOW": _read_show,
+    "EXPLAIN": _read_explain,
+}
+"""How statements go on after their first word; None if they are DuckDB's."""
+
+
+def _read_dml(reader: Reader) -> Statement | None:
+    reader.skip_with()
+    for words in (("INSERT", "INTO"), ("DELETE", "FROM"), ("UPDATE",)):
+        if reader.accept(*words):
+            at = reader.offset
+            if reader.peek_name():
+                return _dml(reader, words[0], at)
+    if reader.next_is("INSERT", "DELETE"):
+        reader.refuse_slip("INSERT INTO", "DELETE FROM")
+    return None
 
 
 def _refuse_misspelt(reader: Reader) -> None:

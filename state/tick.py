@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as wall
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -68,6 +68,19 @@ def run(
         tables: What the tick's queries have made before this one.
         fresh: Where elements may stay before they are in the log, if they may.
     """
+    values = _instants_of(query, until, begin)
+    steps = compiled.steps.of(form)
+    workshop.note(steps)
+    known = {select: table for queue in queued.values() for select, table in queue.made.items()}
+    running = _Running(database, query, values, queued, workshop, tables, fresh, known)
+    for step in steps:
+        running.run(step)
+    query.frontier = until
+    return Ran(running.elements, running.rows, running.stages)
+
+
+def _instants_of(query: Query, until: int, begin: int) -> dict[str, int]:
+    """Return the instants that the statements take as parameters; the query has begun then."""
     first = query.begin_instant is None
     if first:
         query.begin_instant = begin
@@ -76,52 +89,77 @@ def run(
         assert query.frontier is not None
         before = query.frontier
     assert query.begin_instant is not None
-    values: dict[str, int] = {
+    return {
         "t0": before,
         "t1": until,
         "low": NEVER if first else before,
         "begin": query.begin_instant,
         "since": NEVER if query.since is None else query.since,
     }
-    elements = rows = 0
-    stages = 0.0
-    steps = compiled.steps.of(form)
-    workshop.note(steps)
-    known = {select: table for queue in queued.values() for select, table in queue.made.items()}
-    sizes: dict[str, int] = {}
-    for step in steps:
-        if step.shared is not None and tables.has(step.shared, values):
-            sizes[step.shared.table] = tables.rows(step.shared)
-            continue
-        if step.needs and not any(sizes.get(table, 1) for table in step.needs):
-            continue
+
+
+@dataclass
+class _Running:
+    """The statements of a tick of one query, of which some have run.
+
+    Attributes:
+        elements, rows, stages: As in `Ran`.
+        sizes: How many rows temporary tables have that were made.
+    """
+
+    database: Database
+    query: Query
+    values: Mapping[str, int]
+    queued: Mapping[str, Queue]
+    workshop: Workshop
+    tables: Tables
+    fresh: Fresh | None
+    known: Mapping[str, pa.Table]
+    elements: int = 0
+    rows: int = 0
+    stages: float = 0.0
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def run(self, step: Step) -> None:
+        """Run the next statement, unless what it makes is there or it would do nothing."""
+        if step.shared is not None and self.tables.has(step.shared, self.values):
+            self.sizes[step.shared.table] = self.tables.rows(step.shared)
+            return
+        if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):
+            return
         started = wall.perf_counter()
-        with database.part(query.name, step):
+        with self.database.part(self.query.name, step):
             if step.each is not None:
-                for at, following in _instants(database, step.each):
-                    here = {**values, "at": at, "next": following}
-                    written = database.run(step, here)
-                    rows += written
-                    if step.makes is not None:
-                        sizes[step.makes] = sizes.get(step.makes, 0) + written
-                continue
-            made = None if step.apart is None else workshop.take(known, step.apart)
-            if step.answer is not None and fresh is not None:
-                made = _taken(database, query, step, values, queued, fresh)
-            written = database.run(step, values) if made is None else made
+                self._run_each(step, step.each)
+                return
+            written = self._made(step)
+            if written is None:
+                written = self.database.run(step, self.values)
             if step.shared is not None:
-                tables.take(step.shared, values, written)
+                self.tables.take(step.shared, self.values, written)
             if step.is_stage and not step.is_sure:
-                stages += wall.perf_counter() - started
-            if step.makes is not None:
-                sizes[step.makes] = sizes.get(step.makes, 0) + written
-            rows += written
+                self.stages += wall.perf_counter() - started
+            self._count(step, written)
             if step.answer is not None:
-                elements += written
-            if database.profile is not None:
-                database.profile.wrote(written)
-    query.frontier = until
-    return Ran(elements, rows, stages)
+                self.elements += written
+            if self.database.profile is not None:
+                self.database.profile.wrote(written)
+
+    def _run_each(self, step: Step, instants: str) -> None:
+        for at, following in _instants(self.database, instants):
+            written = self.database.run(step, {**self.values, "at": at, "next": following})
+            self._count(step, written)
+
+    def _made(self, step: Step) -> int | None:
+        """Return how many rows a step has that need not run, or None."""
+        if step.answer is not None and self.fresh is not None:
+            return _taken(self.database, self.query, step, self.values, self.queued, self.fresh)
+        return None if step.apart is None else self.workshop.take(self.known, step.apart)
+
+    def _count(self, step: Step, written: int) -> None:
+        self.rows += written
+        if step.makes is not None:
+            self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
 
 
 def _taken(

@@ -675,8 +675,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/tick.py",
         ("a pipeline is not run though its input changed",
-         "if step.needs and not any(sizes.get(table, 1) for table in step.needs):",
-         "if step.needs and not any(sizes.get(table, 0) > 1 for table in step.needs):",
+         "if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):",
+         "if step.needs and not any(self.sizes.get(table, 0) > 1 for table in step.needs):",
          "test_pipelines.py::test_a_pipeline_whose_input_did_not_change_is_not_run"),
     ),
     *_of(

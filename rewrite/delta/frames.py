@@ -254,33 +254,36 @@ def _framed(keys: Sequence[str], window: RowWindow, call: exp.Expr) -> exp.Windo
     )
 
 
-def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
-    """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
-
-    The rows that were in the window at $t0 are in the log, so the last of them has the results
-    before the tick; nothing else of the state is needed. A partition never gets empty.
-    """
+def _with_results(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+    """Return each row of the window's log with the results of the frame that ends there."""
     window = _row_window(node)
     assert window is not None
-    keys = [column(k) for k in node.keys]
     if rules.framed.get(id(window)) is node:
-        framed = exp.select(
+        keys = [column(k) for k in node.keys]
+        return exp.select(
             *[named(_over_window(node, key), key.name) for key in keys],
             column(TS),
             *[named(column(f"{RESULT}_{name}"), name) for name in names],
             column(N),
             column(NEXT),
         ).from_(temp_table(rules.deltas[id(window)]), copy=False)
-    else:
-        calls = [(call.name, call.call) for call in node.calls]
-        calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
-        framed = _row_log(rules, node, window).select(
-            [*keys, column(TS), *_in_order(node.keys, window, calls)], alias="log"
-        )
+    calls = [(call.name, call.call) for call in node.calls]
+    calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
+    listed = [*map(column, node.keys), column(TS), *_in_order(node.keys, window, calls)]
+    return _row_log(rules, node, window).select(listed, alias="log")
+
+
+def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+    """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
+
+    The rows that were in the window at $t0 are in the log, so the last of them has the results
+    before the tick; nothing else of the state is needed. A partition never gets empty.
+    """
+    keys = [column(k) for k in node.keys]
     # of each instant the last row, and of all that were there before the tick the very last
     ends = (
         exp.select("*")
-        .from_(framed.subquery("framed", copy=False), copy=False)
+        .from_(_with_results(rules, node, names).subquery("framed", copy=False), copy=False)
         .where(exp.NullSafeNEQ(this=column(NEXT), expression=column(TS)), copy=False)
         .where(
             exp.or_(

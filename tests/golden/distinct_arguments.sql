@@ -578,7 +578,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c85235cbc881" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c60619f05177" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -648,7 +648,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_c85235cbc881" AS changes
+        FROM temp."_cql_sums_c60619f05177" AS changes
         WHERE
           TRUE
       )
@@ -682,7 +682,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_c85235cbc881" AS changes
+      FROM temp."_cql_sums_c60619f05177" AS changes
     ) AS history
   )
   SELECT
@@ -897,7 +897,7 @@ FROM (
       changes."_cql_sum0" AS "_cql_sum0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_c85235cbc881" AS changes
+    FROM temp."_cql_sums_c60619f05177" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ) AS r
@@ -978,7 +978,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_dcd9362e9d59" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c93912d50b15" AS
 SELECT
   "s.k",
   "_ts",
@@ -1030,7 +1030,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_dcd9362e9d59" AS changes
+        FROM temp."_cql_sums_c93912d50b15" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1063,7 +1063,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_dcd9362e9d59" AS changes
+      FROM temp."_cql_sums_c93912d50b15" AS changes
     ) AS history
   )
   SELECT
@@ -1211,7 +1211,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8fe67a7fef79" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_097ecd0ba5e4" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1276,7 +1276,7 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_8fe67a7fef79" AS changes
+    FROM temp."_cql_sums_097ecd0ba5e4" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
