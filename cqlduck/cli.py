@@ -1,4 +1,4 @@
-"""The command line: `cqlduck run`, `demo`, `explain`, `profile`, `shell` and `snapshot`.
+"""The command line: `cqlduck run`, `demo`, `explain`, `profile`, `check`, `shell`, `snapshot`.
 
 Thin: what a command does is the library's. Errors of the family are printed with their place and
 hint, and end with 1; Ctrl-C ends with 130 and SIGTERM with 143, after the database was closed.
@@ -312,6 +312,45 @@ def profile(
                 display.print_profile(counted, display.console())
             failed = any(map(_has_failed, con.engine.catalogue.queries.values()))
     return stop.code or int(failed)
+
+
+@_command("check")
+def check(
+    database: Database,
+    query: Annotated[str | None, typer.Argument(help="One query; by default all.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare what the operators of a closed database keep with their inputs.
+
+    Each synopsis is compared with what it would hold if it were made anew from what is kept below
+    its operator: a line says that it is right, how many rows of it are wrong, or why that cannot be
+    told. Nothing is changed. Ends with 1 if something is wrong.
+
+    For example:
+
+    ```
+    cqlduck check app.duckdb
+    cqlduck check app.duckdb delays
+    cqlduck check app.duckdb --json > check.json
+    ```
+    """
+    with connect(_there(database)) as con:
+        found = con.check(query)
+        columns, rows = list(found.columns), found.fetchall()
+    lines = [dict(zip(columns, row, strict=True)) for row in rows]
+    if as_json:
+        typer.echo(json.dumps(lines, indent=2))
+    else:
+        display.print_checks(lines, display.console())
+    wrong = [line for line in lines if line["state"] == "wrong"]
+    if wrong:
+        names = sorted({line["query"] for line in wrong})
+        raise DatabaseError(
+            f"{len(wrong)} of {len(lines)} synopses {'is' if len(wrong) == 1 else 'are'} wrong, "
+            f"of {', '.join(names)}",
+            hint="answers from here on may be wrong too: go back to a snapshot, or make the query "
+            "anew with CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = true)",
+        )
 
 
 def _has_failed(query: Query) -> bool:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import arguments, dml, ingest, inventory, moments, registration
+from cqlduck import arguments, checks, dml, ingest, inventory, moments, registration
 from cqlduck import variables as of_python
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
@@ -972,6 +972,30 @@ class Connection:
         with self._open() as engine:
             found = engine.query(query)
             return engine.compiled[found.name.lower()].explain()
+
+    def check(self, query: str | None = None) -> duckdb.DuckDBPyRelation:
+        """Compare what operators keep with what they would keep if it were made anew.
+
+        Nothing changes. It costs about what it would cost to answer the queries once, from what the
+        database keeps of their inputs.
+
+        Args:
+            query: A query; by default all.
+
+        Returns:
+            A row for each synopsis: query, operator (its number) and description, kind, synopsis
+            (its table), state ('right', 'wrong' or 'cannot be had'), rows (how many are missing or
+            too many), and reason: what its inputs would have to keep.
+
+        Raises:
+            DatabaseError: It is called from a listener.
+        """
+        self._engine.refuse_in_listener("check()")
+        with self._open() as engine:
+            known = engine.catalogue.queries.values()
+            asked = checks.Check(engine, list(known) if query is None else [engine.query(query)])
+            with engine.database.interrupts.held(), self._meter.during("check", asked.way):
+                return _relation(asked.run())
 
     @contextmanager
     def profile(self, *, deep: bool = False) -> Iterator[Profile]:

@@ -11,8 +11,8 @@ import os
 import shutil
 import sysconfig
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -289,6 +289,31 @@ def _figures(line: Line) -> tuple[str, ...]:
         *("" if x is None else f"{x:,.2f}" for x in (line.p50_ms, line.p95_ms)),
         *("" if x is None else f"{x:,}" for x in (line.rows, line.runs)),
     )
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+_STYLES = {"right": "green", "wrong": "red", "cannot be had": "yellow"}
+
+
+def print_checks(lines: Sequence[Mapping[str, Any]], out: Console) -> None:
+    """Print what the comparison of each synopsis came to."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("query", "operator", "synopsis", "state"):
+        table.add_column(name)
+    for line in lines:
+        said, rows = str(line["state"]), line["rows"]
+        text = Text(said, style=_STYLES[said])
+        if rows:
+            text.append(f": {rows:,} row{'' if rows == 1 else 's'} missing or too many")
+        if line["reason"]:
+            text.append(f": {line['reason']}", style="dim")
+        what = f"{line['operator']} {line['description']}"
+        shown_as = what if len(what) <= _WORDS else f"{what[: _WORDS - 1]}…"
+        table.add_row(Text(line["query"]), Text(shown_as), Text(line["kind"]), text)
+    out.print(table)
+    counts = Counter(line["state"] for line in lines)
+    out.print(Text(", ".join(f"{counts[state]:,} {state}" for state in _STYLES)))
 
 
 # --- other programs -------------------------------------------------------------------------------

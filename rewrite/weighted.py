@@ -146,10 +146,37 @@ def consolidate(rows: Rows, columns: Sequence[Column]) -> Rows:
     return Rows.given(net, element_names(columns), "net")
 
 
+def tuples_of(rows: Rows, columns: Sequence[Column], *, is_repeated: bool) -> Rows:
+    """Return (columns, `_weight`): the net tuples of a relation at one instant.
+
+    Args:
+        rows: (columns, `_weight`), where one tuple may have several weights, also negative ones.
+        columns: The columns.
+        is_repeated: Whether a tuple of weight k becomes k tuples of weight 1.
+    """
+    keys = references(columns)
+    net = rows.select(
+        [*keys, named(count(), WEIGHT)],
+        group=[*keys, *identities(columns)],
+        having=after(exp.Sum(this=column(WEIGHT)), number(0)),
+        alias="tuples",
+    )
+    names = [*(c.name for c in columns), WEIGHT]
+    if is_repeated:
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        net = exp.select(*keys, one, _each_copy()).from_(net.subquery("net", copy=False))
+        names.append("_cql_copy")
+    return Rows.given(net, names, "tuples")
+
+
 def copies(rows: Rows, columns: Sequence[Column]) -> Rows:
     """Return (columns, `_ts`) of stream elements, a weight of k as k tuples."""
+    return rows.project([*references(columns), column(TS), _each_copy()], "stream")
+
+
+def _each_copy() -> exp.Expr:
     each = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    return rows.project([*references(columns), column(TS), named(each, "_cql_copy")], "stream")
+    return named(each, "_cql_copy")
 
 
 def element_names(columns: Iterable[Column]) -> list[str]:

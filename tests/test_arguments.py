@@ -25,6 +25,7 @@ CALLS: dict[str, Callable[[Connection, Any], object]] = {
     "changes": lambda con, x: con.changes(x),
     "subscribe": lambda con, x: con.subscribe(x),
     "explain": lambda con, x: con.explain(x),
+    "check": lambda con, x: con.check(x),
     "append": lambda con, x: con.append(x, [(1,)]),
     "append, the data": lambda con, x: con.append("s", x, at=x),
     "retract": lambda con, x: con.retract(x, [(1,)]),

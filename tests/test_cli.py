@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import select
@@ -224,6 +225,7 @@ def test_run_in_memory_without_drop_zone() -> None:
         ("explain app.cql q", "there is no continuous query q"),
         ("explain app.cql counts fives", "fives is too much"),
         ("explain -d none.duckdb q", "there is no database none.duckdb"),
+        ("check none.duckdb", "there is no database none.duckdb"),
         ("shell none.duckdb", "there is no database none.duckdb"),
         ("snapshot none.duckdb copy.duckdb", "there is no database none.duckdb"),
     ],
@@ -253,7 +255,7 @@ def test_wrong_usage_ends_with_2() -> None:
     assert 2 == call("run", "app.cql", "--poll", "0").exit_code
 
 
-@pytest.mark.parametrize("command", ["run", "demo", "explain", "shell", "snapshot"])
+@pytest.mark.parametrize("command", ["run", "demo", "explain", "check", "shell", "snapshot"])
 def test_help_has_an_example(command: str) -> None:
     done = call(command, "--help")
     assert 0 == done.exit_code
@@ -292,6 +294,29 @@ def test_explain_of_the_example() -> None:
     done = call("explain", str(example))
     assert 0 == done.exit_code, done.output
     assert "-- bad_weather" in done.stdout
+
+
+@pytest.mark.usefixtures("here")
+def test_check_says_what_is_wrong_of_a_database_and_of_a_snapshot() -> None:
+    batch(0, 1, 2)
+    run()
+    call("snapshot", "app.duckdb", "copy.duckdb")
+    for database in ("app.duckdb", "copy.duckdb"):
+        done = call("check", database)
+        assert 0 == done.exit_code, done.output
+        assert "aggregate: COUNT(*) BY s.k" in done.stdout
+        assert ", 0 wrong, " in done.stdout
+    assert 1 == call("check", "app.duckdb", "nothing").exit_code
+    with cqlduck.connect("copy.duckdb") as con:
+        (table,) = {line[4] for line in con.check("counts").fetchall()}
+        con.engine.database.execute(f'UPDATE cql_state."{table}" SET _cql_n = 9')
+    done = call("check", "copy.duckdb", "--json")
+    assert 1 == done.exit_code
+    assert ["wrong"] == [x["state"] for x in json.loads(done.stdout) if x["query"] == "counts"]
+    assert "synopses is wrong, of counts" in words(done.stderr)
+    assert "CREATE OR REPLACE CONTINUOUS QUERY" in words(done.stderr)
+    done = call("check", "copy.duckdb", "counts")
+    assert "rows missing or too many" in words(done.stdout)
 
 
 @pytest.mark.usefixtures("here")

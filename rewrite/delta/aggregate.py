@@ -226,7 +226,7 @@ def window_of_its_own(node: Aggregate, readers: Mapping[int, int]) -> RowWindow 
     return frames.only_window(node, readers)
 
 
-def _is_whole(node: Aggregate, made: Sequence[Rule]) -> bool:
+def is_whole(node: Aggregate, made: Sequence[Rule]) -> bool:
     """Return whether all results are worked out at once, and kept with the groups."""
     return frames.whole_rows(node, made) or panes.fits(node, made)
 
@@ -299,7 +299,7 @@ def standing(rules: Rules, node: Aggregate) -> Rows:
 def keep(rules: Rules, node: Aggregate) -> None:
     """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
     made = rules_of(node)
-    whole = _is_whole(node, made)
+    whole = is_whole(node, made)
     carried = made if whole else [rule for rule in made if rule.carried]
     parts = [] if whole else [p for r in made for p in r.parts if p.width is None]
     types = {c.name: c.type for c in node.input.columns}
@@ -327,7 +327,7 @@ def keep(rules: Rules, node: Aggregate) -> None:
         fresh = rules.keep(
             node,
             f"_cql_outliers_{rules.instance(node)}",
-            _outlying(rules, node, made),
+            outlying(node, made, rules.elements(node.input)),
             "the values that stay as they are",
         )
     purpose = "the groups and instants that changed"
@@ -372,15 +372,19 @@ def keep(rules: Rules, node: Aggregate) -> None:
 
 def kept(rules: Rules, node: Aggregate) -> Rows:
     """Return the groups and their results as the synopsis has them, each of weight 1."""
+    return shown(node, Rows.of(state_table(rules.table(node, "groups"))))
+
+
+def shown(node: Aggregate, groups: Rows) -> Rows:
+    """Return the tuples of an aggregate, each of weight 1, from the state of its groups."""
     made = rules_of(node)
-    whole = _is_whole(node, made)
+    whole = is_whole(node, made)
     results = [
         column(rule.call.name)
         if whole or rule.carried
-        else named(_value(rule, lambda name: column(name)), rule.call.name)
+        else named(value_of(rule, lambda name: column(name)), rule.call.name)
         for rule in made
     ]
-    groups = Rows.of(state_table(rules.table(node, "groups")))
     one = named(cast(number(1), "BIGINT"), WEIGHT)
     return groups.project([*map(column, node.keys), *results, one])
 
@@ -510,7 +514,7 @@ class _Query:
             argument = arguments[part]
             delta = part.delta.copy()
             if argument in nothing:
-                delta = _no_change(part)
+                delta = no_change(part)
             elif argument is not None and are_ones and part.counts:
                 delta = cast(exp.Count(this=column(argument)), part.type)
             deltas.append(named(delta, part.name))
@@ -527,7 +531,7 @@ class _Query:
         return exp.select(
             named(cast(parameter("begin"), "BIGINT"), TS),
             named(cast(number(0), "BIGINT"), N),
-            *[named(_no_change(part), part.name) for part in self.parts],
+            *[named(no_change(part), part.name) for part in self.parts],
         ).where(after(parameter("begin"), parameter("t0")), copy=False)
 
     def _sums_of_sums(self, parts: exp.Query) -> exp.Query:
@@ -896,7 +900,7 @@ class _Query:
             # a group of none may have no row there
             return exp.Coalesce(this=value, expressions=[number(0)])
         rest = qualified("outlying", f"_cql_outlying{place}") if rule.outliers else None
-        return _value(rule, lambda name: qualified("r", name), rest)
+        return value_of(rule, lambda name: qualified("r", name), rest)
 
     def _results(self) -> exp.Select:
         everything = self.node.everything
@@ -922,8 +926,8 @@ class _Query:
                 listed.append(named(qualified("r", name), name))
                 listed.append(named(qualified("r", f"{OLD}_{name}"), f"{OLD}_{name}"))
             else:
-                listed.append(named(_value(rule, lambda part: qualified("r", part)), name))
-                listed.append(named(_value(rule, _part_before), f"{OLD}_{name}"))
+                listed.append(named(value_of(rule, lambda part: qualified("r", part)), name))
+                listed.append(named(value_of(rule, _part_before), f"{OLD}_{name}"))
         source: exp.Expr = exp.to_table("running").as_("r")
         if self.carried and self.single:
             source = exp.to_table("valued").as_("r")
@@ -962,7 +966,7 @@ def _sized(value: exp.Expr, rule: Rule) -> exp.Expr:
     return value if unsized(rule.call.type) == rule.call.type else cast(value, rule.call.type)
 
 
-def _no_change(part: _Part) -> exp.Expr:
+def no_change(part: _Part) -> exp.Expr:
     """Return what a part is where no tuple counts."""
     return cast(exp.null() if part.extreme else number(0), part.type)
 
@@ -975,7 +979,7 @@ def _part_before(name: str) -> exp.Expr:
     return exp.paren(exp.Sub(this=qualified("r", name), expression=qualified("r", own)))
 
 
-def _value(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = None) -> exp.Expr:
+def value_of(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = None) -> exp.Expr:
     """Return an aggregate's value from its parts and, of doubles, the sum of the outliers."""
     call = rule.call
     if not rule.parts:
@@ -1005,19 +1009,34 @@ def _extreme_of(part: _Part) -> exp.Expr:
     return part.extreme(this=part.value.copy())
 
 
-def _outlying(rules: Rules, node: Aggregate, made: list[Rule]) -> exp.Query:
-    """Return the elements of the tick whose value is out of the band of fixed-point numbers."""
+def outlying(
+    node: Aggregate, made: Sequence[Rule], tuples: Rows, time: Sequence[str] = (TS, WEIGHT)
+) -> exp.Query:
+    """Return the values that are out of the band of fixed-point numbers.
+
+    Args:
+        node: The aggregate.
+        made: Its rules.
+        tuples: Tuples or elements of its input.
+        time: Which columns stand behind the value.
+    """
     keys = [column(key) for key in node.keys]
     parts = []
     for place, rule in enumerate(made):
         if not rule.outliers or rule.call.argument is None:
             continue
         argument = column(rule.call.argument)
-        outside = exp.not_(exp.paren(_in_band(argument)))
+        outside = is_outlier(argument)
         value = named(cast(argument, "DOUBLE"), "_cql_value")
-        listed = [*keys, named(number(place), "_cql_call"), value, column(TS), column(WEIGHT)]
-        parts.append(rules.elements(node.input).select(listed, where=[outside], alias="elements"))
+        listed = [*keys, named(number(place), "_cql_call"), value, *map(column, time)]
+        parts.append(tuples.select(listed, where=[outside], alias="elements"))
     return union_all(parts)
+
+
+def is_outlier(argument: exp.Expr) -> exp.Expr:
+    """Return whether a value is no fixed-point number."""
+    outside = exp.not_(exp.paren(_in_band(argument)))
+    return outside
 
 
 def _in_band(argument: exp.Expr) -> exp.Expr:

@@ -378,17 +378,12 @@ class _Contents:
 
     def _from_panes(self, node: Aggregate) -> Rows:
         """Return an aggregate put together from the results over each pane."""
-        panes = _panes(next(p for p in walk(node.input) if isinstance(p, TimeWindow)))
-        assert panes is not None
+        panes = _width(node)
         columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
         table = self.rules.synopsis(node, "panes", columns)
-        results = [named(call.call, call.name) for call in node.calls]
-        entering = self._entering(node.input).project(
-            [*references(node.input.columns), named(self._end(), BOUNDARY)], "stream"
-        )
-        begun = self._grouped(node, entering, results).query()
+        begun = self.begun(node).query()
         self.rules.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
-        oldest = add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
+        oldest = self._oldest(node)
         self.updates.append(
             (
                 "forget the panes that have left",
@@ -405,6 +400,43 @@ class _Contents:
             alias="laid_out",
         )
         return self._grouped(node, inside, [named(_whole(c), c.name) for c in node.calls])
+
+    def begun(self, node: Aggregate) -> Rows:
+        """Return (keys, results, `_cql_boundary`) of the panes that begin in the tick."""
+        results = [named(call.call, call.name) for call in node.calls]
+        entering = self._entering(node.input).project(
+            [*references(node.input.columns), named(self._end(), BOUNDARY)], "stream"
+        )
+        return self._grouped(node, entering, results)
+
+    def _oldest(self, node: Aggregate) -> exp.Expr:
+        """Return the boundary up to which no window after $t1 needs a pane."""
+        panes = _width(node)
+        return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
+
+
+def held_panes(rules: Rules, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
+    """Return what the synopsis `panes` holds, as the panes of a tick, and where that begins ($t0).
+
+    Args:
+        rules: The rules that read the stream.
+        relation: The relation that is worked out at boundaries.
+        node: The aggregate in it.
+    """
+    made = _Contents(rules, _slide(relation))
+    return made.begun(node), made._oldest(node)
+
+
+def last_boundary(relation: Plan) -> exp.Expr:
+    """Return the last boundary up to $t1, of which the synopsis `content` holds the content."""
+    return floor_to(parameter("t1"), _slide(relation))
+
+
+def _width(node: Aggregate) -> int:
+    """Return of how many panes the window of an aggregate consists."""
+    panes = _panes(next(p for p in walk(node.input) if isinstance(p, TimeWindow)))
+    assert panes is not None
+    return panes
 
 
 def _whole(call: AggregateCall) -> exp.Expr:

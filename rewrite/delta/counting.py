@@ -153,6 +153,40 @@ def standing(rules: Rules, node: Counting) -> Rows:
     return kept.where(_is_there(times)).project([*listed, named(times, WEIGHT)])
 
 
+def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
+    """Return (columns, `_ts`): each tuple of what only grows, and when it came first."""
+    query = lifetimes.select(
+        [*references(node.columns), named(exp.Min(this=column(ENTER)), TS)],
+        group=references(node.columns),
+        alias="lifetimes",
+    )
+    return Rows.given(query, [*(c.name for c in node.columns), TS], "first")
+
+
+def counted(node: SetOperation, sides: Sequence[Rows]) -> Rows:
+    """Return (columns, counts): how often each tuple is in each input.
+
+    Args:
+        node: EXCEPT or INTERSECT.
+        sides: (columns, `_weight`) of each input.
+    """
+    names = _counts(node)
+    query = _side_by_side(node, sides).select(
+        [*references(node.columns), *[named(count(column(name)), name) for name in names]],
+        group=references(node.columns),
+        having=exp.or_(*[_is_there(exp.Sum(this=column(name))) for name in names]),
+        alias="tuples",
+    )
+    return Rows.given(query, [*(c.name for c in node.columns), *names], "counted")
+
+
+def shown(node: SetOperation, counts: Rows) -> Rows:
+    """Return (columns, `_weight`): the tuples that are in the result, from their counts."""
+    times = _times(node, [column(name) for name in _counts(node)])
+    listed = [*references(node.columns), named(times, WEIGHT)]
+    return counts.where(_is_there(times)).project(listed, "counted")
+
+
 def _table(rules: Rules, node: Counting) -> exp.Table:
     return state_table(rules.table(node, "counts"))
 
@@ -294,14 +328,19 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
 
 def _tagged(rules: Rules, node: Counting) -> Rows:
     """Return the elements of all inputs, each weight in the column of its input."""
+    return _side_by_side(node, [rules.elements(inner) for inner in children(node)], TS)
+
+
+def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:
+    """Return the rows of all inputs, each weight in the column of its input."""
     parts: list[Rows] = []
-    for place, inner in enumerate(children(node)):
+    for place, inner in enumerate(sides):
         weights = [
             named(column(WEIGHT) if place == own else cast(number(0), "BIGINT"), name)
             for own, name in enumerate(_counts(node))
         ]
-        listed = [*references(node.columns), column(TS), *weights]
-        parts.append(rules.elements(inner).project(listed, f"elements{place}"))
+        listed = [*references(node.columns), *map(column, time), *weights]
+        parts.append(inner.project(listed, f"elements{place}"))
     return Rows.union(parts)
 
 

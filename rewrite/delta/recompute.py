@@ -18,12 +18,12 @@ It costs |R| and the inputs at each instant of T, so `explain` marks it, with th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Plan, Recompute
+from cqlduck.rewrite.plan import Column, Plan, Recompute
 from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.values import identity, told_apart
@@ -44,6 +44,7 @@ from cqlduck.rewrite.weighted import (
     qualified,
     references,
     temp_table,
+    tuples_of,
     union_all,
     until,
 )
@@ -69,6 +70,38 @@ def keep(rules: Rules, node: Recompute) -> None:
 def elements(rules: Rules, node: Recompute) -> Rows:
     """Return the net elements of the tick."""
     return Rows.of(temp_table(rules.deltas[id(node)]), element_names(node.columns))
+
+
+def at_instant(node: Recompute, inputs: Sequence[Rows], instant: exp.Expr) -> exp.Query:
+    """Return the query over its inputs as they are at one instant.
+
+    Args:
+        node: The node.
+        inputs: (columns, `_weight`) of each input at that instant.
+        instant: The instant, as an expression.
+    """
+
+    def leg(place: int) -> exp.Select:
+        columns = node.inputs[place].columns
+        whole = tuples_of(inputs[place], columns, is_repeated=True)
+        listed = [
+            exp.alias_(column(c.name), name, quoted=True)
+            for c, name in zip(columns, node.names[place], strict=True)
+        ]
+        query = exp.select(*listed).from_(whole.subquery("tuples"), copy=False)
+        return query.order_by(*_in_order(columns), copy=False) if node.alone else query
+
+    def now(part: exp.Expr) -> exp.Expr:
+        is_column = isinstance(part, exp.Column) and part.table == "_cql_instants"
+        return cast(instant, "BIGINT") if is_column or part == parameter("at") else part
+
+    query = node.over(leg).transform(now, copy=False)
+    again = exp.Subquery(this=query, alias=_again(node))
+    return exp.select(*references(node.columns)).from_(again, copy=False)
+
+
+def _in_order(columns: Sequence[Column]) -> list[str]:
+    return [f"{e.sql('duckdb')} NULLS LAST" for e in told_apart(columns)]
 
 
 def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Query:
@@ -112,9 +145,7 @@ def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
     instants = table("instants").name
     rules.keep(node, instants, _instants(node, table), "the instants at which an input changes")
     for place, plan in enumerate(node.inputs):
-        ordered = _laid_out(plan, place, table).order_by(
-            column(AT), *[f"{e.sql('duckdb')} NULLS LAST" for e in told_apart(plan.columns)]
-        )
+        ordered = _laid_out(plan, place, table).order_by(column(AT), *_in_order(plan.columns))
         rules.keep(node, table(f"at{place}").name, ordered, f"input {place} at these instants")
     listed = [typed_null(c.type) for c in node.columns]
     nothing = exp.select(

@@ -151,11 +151,7 @@ class Rules:
 
     def __post_init__(self) -> None:
         """Number the operators from the top, and write the deltas that are kept for a tick."""
-        for position, node in enumerate(unique(self.plan)):
-            self.numbers[id(node)] = position
-            self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
-            for child in children(node):
-                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
+        self._number_operators()
         for node in bottom_up(self.plan):
             if isinstance(node, Aggregate):
                 window = aggregate.window_of_its_own(node, self.readers)
@@ -167,6 +163,13 @@ class Rules:
             return
         for node in bottom_up(self.plan):
             self._keep_delta(node)
+
+    def _number_operators(self) -> None:
+        for position, node in enumerate(unique(self.plan)):
+            self.numbers[id(node)] = position
+            self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
+            for child in children(node):
+                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
 
     # -- what a node keeps -----------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ ROWS 1 by itself is simpler (`newest`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -206,6 +207,52 @@ def forget(rules: Rules, node: RowWindow, table: str, gone: exp.Select) -> None:
     rules.update(node, "forget the rows that left", tree)
 
 
+def history(rules: Rules, node: RowWindow) -> Rows:
+    """Return what a window holds at $t1, from the elements of its stream.
+
+    Of a window with a range those of the range are enough; else it takes all that came.
+
+    Returns:
+        (columns, `_ts`, `_cql_seq`), with SLIDE the position too; of a derived stream, whose
+        elements have no numbers, the place in their order stands for it.
+    """
+    low = None
+    if node.width is not None:
+        low = add(parameter("t1"), -node.width - 1 - (node.every or 0))
+    rows = rules.rows(
+        node.input, low, parameter("t1"), extra=(SEQ,) if properties(node.input).is_numbered else ()
+    )
+    if not properties(node.input).is_numbered:
+        rows = in_order(node, copies(rows, node.columns), [column(TS), *told_apart(node.columns)])
+    listed = [*references(node.columns), column(TS), column(SEQ)]
+    if node.slide is not None:
+        listed.append(named(cast(exp.null(), "BIGINT"), POSITION))
+    query = placed(node, rows.project(listed, "stream").query())
+    held = Rows.given(query, placed_names(node), "placed")
+    return held.where(after(column(LEAVE), parameter("t1")))
+
+
+def in_order(
+    node: RowWindow, rows: Rows, order: Sequence[exp.Expr], last: exp.Expr | None = None
+) -> Rows:
+    """Return rows with their place in an order as `_cql_seq`; positions stay.
+
+    Args:
+        node: The window.
+        rows: Rows of its stream, with `_ts`.
+        order: What they are ordered by, NULLs last.
+        last: The place before the first one; by default 0.
+    """
+    ordered = [exp.Ordered(this=key, nulls_first=False) for key in order]
+    place: exp.Expr = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=ordered))
+    if last is not None:
+        place = exp.Add(this=place, expression=last)
+    listed = [*references(node.columns), column(TS), named(place, SEQ)]
+    if rows.names is not None and POSITION in rows.names:
+        listed.append(column(POSITION))
+    return rows.project(listed, "arriving")
+
+
 def arrivals_of(rules: Rules, node: RowWindow, table: str) -> Rows:
     """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
 
@@ -217,25 +264,17 @@ def arrivals_of(rules: Rules, node: RowWindow, table: str) -> Rows:
         rows = rules.rows(node.input, low, high, extra=(SEQ,))
         return rows.project([*references(node.columns), column(TS), column(SEQ)], "stream")
     repeated = copies(rules.rows(node.input, low, high), node.columns)
-    return _positions(node, table, repeated, [column(TS), *told_apart(node.columns)])
-
-
-def _positions(node: RowWindow, table: str, rows: Rows, order: list[exp.Expr]) -> Rows:
-    """Number rows in an order, after those that the synopsis has."""
-    ordered = [exp.Ordered(this=key, nulls_first=False) for key in order]
-    rank = exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=ordered))
     last = (
         exp.select(exp.Coalesce(this=exp.Max(this=column(SEQ)), expressions=[number(0)]))
         .from_(state_table(table), copy=False)
         .subquery(copy=False)
     )
-    place = named(exp.Add(this=rank, expression=last), SEQ)
-    return rows.project([*references(node.columns), column(TS), place], "arriving")
+    # after those that the synopsis has
+    return in_order(node, repeated, [column(TS), *told_apart(node.columns)], last)
 
 
 def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.Expr]) -> exp.Select:
     """Return the rows of the touched partitions with `_cql_enter`, `_cql_leave` and results."""
-    keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]
     arrivals = exp.Table(this=exp.to_identifier("arrivals"))
     kept = exp.select(*[x.copy() for x in listed]).from_(state_table(table).as_("kept"), copy=False)
@@ -246,11 +285,26 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.E
         kept = kept.select(column(POSITION), copy=False)
         nothing = cast(exp.null(), "BIGINT")
         fresh_rows = fresh_rows.select(named(nothing, POSITION), copy=False)
-    both = union_all([kept, fresh_rows])
+    query = placed(node, union_all([kept, fresh_rows]), results)
+    return query.with_("arrivals", as_=fresh, copy=False)
+
+
+def placed(node: RowWindow, rows: exp.Query, results: Sequence[exp.Expr] = ()) -> exp.Select:
+    """Return rows (columns, `_ts`, `_cql_seq`) with `_cql_enter`, `_cql_leave` and results.
+
+    With SLIDE they have a position in their partition or NULL for the next ones, from 1.
+
+    Args:
+        node: The window.
+        rows: Rows of whole partitions, but for some that came first.
+        results: What else is worked out of each row.
+    """
+    keys = [column(name) for name in node.partition_by]
+    listed = [*references(node.columns), column(TS), column(SEQ)]
     enter: exp.Expr = column(TS)
     leave = _successor(node, keys, number(node.rows))
     if node.slide is not None:
-        both = _with_positions(node, keys, listed, both)
+        rows = _with_positions(node, keys, listed, rows)
         listed.append(column(POSITION))
         enter = _successor(node, keys, _to_multiple(column(POSITION), node.slide))
         beyond = exp.paren(add(column(POSITION), node.rows))
@@ -262,13 +316,19 @@ def _numbered(node: RowWindow, table: str, fresh: exp.Query, results: list[exp.E
         leave = exp.Anonymous(this="least", expressions=[leave, expiry])
     at = len(node.columns) + 1
     listed[at:at] = [named(enter, ENTER), named(leave, LEAVE)]
-    query = exp.select(*listed, *results).from_(both.subquery("rows", copy=False), copy=False)
+    query = exp.select(*listed, *results).from_(rows.subquery("rows", copy=False), copy=False)
     if node.every is not None:
         listed[at : at + 2] = [
             named(ceil_to(column(edge), node.every), edge) for edge in (ENTER, LEAVE)
         ]
         query = exp.select(*[x.copy() for x in listed]).from_(query.subquery("moved", copy=False))
-    return query.with_("arrivals", as_=fresh, copy=False)
+    return query
+
+
+def placed_names(node: RowWindow) -> list[str]:
+    """Return the names of the columns that `placed` gives, without results."""
+    names = [*(c.name for c in node.columns), TS, ENTER, LEAVE, SEQ]
+    return names if node.slide is None else [*names, POSITION]
 
 
 def _touched(node: RowWindow) -> exp.Exists:

@@ -1,0 +1,60 @@
+"""`check()`: the synopses of all queries, or of one, compared with their content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+
+import pyarrow as pa
+
+from cqlduck.engine import Engine
+from cqlduck.meter import Share
+from cqlduck.state.catalog import Query
+from cqlduck.state.check import Checked, Checker
+
+_COLUMNS = pa.schema(
+    [
+        ("query", pa.string()),
+        ("operator", pa.int64()),
+        ("description", pa.string()),
+        ("kind", pa.string()),
+        ("synopsis", pa.string()),
+        ("state", pa.string()),
+        ("rows", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+class Check:
+    """Compares the synopses of queries with their content; says how far it is.
+
+    Args:
+        engine: The engine, which is held still.
+        queries: The queries.
+    """
+
+    def __init__(self, engine: Engine, queries: Sequence[Query]) -> None:
+        """Compare nothing yet."""
+        self._engine = engine
+        self._queries = queries
+        self._done = 0
+
+    def way(self) -> Share:
+        """Return what says how far it is."""
+        return lambda: self._done / max(len(self._queries), 1)
+
+    def run(self) -> pa.Table:
+        """Compare them; return a row for each synopsis, by query, from the bottom of its plan."""
+        engine = self._engine
+        engine.settle(stores=True)
+        found: list[Checked] = []
+        checker = Checker(engine.database, engine.catalogue, engine.shown)
+        try:
+            for query in self._queries:
+                found += checker.check(query, engine.compiled[query.name.lower()])
+                self._done += 1
+        finally:
+            checker.close()
+        rows = [dict(zip(_COLUMNS.names, astuple(line), strict=True)) for line in found]
+        return pa.Table.from_pylist(rows, schema=_COLUMNS)

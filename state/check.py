@@ -1,0 +1,158 @@
+"""Synopses compared with their content: what each would hold if it were made anew from its inputs.
+
+Nothing is changed. Each comparison is one statement that reads a synopsis and what is kept below
+its operator, as of the query's frontier, so what is wrong is named where it is: an operator above a
+wrong synopsis is right if it says what that one says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import duckdb
+
+from cqlduck.errors import first_line
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.delta import Synopsis
+from cqlduck.rewrite.delta.at_rest import Need
+from cqlduck.rewrite.delta.content import Content, contents
+from cqlduck.state.catalog import Catalogue, Query
+from cqlduck.state.connection import Database, quoted
+
+NEVER = -9223372036854775808
+"""Before all instants."""
+
+State = Literal["right", "wrong", "cannot be had"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a comparison came to.
+
+    Attributes:
+        query: The query.
+        operator: The number of the operator in its plan, as in `cql.operators`.
+        description: What the operator does.
+        kind: Which kind of synopsis it is.
+        synopsis: Its table in `cql_state`.
+        state: Whether it holds what it should, or why not: 'right', 'wrong' or 'cannot be had'.
+        rows: How many rows are missing or too many; None if that cannot be had.
+        reason: Why it cannot be had, or None.
+    """
+
+    query: str
+    operator: int
+    description: str
+    kind: str
+    synopsis: str
+    state: State
+    rows: int | None = None
+    reason: str | None = None
+
+
+class Checker:
+    """Compares synopses with their content, on a connection of its own.
+
+    Args:
+        database: The database; everything is flushed, and nothing changes meanwhile.
+        catalogue: What is registered.
+        shown: Gives an instant as people see it.
+    """
+
+    def __init__(
+        self, database: Database, catalogue: Catalogue, shown: Callable[[int | None], str]
+    ) -> None:
+        """Begin a transaction that only reads."""
+        self._database = database
+        self._catalogue = catalogue
+        self._shown = shown
+        self._reader = database.reader()
+        self._reader.execute("BEGIN TRANSACTION")
+
+    def close(self) -> None:
+        """End the transaction."""
+        self._reader.close()
+
+    def check(self, query: Query, compiled: Compiled) -> Iterator[Checked]:
+        """Yield a line for each synopsis of a query, from the bottom of its plan.
+
+        Args:
+            query: The query.
+            compiled: Its plan.
+        """
+        for content in contents(query.name, compiled.plan, self._catalogue.clock):
+            state, rows, reason = self._state(query, content)
+            synopsis = content.synopsis
+            yield Checked(
+                query.name,
+                synopsis.operator,
+                content.operator,
+                synopsis.kind,
+                synopsis.name,
+                state,
+                rows,
+                reason,
+            )
+
+    def _state(self, query: Query, content: Content) -> tuple[State, int | None, str | None]:
+        if query.begin_instant is None:
+            return self._judged(self._rows_of(content.synopsis))
+        if query.amend_from is not None:
+            late = self._shown(query.amend_from)
+            return "cannot be had", None, f"what came late at {late} comes in with the next tick"
+        assert query.frontier is not None
+        values = {
+            "t1": query.frontier,
+            "begin": query.begin_instant,
+            "since": NEVER if query.since is None else query.since,
+        }
+        reason = content.reason or self._missing(content, values)
+        if reason is not None or content.differing is None:
+            return "cannot be had", None, reason
+        sql = content.differing.sql("duckdb")
+        try:
+            return self._judged(self._value(sql, values))
+        except duckdb.Error as error:
+            # what is in a store may make an expression raise that no tick has worked out
+            self._reader.execute("ROLLBACK")
+            self._reader.execute("BEGIN TRANSACTION")
+            return "cannot be had", None, f"DuckDB fails at its SELECT: {first_line(error)}"
+
+    @staticmethod
+    def _judged(rows: int) -> tuple[State, int | None, str | None]:
+        return ("wrong" if rows else "right"), rows, None
+
+    def _rows_of(self, synopsis: Synopsis) -> int:
+        return self._value(f"SELECT count(*) FROM cql_state.{quoted(synopsis.name)}", {})
+
+    def _value(self, sql: str, values: dict[str, int]) -> int:
+        given = {name: value for name, value in values.items() if f"${name}" in sql}
+        with self._database.running(self._reader):
+            ((value,),) = self._reader.execute(sql, given).fetchall()
+        return int(value)
+
+    def _missing(self, content: Content, values: dict[str, int]) -> str | None:
+        """Return what the stores have forgotten that the content needs, or None."""
+        for need in content.needs:
+            known = self._forgotten(need)
+            if known is None:
+                continue
+            after = NEVER
+            if need.after is not None:
+                after = self._value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)", values)
+            if known > max(after, values["since"]):
+                needed = "all of it" if after == NEVER else f"what came after {self._shown(after)}"
+                return (
+                    f"{need.source.name} has forgotten what came up to {self._shown(known)}; "
+                    f"{needed} would have to be kept"
+                )
+        return None
+
+    def _forgotten(self, need: Need) -> int | None:
+        """Return up to which instant the store or log of a source is cut, or None."""
+        name = need.source.name.lower()
+        if need.source.is_query:
+            return self._catalogue.queries[name].history_from
+        return self._catalogue.inputs[name].forgotten
