@@ -9,6 +9,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -58,7 +59,7 @@ def kind_of(plan: Plan) -> str:
             return plan.kind
         case ToStream():
             return {"istream": "i-stream", "dstream": "d-stream", "rstream": "r-stream"}[plan.kind]
-        case Trace():
+        case Trace() | Net():
             return "materialize"
 
 
@@ -115,6 +116,8 @@ def describe(plan: Plan) -> str:
         case Trace():
             lives_shortly = properties(plan).is_instantaneous
             return "the tuples of the tick" if lives_shortly else "the log of its elements"
+        case Net():
+            return "the tuples that are there" if plan.is_kept else "the elements of the tick"
 
 
 def _time_window(plan: TimeWindow) -> str:

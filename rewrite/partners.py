@@ -15,7 +15,7 @@ counting is in δ; all else is linear in each input.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -37,6 +37,9 @@ from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column, typed_null
 from cqlduck.rewrite.values import identity
 from cqlduck.rewrite.weighted import is_null
+
+_PADDING = "padding"
+"""What a NULL of an outer join is marked with, among the notes of its node."""
 
 Projected = Callable[[Plan, list[tuple[str | None, exp.Expr]]], Project]
 
@@ -96,7 +99,7 @@ class Partners:
         met, links = self.matches(left, right, conditions)
         return narrowed(Join((left, met), tuple(links)), left.columns)
 
-    def anti(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> Plan:
+    def anti(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> Difference:
         """Return the tuples of `left` that have no partner."""
         return Difference(left, self.semi(left, right, conditions))
 
@@ -260,13 +263,22 @@ def _sorted(
     return mine, theirs, equal, others
 
 
-def _padded(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+def is_padding(node: exp.Expr) -> bool:
+    """Return whether an expression is a NULL in a column of the other side of an outer join."""
+    return bool(node.meta.get(_PADDING))
+
+
+def _padded(plan: Difference, columns: tuple[Column, ...]) -> Plan:
     """Return the plan with NULL in the columns that it has not."""
     known = {c.name for c in plan.columns}
-    listed: list[exp.Expr] = [
-        column(c.name) if c.name in known else typed_null(c.type) for c in columns
-    ]
-    return Project(plan, tuple(listed), columns)
+    listed = [column(c.name) if c.name in known else _padding(c.type) for c in columns]
+    return Project(replace(plan, is_padded=True), tuple(listed), columns)
+
+
+def _padding(type_name: str) -> exp.Expr:
+    null = typed_null(type_name)
+    null.meta[_PADDING] = True
+    return null
 
 
 def _numbers() -> Iterator[int]:

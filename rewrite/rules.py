@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.canonical import canonical_values
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes, rule_of
+from cqlduck.rewrite.netting import ends_in_difference, net
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -23,6 +24,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -105,12 +107,13 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
         case Difference():
             read = _used(p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates)
             shown = _listed(plan.columns, needed | read)
-            return Difference(_exactly(plan.left, shown, seen), _exactly(plan.right, shown, seen))
+            left, right = (_exactly(side, shown, seen) for side in (plan.left, plan.right))
+            return replace(plan, left=left, right=right)
         case Recompute():
             wanted = seen.setdefault(id(plan), set())
             wanted |= needed
             return without_unread(plan, wanted, lambda inner, names: _pruned(inner, names, seen))
-        case Distinct() | SetOperation() | ToStream() | Trace():
+        case Distinct() | SetOperation() | ToStream() | Trace() | Net():
             # all columns of these are read: as a key, as the net of elements, or by name
             return with_children(
                 plan, tuple(_pruned(i, {c.name for c in i.columns}, seen) for i in children(plan))
@@ -335,20 +338,14 @@ def _kept(plan: Plan) -> Plan:
     match plan:
         case TimeWindow() | RowWindow() | RelationScan() | Trace():
             return plan
-        case Aggregate() | Distinct() | SetOperation():
+        case Aggregate() | Distinct() | SetOperation() | Net(is_kept=True):
             return plan
-        case UnionAll() if any(_is_difference(inner) for inner in plan.inputs):
+        case UnionAll() if any(map(ends_in_difference, plan.inputs)):
             return Trace(plan, "trace")
         case Filter() | During() | Project() | UnionAll():
             return with_children(plan, tuple(_kept(child) for child in children(plan)))
         case _:
             return Trace(plan, "trace")
-
-
-def _is_difference(plan: Plan) -> bool:
-    while isinstance(plan, (Filter, During, Project)):
-        plan = plan.input
-    return isinstance(plan, Difference)
 
 
 def _kept_stream(plan: Plan) -> Plan:
@@ -370,10 +367,10 @@ def share(plan: Plan) -> Plan:
     traces: dict[object, Plan] = {}
 
     def shared(node: Plan, traced: bool = False) -> Plan:
-        inner = tuple(shared(child, isinstance(node, Trace)) for child in children(node))
+        inner = tuple(shared(child, isinstance(node, (Trace, Net))) for child in children(node))
         node = with_children(node, inner)
         node = known.setdefault(_key(node), node)
-        if isinstance(node, Trace):
+        if isinstance(node, Trace) or (isinstance(node, Net) and node.is_kept):
             traces[id(node.input)] = node
         return node if traced else traces.get(id(node), node)
 
@@ -407,6 +404,7 @@ RULES: tuple[Callable[[Plan], Plan], ...] = (
     canonical_values,
     settle,
     group_distinct,
+    net,
     materialize,
     share,
 )

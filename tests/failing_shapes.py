@@ -330,6 +330,107 @@ def with_partner(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
     return Counter(parts.met(row for row in s if row in met))
 
 
+def alone(s: Iterable[Row], r: Iterable[Row]) -> list[Row]:
+    """Return the tuples of s that are equal in k to none of r."""
+    met = {one for one, _ in pairs(s, r)}
+    return [row for row in s if row not in met]
+
+
+def without_partner(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met = {one for one, _ in matched(parts, s, r)}
+    return Counter(parts.met(row for row in s if row not in met))
+
+
+def behind_antijoin(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return Counter((value,) for value in parts.values(parts.met(alone(s, r))))
+
+
+def absent(rows: list[Row], r: list[Row]) -> list[Row]:
+    """Return the tuples whose k is NOT IN r."""
+    listed = [k for k, _ in r]
+    if None in listed:
+        return []
+    return [row for row in rows if not listed or (row[0] is not None and row[0] not in listed)]
+
+
+def before_not_in(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return Counter((value,) for value in parts.values(absent(parts.met(s), r)))
+
+
+def behind_not_in(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return Counter((value,) for value in parts.values(parts.met(absent(s, r))))
+
+
+def aggregated_alone(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return aggregated(parts, alone(s, r), [])
+
+
+def padded(s: list[Row], r: list[Row]) -> list[tuple[Row, Row]]:
+    """Return the pairs that are equal in k, and each tuple of s that is in none beside NULLs."""
+    return [*pairs(s, r), *((one, (None, None)) for one in alone(s, r))]
+
+
+def behind_outer_join(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met = [(one, other) for one, other in padded(s, r) if parts.met([one])]
+    return Counter(
+        (one[0], parts.value(one) if other[0] is None else other[0]) for one, other in met
+    )
+
+
+def beside_outer_join(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    met = [(one, other) for one, other in padded(s, r) if parts.met([one])]
+    return Counter((parts.value(one), other[1]) for one, other in met)
+
+
+def padded_alone(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    kept = [one for one, other in padded(s, r) if other[0] is None]
+    return Counter((row[0],) for row in parts.met(kept))
+
+
+def padded_on_both_sides(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    found = [*padded(s, r), *(((None, None), other) for other in alone(r, s))]
+    values = [(one, other, parts.value(one)) for one, other in found if parts.met([one])]
+    return Counter((one[0], parts.second(other) if v is None else v) for one, other, v in values)
+
+
+def met_again(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    """Return what ON makes of pairs of which the one is less in k, and WHERE of that."""
+    less = [
+        (one, other) for one in s for other in r
+        if None not in (one[0], other[0]) and one[0] < other[0]  # type: ignore[operator]
+    ]  # fmt: skip
+    met = [(one, other) for one, other in less if of(parts.value(one), lambda v: v > 0)]
+    kept = [(one, other) for one, other in met if parts.met([one])]
+    return Counter((one[0], other[0]) for one, other in kept)
+
+
+def unlike_sevens(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    sevens = [row for row in s if row[1] == "7"]
+    return Counter((value,) for value in parts.values(parts.met(alone(s, sevens))))
+
+
+def but_sevens(parts: Parts, s: list[Row], _: list[Row]) -> Bag:
+    others = [row for row in s if row[1] != "7"]
+    return Counter((value,) for value in parts.values(parts.met(others)))
+
+
+def antijoin_met_again(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return met_again(parts, alone(s, r), r)
+
+
+def left_met_again(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return met_again(parts, [*(Counter(s) - Counter(r)).elements()], r)
+
+
+def chosen_met_again(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    return met_again(Parts(parts.expression, parts.other, ()), parts.met(s), r)
+
+
+def first_met_again(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
+    in_order = sorted(s, key=lambda row: [(v is None, v or 0, v or "") for v in row])
+    return met_again(parts, in_order[:2], r)
+
+
 def added(parts: Parts, s: list[Row], r: list[Row]) -> Bag:
     found: Bag = Counter()
     for one, other in pairs(s, r):
@@ -440,6 +541,52 @@ SHAPES: Mapping[str, Shape] = {
         linked_once, False),
     "semijoin": Shape(
         "SELECT s.k, s.x FROM s {w} SEMI JOIN r ON {e} = {o} WHERE {c}", with_partner, False),
+    "antijoin": Shape(
+        "SELECT s.k, s.x FROM s {w} ANTI JOIN r ON {e} = {o} WHERE {c}", without_partner, False),
+    "behind antijoin": Shape(
+        "SELECT {e} AS v FROM s {w} ANTI JOIN r ON s.k = r.k WHERE {c}", behind_antijoin, False),
+    "behind not exists": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE NOT EXISTS (SELECT 1 FROM r WHERE r.k = s.k) AND {c}",
+        behind_antijoin, False),
+    "behind not in": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE s.k NOT IN (SELECT r.k FROM r) AND {c}",
+        behind_not_in, False),
+    "before not in": Shape(
+        "SELECT {e} AS v FROM s {w} WHERE {c} AND s.k NOT IN (SELECT r.k FROM r)",
+        before_not_in, False),
+    "aggregate over antijoin": Shape(
+        "SELECT s.k, min({e}) AS v FROM s {w} ANTI JOIN r ON s.k = r.k WHERE {c} GROUP BY s.k",
+        aggregated_alone, False),
+    "behind outer join": Shape(
+        "SELECT s.k, coalesce(r.k, {e}) AS v FROM s {w} LEFT JOIN r ON s.k = r.k WHERE {c}",
+        behind_outer_join, False),
+    "beside outer join": Shape(
+        "SELECT {e} AS v, r.x AS u FROM s {w} LEFT JOIN r ON s.k = r.k WHERE {c}",
+        beside_outer_join, False),
+    "padded": Shape(
+        "SELECT s.k FROM s {w} LEFT JOIN r ON s.k = r.k WHERE r.k IS NULL AND {c}",
+        padded_alone, False),
+    "full join": Shape(
+        "SELECT s.k, coalesce({e}, {o}) AS v FROM s {w} FULL JOIN r ON s.k = r.k WHERE {c}",
+        padded_on_both_sides, False),
+    "antijoin of one stream": Shape(
+        "SELECT {e} AS v FROM s {w} ANTI JOIN (SELECT k FROM s {w} WHERE x = '7') AS o "
+        "ON s.k = o.k WHERE {c}", unlike_sevens, False),
+    "except of one stream": Shape(
+        "SELECT {e} AS v FROM (SELECT k, x FROM s {w} EXCEPT ALL "
+        "SELECT k, x FROM s {w} WHERE x = '7') AS s WHERE {c}", but_sevens, False),
+    "join over antijoin": Shape(
+        "SELECT s.k, r.k AS j FROM (SELECT s.k, s.x FROM s {w} ANTI JOIN r ON s.k = r.k) AS s "
+        "JOIN r ON s.k < r.k AND {e} > 0 WHERE {c}", antijoin_met_again, False),
+    "join over except": Shape(
+        "SELECT s.k, r.k AS j FROM (SELECT s.k, s.x FROM s {w} EXCEPT ALL SELECT k, x FROM r) AS s "
+        "JOIN r ON s.k < r.k AND {e} > 0 WHERE {c}", left_met_again, False),
+    "join over selection": Shape(
+        "SELECT s.k, r.k AS j FROM (SELECT s.k, s.x FROM s {w} WHERE {c}) AS s "
+        "JOIN r ON s.k < r.k AND {e} > 0", chosen_met_again, False),
+    "join over limit": Shape(
+        "SELECT s.k, r.k AS j FROM (SELECT s.k, s.x FROM s {w} ORDER BY s.k, s.x LIMIT 2) AS s "
+        "JOIN r ON s.k < r.k AND {e} > 0 WHERE {c}", first_met_again, False),
     "sum of both": Shape(
         "SELECT s.k, r.k AS j FROM s {w} JOIN r ON s.k = r.k AND {e}::INTEGER + {o}::INTEGER > 3 "
         "WHERE {c}", added, False),

@@ -100,6 +100,40 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      2, BOTH),
     ("SELECT j.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION ALL SELECT k, k FROM r) j, "
      "nothing m", None, RULES),
+    # what has a partner is not left over
+    ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k + 1 FROM r)", None, RULES),
+    ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k FROM r)", 2, RULES),
+    ("SELECT x::INT AS n FROM s [RANGE 9] ANTI JOIN r ON s.k = r.k + 1", None, RULES),
+    ("SELECT k FROM s [RANGE 9] WHERE NOT EXISTS (SELECT 1 FROM r WHERE s.k = r.k + 1) "
+     "AND x::INT > 0", None, RULES),
+    ("SELECT sum(x::INT) AS n FROM s [RANGE 9] ANTI JOIN r ON s.k = r.k + 1", None, RULES),
+    ("SELECT s.x::DOUBLE * 2 AS n "
+     "FROM (SELECT x, k, (k - 2) * -0.0::DOUBLE AS z FROM s [RANGE 9]) s "
+     "ANTI JOIN r ON s.k = r.k + 1 WHERE signbit(z) = (k > 2)", None, RULES),
+    ("SELECT s.k FROM s [RANGE 9] LEFT JOIN r ON s.k = r.k + 1 WHERE r.k IS NULL AND s.x::INT > 0",
+     None, RULES),
+    ("SELECT s.k FROM s [RANGE 9] LEFT JOIN r ON s.k = r.k + 1 WHERE s.x::INT > 0 AND r.k IS NULL",
+     2, RULES),
+    ("SELECT coalesce(r.k, s.x::INT) AS n FROM s [RANGE 9] LEFT JOIN r ON s.k = r.k + 1",
+     None, RULES),
+    ("SELECT coalesce(s.x, 'none')::INT AS n FROM (SELECT k, x FROM s [NOW] WHERE k <> 2) s "
+     "FULL JOIN (SELECT k FROM s [NOW] WHERE k <> 2) o USING (k)", None, RULES),
+    ("SELECT o.k FROM s [RANGE 9] ANTI JOIN r ON s.k = r.k + 1 JOIN r o ON s.x::INT = o.k",
+     None, RULES),
+    # at boundaries alone
+    ("SELECT k FROM s [TUMBLE 4] ANTI JOIN (SELECT k FROM s [TUMBLE 4] WHERE x = 'bad') o "
+     "USING (k) WHERE x::INT > 0", None, RULES),
+    ("SELECT k FROM (SELECT k, x FROM s [TUMBLE 4] EXCEPT SELECT 2, 'bad' FROM s [TUMBLE 4]) "
+     "WHERE x::INT > 0", None, RULES),
+    # what has left meets nothing that comes
+    ("SELECT d.k FROM (SELECT k FROM s [RANGE 1] WHERE k <> 2 AND x::INT < 3) d "
+     "JOIN s o ON (d.k * o.k * 50)::TINYINT > 0", None, RULES),
+    ("SELECT (d.k * o.k * 50)::TINYINT AS n "
+     "FROM (SELECT k FROM s [RANGE 1] WHERE k < 2 LIMIT 1) d, s o", None, RULES),
+    ("SELECT (d.k * o.k * 50)::TINYINT AS n FROM (SELECT k FROM s [RANGE 1] WHERE k < 2 "
+     "EXCEPT ALL SELECT k + 1 FROM r) d, s o", None, RULES),
+    ("SELECT (d.k * o.k * 50)::TINYINT AS n FROM (SELECT k FROM s [RANGE 2] WHERE k < 2 "
+     "EXCEPT ALL SELECT k + 1 FROM r) d, s o", 3, RULES),
 ]  # fmt: skip
 """A query, the instant at which it fails, and under which settings of `recompute` it does."""
 
@@ -139,3 +173,18 @@ def found_to_fail(
         name: None if state == "active" else int(frontier) + 1 for name, state, frontier in found
     }
     return {body: states[f"q{number}"] for number, body in enumerate(bodies)}
+
+
+def test_what_a_named_query_no_longer_has_meets_nothing() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (t BIGINT, k INTEGER) TIMESTAMP BY t")
+        con.execute("CREATE CONTINUOUS QUERY recent AS SELECT k FROM s [RANGE 1]")
+        con.execute(
+            "CREATE CONTINUOUS QUERY q AS SELECT (d.k * s.k * 40)::TINYINT AS n FROM recent d, s"
+        )
+        con.append("s", [(1, 3), (4, 1), (5, 3)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            con.advance(4)
+            assert con.as_of("q", 4).fetchall() == [(40,)]
+            con.advance(6)

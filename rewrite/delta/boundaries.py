@@ -31,6 +31,7 @@ from sqlglot import exp
 from cqlduck.rewrite import guards
 from cqlduck.rewrite.aggregates import EXTREMES, FLOATS
 from cqlduck.rewrite.delta import windows
+from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -39,6 +40,7 @@ from cqlduck.rewrite.plan import (
     Distinct,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     SetOperation,
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
 MOST = 16
 """How many panes wide a window is at most."""
 
-_MEETING = (Join, Aggregate, Distinct, SetOperation, Difference)
+_MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
 """Where tuples meet others; without these a tuple's lifetime is all there is to know."""
 
 BOUNDARY = "_cql_boundary"
@@ -107,6 +109,8 @@ def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
             if node.everything and not meets_nothing:
                 return False
             return _fits(node.input) or _is_of_panes(node)
+        case Filter() if guards.may_raise(node) and _sinks(node.input, names_in([node.predicate])):
+            return False
         case Filter() | Project():
             return _fits(node.input, meets_nothing=meets_nothing)
         case Join():
@@ -114,8 +118,27 @@ def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
                 _fits(plan, meets_nothing=_meets_nothing(plan, node.predicates))
                 for plan in node.inputs
             )
-        case Distinct() | UnionAll() | SetOperation() | Difference():
+        case Distinct() | UnionAll() | SetOperation() | Difference() | Net():
             return all(_fits(plan) for plan in children(node))
+        case _:
+            return False
+
+
+def _sinks(plan: Plan, names: set[str]) -> bool:
+    """Return whether DuckDB may test a condition on columns before tuples meet others.
+
+    It would of those that meet none, or cancel.
+    """
+    match plan:
+        case Join() | SetOperation() | Difference():
+            return True
+        case Project():
+            pairs = zip(plan.expressions, plan.columns, strict=True)
+            return _sinks(plan.input, names_in([e for e, c in pairs if c.name in names]))
+        case Aggregate():
+            return names <= set(plan.keys) and _sinks(plan.input, names)
+        case Filter() | Distinct() | UnionAll() | Net():
+            return any(_sinks(child, names) for child in children(plan))
         case _:
             return False
 
@@ -291,6 +314,8 @@ class _Contents:
                 return Rows.given(both, self._names(node))
             case Difference():
                 return self._difference(node)
+            case Net():
+                return self.at(node.input)
             case _:
                 raise AssertionError(f"{type(node).__name__} is not worked out at boundaries")
 

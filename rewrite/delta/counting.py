@@ -1,15 +1,17 @@
-"""Counting operators: EXCEPT and INTERSECT, and DISTINCT of what only grows.
+"""Counting operators: EXCEPT and INTERSECT, a net relation, and DISTINCT of what only grows.
 
 How often a tuple is in the result is a function f of how often it is in each input:
 
     EXCEPT          1 if l > 0 and r = 0        EXCEPT ALL      max(l − r, 0)
     INTERSECT       1 if l > 0 and r > 0        INTERSECT ALL   min(l, r)
 
+Of a net relation f(n) = n, and tuples that are equal but not the same are counted apart.
+
 The synopsis `counts` holds the counts of each tuple that is anywhere. In a tick the elements are
 summed by tuple and instant, put behind the tuple's counts, and summed up in the order of time; an
 element comes out where f changes, with the difference as its weight. What the operator has at $t0
-is f of the synopsis, so no trace is needed above it; and a tuple that comes and goes inside the
-tick is one lifetime, so that a join does not meet it twice.
+is f of the synopsis, so no trace is needed above it. A tuple lives until its count changes: so a
+join meets no tuple that is not there, and none twice.
 
 DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
 goes into the synopsis with the tuple, so what comes in a tick is read from there. Inputs of a union
@@ -28,6 +30,7 @@ from cqlduck.rewrite.plan import (
     Column,
     Distinct,
     Filter,
+    Net,
     Plan,
     Project,
     SetOperation,
@@ -36,13 +39,16 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.rows import Rows
 from cqlduck.rewrite.scope import cast, column
+from cqlduck.rewrite.values import identity, told_apart
 from cqlduck.rewrite.weighted import (
     ENTER,
     LEAVE,
     TS,
     WEIGHT,
     after,
+    consolidate,
     count,
+    element_names,
     forever,
     is_null,
     named,
@@ -60,7 +66,7 @@ from cqlduck.rewrite.weighted import (
 if TYPE_CHECKING:
     from cqlduck.rewrite.delta.rules import Rules
 
-Counting = Distinct | SetOperation
+Counting = Distinct | SetOperation | Net
 
 LAST, WAS = "_cql_last", "_cql_was"
 
@@ -69,6 +75,10 @@ def keep(rules: Rules, node: Counting) -> None:
     """Keep the tuples and instants that changed, and the synopsis of the counts."""
     if isinstance(node, Distinct):
         _keep_first(rules, node)
+        return
+    if isinstance(node, Net) and not node.is_kept:
+        net = consolidate(rules.elements(node.input), node.columns)
+        rules.delta(node, net.query(), "the elements that do not cancel")
         return
     counts = _counts(node)
     columns = (*node.columns, *(Column(name, "BIGINT") for name in counts))
@@ -94,6 +104,8 @@ def elements(rules: Rules, node: Counting) -> Rows:
     """Return the changes of how often each tuple is there."""
     if isinstance(node, Distinct):
         return _come(rules, node).project([*references(node.columns), column(TS), _once()], "first")
+    if isinstance(node, Net) and not node.is_kept:
+        return Rows.of(temp_table(rules.deltas[id(node)]), element_names(node.columns))
     change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
     changed = Rows.of(temp_table(rules.deltas[id(node)])).where(_changes())
     return changed.project([*references(node.columns), column(TS), change])
@@ -104,7 +116,7 @@ def _once() -> exp.Expr:
 
 
 def lives(rules: Rules, node: Counting) -> Rows:
-    """Return the lifetimes that begin in the tick, and the ends of those that stood before it."""
+    """Return the lifetimes that begin or end in the tick: each lasts until the count changes."""
     end = named(forever(), LEAVE)
     if isinstance(node, Distinct):
         listed = [*references(node.columns), named(column(TS), ENTER), end, _once()]
@@ -112,7 +124,7 @@ def lives(rules: Rules, node: Counting) -> Rows:
     following, previous = (
         exp.Window(
             this=function(this=column(TS)),
-            partition_by=references(node.columns),
+            partition_by=_keys(node),
             order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
         )
         for function in (exp.Lead, exp.Lag)
@@ -123,34 +135,41 @@ def lives(rules: Rules, node: Counting) -> Rows:
     steps = changed.project(
         [
             *references(node.columns),
-            named(column(TS), ENTER),
+            column(TS),
             named(until_next, LEAVE),
             column(WEIGHT),
             named(stood, WAS),
         ]
     )
     both = Rows.of(exp.to_table("steps"))
-    come = [*references(node.columns), column(ENTER), column(LEAVE), column(WEIGHT)]
-    less = named(exp.Neg(this=column(WAS)), WEIGHT)
-    gone = [*references(node.columns), column(ENTER), end, less]
+    begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
+    come = [named(column(TS), ENTER), column(LEAVE), column(WEIGHT)]
+    gone = [begin, named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
     return Rows.union(
         [
-            both.where(_is_there(column(WEIGHT))).project(come),
-            both.where(_is_there(column(WAS))).project(gone),
+            both.where(_is_there(column(weight))).project([*references(node.columns), *listed])
+            for weight, listed in ((WEIGHT, come), (WAS, gone))
         ]
     ).with_("steps", steps.query())
 
 
 def standing(rules: Rules, node: Counting) -> Rows:
-    """Return what is there at $t0, as lifetimes without an end."""
-    kept = Rows.of(_table(rules, node))
+    """Return what is there throughout the tick, as lifetimes without an end."""
     begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
     listed = [*references(node.columns), begin, end]
     if isinstance(node, Distinct):
-        there = kept.where(until(column(TS), parameter("t0")))
+        there = Rows.of(_table(rules, node)).where(until(column(TS), parameter("t0")))
         return there.project([*listed, _once()])
+    changed = (
+        exp.select("1")
+        .from_(temp_table(rules.deltas[id(node)]).as_("delta"), copy=False)
+        .where(_changes(), same(_of("delta", node), _of("kept", node)), copy=False)
+    )
     times = _times(node, [column(name) for name in _counts(node)])
-    return kept.where(_is_there(times)).project([*listed, named(times, WEIGHT)])
+    table = _table(rules, node)
+    table.set("alias", exp.TableAlias(this=exp.to_identifier("kept")))
+    stays = Rows.of(table).where(_is_there(times), exp.not_(exp.Exists(this=changed)))
+    return stays.project([*listed, named(times, WEIGHT)])
 
 
 def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
@@ -271,10 +290,9 @@ def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
     """Return the counts after each instant, and f of them after it and before it."""
     counts = _counts(node)
     net = {name: count(column(name)) for name in counts}
-    keys = [*references(node.columns), column(TS)]
     changes: exp.Query = _tagged(rules, node).select(
-        [*keys, *[named(sum_, n) for n, sum_ in net.items()]],
-        group=keys,
+        [*references(node.columns), column(TS), *[named(sum_, n) for n, sum_ in net.items()]],
+        group=[*_keys(node), column(TS)],
         having=exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]),
         alias="elements",
     )
@@ -348,7 +366,7 @@ def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
     spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
     return exp.Window(
         this=function,
-        partition_by=references(node.columns),
+        partition_by=_keys(node),
         order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
         spec=spec if frame else None,
     )
@@ -356,6 +374,8 @@ def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
 
 def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
     """Return f: how often a tuple is there, from its counts."""
+    if isinstance(node, Net):
+        return counts[0].copy()
     assert isinstance(node, SetOperation)
     left, right = counts
     if node.all:
@@ -378,8 +398,18 @@ def _counts(node: Counting) -> list[str]:
     return [f"_cql_n{place}" for place in range(len(children(node)))]
 
 
+def _keys(node: Counting) -> list[exp.Expr]:
+    """Return by what a tuple is counted."""
+    return told_apart(node.columns) if isinstance(node, Net) else references(node.columns)
+
+
 def _of(table: str, node: Counting) -> list[exp.Expr]:
-    return [qualified(table, c.name) for c in node.columns]
+    """Return the same of a table."""
+    values: list[exp.Expr] = [qualified(table, c.name) for c in node.columns]
+    if isinstance(node, Net):
+        parts = (identity(qualified(table, c.name), c.type) for c in node.columns)
+        values += [part for part in parts if part is not None]
+    return values
 
 
 def _changes() -> exp.Expr:

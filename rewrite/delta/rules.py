@@ -31,6 +31,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -177,7 +178,7 @@ class Rules:
         match node:
             case Aggregate():
                 aggregate.keep(self, node)
-            case Distinct() | SetOperation():
+            case Distinct() | SetOperation() | Net():
                 counting.keep(self, node)
             case RowWindow() if newest.fits(self, node):
                 newest.keep(self, node)
@@ -379,7 +380,7 @@ class Rules:
                 return lifetimes_to_elements(self.lives(node), node.columns)
             case Join():
                 return join.elements(self, node)
-            case Distinct() | SetOperation():
+            case Distinct() | SetOperation() | Net():
                 return counting.elements(self, node)
             case Aggregate():
                 return aggregate.elements(self, node)
@@ -404,7 +405,7 @@ class Rules:
                 return windows.time_lives(self, node)
             case RowWindow():
                 return windows.row_lives(self, node)
-            case Distinct() | SetOperation():
+            case Distinct() | SetOperation() | Net():
                 return counting.lives(self, node)
             case Aggregate():
                 return aggregate.lives(self, node)
@@ -450,7 +451,7 @@ class Rules:
                 return windows.time_standing(self, node)
             case RowWindow():
                 return windows.row_standing(self, node)
-            case Distinct() | SetOperation():
+            case Distinct() | SetOperation() | Net():
                 return counting.standing(self, node)
             case Aggregate():
                 return aggregate.standing(self, node)

@@ -11,7 +11,8 @@ Stream → relation: `TimeWindow`, `RowWindow`.
 Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
 `Difference`, `SetOperation`, and `Recompute` for what has no rule of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
-Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3).
+Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3); `Net`, a relation
+without what cancels.
 """
 
 from __future__ import annotations
@@ -400,10 +401,17 @@ class Difference:
 
     Each tuple is there as often as in `left` less than as often as in `right`, and `right` never
     has more. So it is linear: antijoins are made of it.
+
+    Args:
+        left: A relation.
+        right: A part of it.
+        is_padded: Whether it is the part of an outer join that gets NULLs. Then what is gone stands
+            beside it, in the same union, with its partners.
     """
 
     left: Plan
     right: Plan
+    is_padded: bool = False
 
     def __post_init__(self) -> None:
         """Refuse inputs that differ in their columns."""
@@ -505,6 +513,27 @@ class Trace:
         return self.input.columns
 
 
+@dataclass(frozen=True)
+class Net:
+    """`input`, a relation, its elements and lifetimes of tuples alone that are there.
+
+    Elsewhere a tuple may come and go at one instant, or stand as two lifetimes whose weights cancel
+    from some instant on.
+
+    Args:
+        input: A relation.
+        is_kept: Whether it keeps the tuples, for who reads lifetimes.
+    """
+
+    input: Plan
+    is_kept: bool
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
 Stream = StreamScan | Sample | Filter | ToStream | Trace
 Plan = (
     StreamScan
@@ -524,6 +553,7 @@ Plan = (
     | Recompute
     | ToStream
     | Trace
+    | Net
 )
 
 

@@ -23,6 +23,7 @@ from cqlduck.rewrite.plan.nodes import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -145,6 +146,8 @@ def _derived(plan: Plan, inputs: list[Properties]) -> Properties:
             return _to_stream(plan, inputs[0])
         case Trace():
             return _trace(inputs[0])
+        case Net():
+            return _net(inputs[0])
 
 
 # -- streams ---------------------------------------------------------------------------------------
@@ -377,6 +380,19 @@ def _trace(inner: Properties) -> Properties:
         never_expires=not inner.is_instantaneous,
         period=None if inner.is_stream else inner.period,
         has_groups=inner.has_groups,
+        not_null=inner.not_null,
+        key=inner.key,
+    )
+
+
+def _net(inner: Properties) -> Properties:
+    return Properties(
+        is_instantaneous=inner.is_instantaneous,
+        needs_now=inner.needs_now,
+        period=inner.period,
+        has_groups=inner.has_groups,
+        is_compact=True,
+        is_consolidated=True,
         not_null=inner.not_null,
         key=inner.key,
     )
