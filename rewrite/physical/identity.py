@@ -41,6 +41,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -142,6 +143,9 @@ def _parameters(node: Plan, only: Identity) -> Iterator[object]:
             yield from sorted(only.meanings.values())
         case Trace():
             yield "materialize"
+        case Net():
+            yield from ("net", node.is_kept)
+            yield from sorted(only.meanings.values())
         case _:
             raise AssertionError(f"{type(node).__name__} has no parameters")
 
