@@ -624,13 +624,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_order.py::test_when_it_fails"),
         ("what has left of a named query meets in a join what comes",
          "return plan.source.is_query", "return False",
-         "test_failing_order.py::test_what_a_named_query_no_longer_has_meets_nothing"),
+         "test_failing_order.py::test_what_has_left_meets_nothing"),
     ),
     *_of(
         "rewrite/delta/counting.py",
         ("what changes in EXCEPT stands too",
          "_is_there(times), exp.not_(exp.Exists(this=changed))", "_is_there(times)",
-         "test_failing_order.py::test_when_it_fails"),
+         "test_failing_order.py::test_what_has_left_meets_nothing"),
     ),
     *_of(
         "rewrite/delta/boundaries.py",
