@@ -109,8 +109,6 @@ OTHERS = [
      "SELECT k FROM s [ROWS 5]", "SELECT k + 1 AS k FROM s [RANGE 5]",
      "SELECT DISTINCT k FROM s [RANGE 5]"],
     ["SELECT DISTINCT k FROM s [RANGE 5]", "SELECT DISTINCT k, x FROM s [RANGE 5]"],
-    ["SELECT k + 1 AS k FROM s [RANGE 5] ANTI JOIN r USING (k)",
-     "SELECT k FROM s [RANGE 5] ANTI JOIN r USING (k)"],
     ["Istream(SELECT k FROM r)", "Istream(SELECT k, name FROM r)", "Dstream(SELECT k FROM r)"],
     ["SELECT a.k FROM r AS a, r AS b WHERE a.k = b.k AND a.name < b.name",
      "SELECT b.k FROM r AS a, r AS b WHERE a.k < b.k AND a.name = b.name",

@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -129,7 +130,11 @@ class AtRest(_Reading):
                 return _now(node, aggregate.shown(node, state))
             case Distinct():
                 return self._first(node)
-            case SetOperation() if not self.has(node, "counts"):
+            case SetOperation() | Net() if self.has(node, "counts"):
+                return _now(node, counting.kept(self, node))
+            case Net():
+                return self.standing(node.input)
+            case SetOperation():
                 sides = [self.standing(side) for side in (node.left, node.right)]
                 return _now(node, counting.shown(node, counting.counted(node, sides)))
             case Recompute():

@@ -36,6 +36,7 @@ from cqlduck.rewrite.plan import (
     During,
     Filter,
     Join,
+    Net,
     Plan,
     Project,
     Recompute,
@@ -188,6 +189,8 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
         case "counts", SetOperation():
             sides = [rest.standing(side) for side in (node.left, node.right)]
             held = _each_once(counting.counted(node, sides), columns)
+        case "counts", Net():
+            held = _each_once(counting.counted(node, [rest.standing(node.input)]), columns)
         case "rows", RowWindow():
             held = windows.history(rest, node)
             if not properties(node.input).is_numbered:
@@ -297,7 +300,7 @@ def _loose(rest: AtRest, node: Plan) -> frozenset[str]:
                 for known in arm.columns
                 if known.name in _loose(rest, arm)
             )
-        case Filter() | During() | Join() | Difference():
+        case Filter() | During() | Join() | Difference() | Net():
             return frozenset().union(*(_loose(rest, child) for child in children(node)))
         case _:
             return frozenset()

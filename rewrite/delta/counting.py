@@ -182,24 +182,29 @@ def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
     return Rows.given(query, [*(c.name for c in node.columns), TS], "first")
 
 
-def counted(node: SetOperation, sides: Sequence[Rows]) -> Rows:
+def kept(rules: Rules, node: SetOperation | Net) -> Rows:
+    """Return (columns, `_weight`): the tuples that the synopsis has."""
+    return shown(node, Rows.of(_table(rules, node)))
+
+
+def counted(node: SetOperation | Net, sides: Sequence[Rows]) -> Rows:
     """Return (columns, counts): how often each tuple is in each input.
 
     Args:
-        node: EXCEPT or INTERSECT.
+        node: EXCEPT or INTERSECT, or a net relation.
         sides: (columns, `_weight`) of each input.
     """
     names = _counts(node)
     query = _side_by_side(node, sides).select(
         [*references(node.columns), *[named(count(column(name)), name) for name in names]],
-        group=references(node.columns),
+        group=_keys(node),
         having=exp.or_(*[_is_there(exp.Sum(this=column(name))) for name in names]),
         alias="tuples",
     )
     return Rows.given(query, [*(c.name for c in node.columns), *names], "counted")
 
 
-def shown(node: SetOperation, counts: Rows) -> Rows:
+def shown(node: SetOperation | Net, counts: Rows) -> Rows:
     """Return (columns, `_weight`): the tuples that are in the result, from their counts."""
     times = _times(node, [column(name) for name in _counts(node)])
     listed = [*references(node.columns), named(times, WEIGHT)]
