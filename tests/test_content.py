@@ -54,6 +54,9 @@ QUERIES = {
         "aggregate",
         "`[ROWS n]`",
     ): "SELECT k, median(v), sum(t) FROM s [PARTITION BY k ROWS 3] GROUP BY k",
+    ("aggregate", "`[ROWS n SLIDE m]`"): (
+        "SELECT k, count(*) FROM s [PARTITION BY k ROWS 3 SLIDE 2] GROUP BY k"
+    ),
     ("aggregate", "a relation"): "SELECT name, count(*), max(k) FROM r GROUP BY name",
     ("aggregate", "an aggregate"): (
         "SELECT n, count(*) FROM (SELECT k, count(*) AS n FROM s [RANGE 6] GROUP BY k) GROUP BY n"
@@ -105,7 +108,9 @@ def fill(con: cqlduck.Connection, upto: int = 22) -> None:
     for to in (3, 7, 8, 16, upto):
         since = con.queries[next(iter(con.queries))].frontier
         instants = range(0 if since is None else since + 1, to + 1)
-        con.append("s", [(draw.randrange(4), draw.choice(values), t) for t in instants])
+        # one key is there at the beginning alone
+        keys = {t: 9 if t == 0 else draw.randrange(4) for t in instants}
+        con.append("s", [(keys[t], draw.choice(values), t) for t in instants])
         con.append("u", [(draw.randrange(4), draw.randrange(4), t) for t in instants])
         con.advance(to)
 
