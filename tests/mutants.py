@@ -33,6 +33,7 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 SEMANTICS = "test_semantics.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
+CONTENT = "test_content.py::test_"
 BOUNDS = "test_bounds.py::test_wall_clock_time"
 ROWS = "test_rows.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
@@ -251,6 +252,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "rewrite/delta/counting.py",
+        ("tuples that are nowhere stay in the counts",
+         "column(LAST), exp.or_(*[_is_there(column(name)) for name in counts])", "column(LAST)",
+         CONTENT + "each_operator_over_each_window_is_right"),
         ("any inputs of a union are grouped apart",
          "if None not in found and len(found) == len(numbers):", "if True:",
          SEMANTICS + "a_union_of_what_only_grows_has_what_both_inputs_have_once"),
@@ -955,6 +959,38 @@ MUTANTS: tuple[Mutant, ...] = (
          "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
          "exp.Anonymous(this=\"range\", expressions=[number(1)])",
          SEMANTICS + "a_weight_of_k_is_k_tuples"),
+    ),
+    *_of(
+        "rewrite/delta/content.py",
+        ("what a synopsis has is added to what it should have",
+         "less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "less = column(WEIGHT)",
+         CONTENT + "each_operator_over_each_window_is_right"),
+        ("values that are equal count as the same in a synopsis",
+         "group=told_apart(found.columns)", "group=references(found.columns)",
+         CONTENT + "values_that_are_equal_but_not_the_same_are_told_apart"),
+    ),
+    *_of(
+        "rewrite/delta/groups.py",
+        ("outliers are in no content",
+         "found = outlying(node, rules_of(node), tuples, (WEIGHT,))",
+         "found = outlying(node, rules_of(node), tuples.where(exp.false()), (WEIGHT,))",
+         CONTENT + "each_operator_over_each_window_is_right"),
+    ),
+    *_of(
+        "rewrite/delta/at_rest.py",
+        ("what a window in rows still hides stands",
+         "until(column(ENTER), parameter(\"t1\")), after(column(LEAVE), parameter(\"t1\"))",
+         "after(column(LEAVE), parameter(\"t1\"))",
+         CONTENT + "each_operator_over_each_window_is_right"),
+    ),
+    *_of(
+        "state/check.py",
+        ("what a store has forgotten is compared all the same",
+         "if known > max(after, values[\"since\"]):", "if False:",
+         CONTENT + "what_a_store_has_forgotten_is_named"),
+        ("what came late is compared before it is amended",
+         "if query.amend_from is not None:", "if False:",
+         CONTENT + "before_what_came_late_is_amended_nothing_can_be_said"),
     ),
     *_of(
         "rewrite/scalars.py",
