@@ -467,24 +467,21 @@ def play(case: strategies.Case, keeps: bool, edge: reference.Edge) -> None:
         test_differential.play(case, database, read=read, window_edge=edge)
 
 
-@pytest.mark.parametrize("cases", ["incremental", "any sql"])
-def test_after_a_random_script_no_synopsis_is_wrong(cases: str) -> None:
-    drawn = {
-        "incremental": test_differential.ANY_CASE,
-        "any sql": test_sql_differential.ANY_CASE,
-    }
+DRAWN: dict[str, st.SearchStrategy[Any]] = {
+    "case": st.one_of(test_differential.ANY_CASE, test_sql_differential.ANY_CASE),
+    "keeps": st.sampled_from([True, True, False]),
+    "edge": st.sampled_from(["closed", "half_open"]),
+}
+"""Random scripts, whether the stores of streams are cut, and the edge of windows."""
 
-    @given(
-        case=drawn[cases],
-        keeps=st.sampled_from([True, True, False]),
-        edge=st.sampled_from(["closed", "half_open"]),
-    )
-    @settings(
-        suppress_health_check=test_differential.QUIET,
-        deadline=None,
-        max_examples=test_sql_differential.examples(0.1),
-    )
-    def run(case: strategies.Case, keeps: bool, edge: reference.Edge) -> None:
-        play(case, keeps, edge)
 
-    run()
+@given(**DRAWN)
+@settings(
+    suppress_health_check=test_differential.QUIET,
+    deadline=None,
+    max_examples=test_sql_differential.examples(0.12),
+)
+def test_after_a_random_script_no_synopsis_is_wrong(
+    case: strategies.Case, keeps: bool, edge: reference.Edge
+) -> None:
+    play(case, keeps, edge)

@@ -18,6 +18,7 @@ import pytest
 import test_amend
 import test_batches
 import test_beginning
+import test_content
 import test_differential
 import test_dml
 import test_failing_queries
@@ -80,6 +81,8 @@ GENERATORS: Mapping[str, Generator] = {
     ),
     # settings and options of queries together
     "options": Generator(test_options.check, test_options.TOGETHER),
+    # what is kept is what it should be
+    "contents": Generator(test_content.play, test_content.DRAWN, part=200),
     # batches of a drop zone
     "batches": Generator(test_batches.check, {"delivery": test_batches.deliveries()}, part=100),
     "value_chains": Generator(
