@@ -19,7 +19,7 @@ from collections.abc import Container, Iterable, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import identities
 

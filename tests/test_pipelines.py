@@ -17,7 +17,7 @@ import cqlduck
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.delta import Form, pipelines
 from cqlduck.rewrite.plan import Join, walk
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.weighted import lifetime_names
 
 MANY, SMALL = Form(), Form(single=True, staged=True)

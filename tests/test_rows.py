@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from cqlduck.rewrite.rows import Rows, joined
+from cqlduck.rewrite.relalg import Rows, joined
 
 TABLE = Rows.of(exp.to_table("t"), ["a", "b", "c"])
 DATA = "(1, 2, 3), (2, NULL, 1), (NULL, 3, 3), (1, 1, 1), (3, 2, -1)"

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 import cqlduck
 from cqlduck.rewrite.delta import sampling
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 
 COUNT = 200_000
 SHARES = (0.1, 1, 5, 10, 50, 90)

@@ -56,7 +56,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.values import (
     canonical,

@@ -45,7 +45,7 @@ from cqlduck.rewrite.plan import (
     children,
     properties,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.weighted import (
     ENTER,

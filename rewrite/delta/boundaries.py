@@ -51,7 +51,7 @@ from cqlduck.rewrite.plan import (
     properties,
     walk,
 )
-from cqlduck.rewrite.rows import Rows, joined
+from cqlduck.rewrite.relalg import Rows, joined
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import extreme, identities
 from cqlduck.rewrite.weighted import (

@@ -49,7 +49,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.values import FLOATING, may_vary, told_apart

@@ -37,7 +37,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     children,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import identity, told_apart
 from cqlduck.rewrite.weighted import (

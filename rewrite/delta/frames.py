@@ -34,7 +34,7 @@ from cqlduck.rewrite.plan import (
     RowWindow,
     properties,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,

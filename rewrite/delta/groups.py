@@ -24,7 +24,7 @@ from cqlduck.rewrite.delta.aggregate import (
     value_of,
 )
 from cqlduck.rewrite.plan import Aggregate, properties
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, function_name
 from cqlduck.rewrite.values import canonical
 from cqlduck.rewrite.weighted import WEIGHT, after, count, named, number, tuples_of

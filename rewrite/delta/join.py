@@ -21,7 +21,7 @@ from cqlduck.rewrite.delta import pipelines
 from cqlduck.rewrite.delta.pipelines import Pipeline
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Join, Plan, properties
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,

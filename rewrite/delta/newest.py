@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.delta import windows
 from cqlduck.rewrite.plan import Column, RowWindow, properties
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import column
 from cqlduck.rewrite.weighted import (
     ENTER,

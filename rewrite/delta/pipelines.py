@@ -33,7 +33,7 @@ from cqlduck.rewrite.plan import (
     properties,
 )
 from cqlduck.rewrite.raising import can_raise, parts, tried
-from cqlduck.rewrite.rows import Rows, joined
+from cqlduck.rewrite.relalg import Rows, joined
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
 

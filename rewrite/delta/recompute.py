@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column, Plan, Recompute
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.values import identity, told_apart
 from cqlduck.rewrite.weighted import (

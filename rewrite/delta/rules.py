@@ -49,7 +49,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, typed_nothing
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Sample, properties
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references

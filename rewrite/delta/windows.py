@@ -27,7 +27,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.delta import frames
 from cqlduck.rewrite.plan import Column, RowWindow, TimeWindow, properties
-from cqlduck.rewrite.rows import Rows
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
 from cqlduck.rewrite.weighted import (

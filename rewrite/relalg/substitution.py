@@ -1,0 +1,137 @@
+"""Substitution: an expression over columns becomes one over what the columns stand for.
+
+    e [c := v]    means what    SELECT e FROM (SELECT v AS c …)    means
+
+where e has no names of its own that could capture one in v, and where v is deterministic, and cheap
+if it stands in several places. The functions here say which expressions these are, which columns an
+expression reads, and put values in the places of columns. They copy what they change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+_SIMPLE = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Cast,
+    exp.DataType, exp.DataTypeParam, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Paren,
+)  # fmt: skip
+"""What values are made of that are substituted: deterministic, and cheap enough to stand twice."""
+
+_SCALAR = (
+    *_SIMPLE, exp.Case, exp.If, exp.Coalesce, exp.And, exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE,
+    exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Div, exp.IntDiv, exp.Mod,
+)  # fmt: skip
+"""What values are made of that nobody misses: `unnest` or a window decides about rows."""
+
+_NAMES_INSIDE = (exp.Query, exp.Lambda, exp.Dot, exp.Columns, exp.PositionalColumn)
+
+_SMALL = 8
+"""How many nodes a value has at most that is written more than once."""
+
+
+def may_stand(value: exp.Expr, times: int) -> bool:
+    """Return whether a value may be written in the places of its column.
+
+    Args:
+        value: What the column stands for.
+        times: In how many places it would be written; with 0 it is left out.
+    """
+    if isinstance(value, exp.Column):
+        return True
+    nodes = list(value.walk())
+    allowed = _SIMPLE if times else _SCALAR
+    return all(isinstance(node, allowed) for node in nodes) and (times <= 1 or len(nodes) <= _SMALL)
+
+
+def is_scalar(value: exp.Expr) -> bool:
+    """Return whether a value says nothing of which rows there are, so that it can be left out."""
+    return isinstance(value, exp.Column) or all(isinstance(n, _SCALAR) for n in value.walk())
+
+
+def used(parts: Iterable[exp.Expr], alias: str, *, only: bool = False) -> Counter[str] | None:
+    """Return how often each column is read, or None if expressions have names of their own.
+
+    Args:
+        parts: The expressions.
+        alias: What the rows are called in them.
+        only: Whether columns that do not say of which rows they are belong to others.
+    """
+    counted: Counter[str] = Counter()
+    for part in parts:
+        for node in [part] if isinstance(part, exp.Column) else part.walk():
+            if isinstance(node, exp.Column):
+                if node.table == alias or not (node.table or only):
+                    counted[node.name] += 1
+            elif isinstance(node, _NAMES_INSIDE) or (isinstance(node, exp.Star) and _is_all(node)):
+                return None
+    return counted
+
+
+def names_read(parts: Iterable[exp.Expr]) -> frozenset[str] | None:
+    """Return the columns that expressions may read; None if it may be all."""
+    found: set[str] = set()
+    for part in parts:
+        for node in part.walk():
+            if isinstance(node, (exp.Columns, exp.PositionalColumn)):
+                return None
+            if isinstance(node, exp.Star) and _is_all(node):
+                return None
+            # of a.b either may be the column
+            if isinstance(node, exp.Identifier):
+                found.add(node.name)
+    return frozenset(found)
+
+
+def _is_all(star: exp.Star) -> bool:
+    """Return whether a star stands for all columns, as the one in count(*) does not."""
+    return not isinstance(star.parent, exp.Count)
+
+
+def substituted(value: exp.Expr, meant: Mapping[tuple[str, str], exp.Expr]) -> exp.Expr:
+    """Return an expression with columns replaced by what they stand for.
+
+    Args:
+        value: The expression.
+        meant: The values, by what the rows are called and by the name of the column.
+    """
+    if isinstance(value, exp.Column):
+        return meant.get((value.table, value.name), value)
+    tree = value.copy()
+    for known in list(tree.find_all(exp.Column)):
+        meaning = meant.get((known.table, known.name))
+        if meaning is None:
+            continue
+        new = meaning.copy()
+        if isinstance(new, (exp.Binary, exp.Neg)):
+            new = exp.Paren(this=new)
+        known.replace(new)
+    return tree
+
+
+def qualified(value: exp.Expr, alias: str) -> exp.Expr:
+    """Return an expression all of whose columns are of the rows that are called so."""
+    tree = value.copy()
+    for known in _columns(tree):
+        known.set("table", exp.to_identifier(alias))
+    return tree
+
+
+def owned(value: exp.Expr, owners: Mapping[str, str]) -> exp.Expr:
+    """Return an expression whose columns all say of which rows they are.
+
+    Args:
+        value: The expression.
+        owners: What the rows are called, by the name of the column.
+    """
+    tree = value.copy()
+    for known in _columns(tree):
+        if not known.table and known.name in owners:
+            known.set("table", exp.to_identifier(owners[known.name]))
+    return tree
+
+
+def _columns(tree: exp.Expr) -> Iterable[exp.Column]:
+    return [tree] if isinstance(tree, exp.Column) else tree.find_all(exp.Column)
