@@ -7,13 +7,16 @@ Below the join f would be worked out for all tuples of S, and whether it is for 
 tuple of R would depend on DuckDB's plan and on how time is cut. Above, it is for tuples that are
 needed at an instant. What never raises stays below, where it is worked out once for each tuple.
 
+An expression that is read in several places is written in each, so of subqueries in subqueries it
+would double with each. One that would have more than `_MOST` nodes stays where it is in the text.
+
 Conditions of a subquery stand before those around it, so they become one selection, in this order.
 Below a join a selection that may raise is materialized: DuckDB skips tuples of what it joins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -36,13 +39,16 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column
 
+_MOST = 500
+"""How many nodes an expression has at most in which columns are replaced by what they stand for."""
+
 
 def postpone(plan: Plan) -> Plan:
     """Move expressions that may raise above the joins of a plan."""
     plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
     match plan:
         case Project(input=Project() as inner) if _raising(inner):
-            return _composed(plan, inner)
+            return _composed(plan, inner) if _is_small(plan.expressions, _meant(inner)) else plan
         case Project(input=UnionAll() as union) if any(map(_raising, union.inputs)):
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Join():
@@ -90,7 +96,10 @@ def _selected(plan: Filter | During) -> Plan:
         case UnionAll() as union if any(map(_is_late, union.inputs)):
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Project() as inner if _is_late(inner):
-            meant = dict(zip((c.name for c in inner.columns), inner.expressions, strict=True))
+            meant = _meant(inner)
+            sides = (plan.predicate,) if isinstance(plan, Filter) else (*plan.begins, *plan.ends)
+            if not _is_small(sides, meant):
+                return plan
             below: Filter | During
             if isinstance(plan, Filter):
                 below = Filter(inner.input, _with(plan.predicate, meant))
@@ -131,9 +140,7 @@ def _raising(plan: Plan) -> set[str]:
 
 
 def _composed(outer: Project, inner: Project) -> Project:
-    meant = {
-        known.name: value for value, known in zip(inner.expressions, inner.columns, strict=True)
-    }
+    meant = _meant(inner)
     listed = tuple(_with(value, meant) for value in outer.expressions)
     return Project(inner.input, listed, outer.columns)
 
@@ -167,6 +174,8 @@ def _above(node: Join) -> Plan:
             kept = [(exp.Literal.number(1), Column(f"one of input {place}", "INTEGER"))]
         values, columns = zip(*kept, strict=True)
         inputs.append(Project(plan.input, values, columns))
+    if not _is_small(node.predicates, meant):
+        return node
     shown = {c.name for c in node.columns}
     needed = {
         c.name for name, value in meant.items() if name in shown for c in value.find_all(exp.Column)
@@ -180,6 +189,27 @@ def _above(node: Join) -> Plan:
     )
     listed = tuple(meant.get(c.name, column(c.name)).copy() for c in node.columns)
     return Project(joined, listed, node.columns)
+
+
+def _meant(plan: Project) -> dict[str, exp.Expr]:
+    """Return what the columns of a projection stand for, by name."""
+    return {known.name: e for e, known in zip(plan.expressions, plan.columns, strict=True)}
+
+
+def _is_small(trees: Iterable[exp.Expr], meant: Mapping[str, exp.Expr]) -> bool:
+    """Return whether no expression gets too large when columns are replaced in it."""
+    sizes = {name: sum(1 for _ in value.walk()) for name, value in meant.items()}
+
+    def size(tree: exp.Expr) -> int:
+        return sum(sizes.get(n.name, 1) if isinstance(n, exp.Column) else 1 for n in tree.walk())
+
+    return all(size(tree) <= _MOST or _reads_once(tree) for tree in trees)
+
+
+def _reads_once(tree: exp.Expr) -> bool:
+    """Return whether an expression reads no column in two places, so that it does not double."""
+    read = [known.name for known in tree.find_all(exp.Column)]
+    return len(read) == len(set(read))
 
 
 def _with(tree: exp.Expr, meant: Mapping[str, exp.Expr]) -> exp.Expr:
