@@ -73,7 +73,7 @@ from cqlduck.rewrite.scope import (
 )
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.subqueries import Scalar
-from cqlduck.rewrite.syntax import DATABASE, SCHEMA
+from cqlduck.rewrite.syntax import DATABASE, RESERVED, SCHEMA, STORED, reserved
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.values import may_vary
 
@@ -307,17 +307,16 @@ class Binder:
         calls = [c for _, e in listed for c in aggregate_calls(e, self.catalog.aggregates)]
         if having is not None:
             having = resolve(having.this, scope, aliases)
-        if group is not None or calls or having is not None:
-            sets = self._grouping_sets(tree, scope, listed, aliases)
+        sets = self._grouping_sets(tree, scope, listed, aliases)
+        by_all = group is not None and bool(group.args.get("all"))
+        if (group is not None and not by_all) or sets != [[]] or calls or having is not None:
             if having is not None:
                 calls += aggregate_calls(having, self.catalog.aggregates)
             below = names_in([*calls, *(key for keys in sets for key in keys)])
             below |= set() if where is None else names_in([where])
             above = [v for v in values if not {v.name, *names_in([v.value])} & below]
             # what GROUP BY ALL takes for a key among subqueries, DuckDB alone knows
-            if any(v.links for v in above) or (
-                values and group is not None and group.args.get("all")
-            ):
+            if any(v.links for v in above) or (values and by_all):
                 raise NoRule("a subquery in an expression", offset=place_of(tree))
             others = [v for v in values if v not in above]
             plan = subqueries.where(self, where, scope, conditions, aliases, ctes, others)
@@ -1002,7 +1001,11 @@ class Binder:
                     error.offset = place_of(expression)
                     break
             raise
-        return Project(plan, tuple(expression for _, expression in listed), columns)
+        values = [
+            _typed(expression, known.type)
+            for (_, expression), known in zip(listed, columns, strict=True)
+        ]
+        return Project(plan, tuple(values), columns)
 
     # -- aggregates ---------------------------------------------------------------------------
 
@@ -1073,7 +1076,8 @@ class Binder:
                 [
                     without_parens(e)
                     for _, e in listed
-                    if next(iter(aggregate_calls(e, self.catalog.aggregates)), None) is None
+                    if e.find(exp.Column)  # what is one value in all rows makes no groups
+                    and next(iter(aggregate_calls(e, self.catalog.aggregates)), None) is None
                 ]
             ]
         sets: list[list[exp.Expr]] = [[]]
@@ -1355,7 +1359,24 @@ def _sampled(
 def _rename(plan: Plan, columns: tuple[Column, ...]) -> Plan:
     if plan.columns == columns:
         return plan
+    beside = {c.name.lower() for c in plan.columns}.intersection((*RESERVED, *STORED))
+    if beside and isinstance(plan, Project):
+        # delta rules put columns of these names beside those of an operator
+        return Project(plan.input, plan.expressions, columns)
+    if beside.intersection(RESERVED):
+        raise reserved(min(beside.intersection(RESERVED)))
     return Project(plan, tuple(column(c.name) for c in plan.columns), columns)
+
+
+def _typed(value: exp.Expr, type_name: str) -> exp.Expr:
+    """Return what a SELECT list shows so that it has its type wherever it is substituted.
+
+    A constant takes on the type of what it stands beside: `t + 100` of a TINYINT is a TINYINT, of a
+    column that is 100 it is an INTEGER.
+    """
+    bare = without_parens(value)
+    constant = bare.this if isinstance(bare, exp.Neg) else bare
+    return cast(bare, type_name) if isinstance(constant, exp.Literal) else value
 
 
 def _cast(plan: Plan, columns: tuple[Column, ...]) -> Plan:

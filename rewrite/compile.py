@@ -36,7 +36,7 @@ from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
 from cqlduck.rewrite.straight import Apart, Straight, apart, straight
-from cqlduck.rewrite.syntax import RESERVED
+from cqlduck.rewrite.syntax import RESERVED, reserved
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
     TS,
@@ -373,9 +373,7 @@ def _operators(plan: Plan, steps: tuple[Step, ...]) -> Iterator[OperatorRow]:
 def _check_columns(plan: Plan) -> None:
     for known in plan.columns:
         if known.name.lower() in RESERVED:
-            raise BindError(
-                f"{known.name} is a reserved name", hint=f"write {known.name} AS something else"
-            )
+            raise reserved(known.name)
 
 
 def _check_conditions(plan: Plan, catalog: Catalog) -> None:

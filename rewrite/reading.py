@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token
 
 from cqlduck.errors import ParseError
@@ -47,6 +48,8 @@ def restore(tree: exp.Expr, reading: Reading) -> None:
                     node.set("kind", exp.to_identifier(kind, quoted=True))
             case exp.Anonymous(expressions=[first]):
                 _spread_distinct(node, first)
+            case exp.Bracket():
+                _keep_index(node)
             case exp.WithinGroup(this=exp.Anonymous() as function):
                 # as which DuckDB knows the functions of the standard
                 known = function.name.removeprefix(CALL).lower()
@@ -62,6 +65,18 @@ def restore(tree: exp.Expr, reading: Reading) -> None:
                         (n.meta["start"] for n in node.walk() if "start" in n.meta), default=0
                     ),
                 )
+
+
+def _keep_index(bracket: exp.Bracket) -> None:
+    """Let an index be the number that was written, whatever takes the place of what it is of.
+
+    Sqlglot counts from 0 unless it knows that the operand is text, and is to write it alike.
+    """
+    if not bracket.args.get("json_access"):
+        counted = DuckDB.INDEX_OFFSET - (bracket.args.get("offset") or 0)
+        index = exp.apply_index_offset(bracket.this, bracket.expressions, counted, dialect="duckdb")
+        bracket.set("expressions", index)
+        bracket.set("offset", DuckDB.INDEX_OFFSET)
 
 
 def _spread_distinct(call: exp.Anonymous, first: exp.Expr) -> None:

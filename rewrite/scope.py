@@ -164,8 +164,36 @@ def resolve(
             return found
         return node
 
-    called = methods_as_calls(tree.copy(), lambda name: scope.knows(name) or name in aliases)
+    tree = by_name(tree.copy(), scope)
+    called = methods_as_calls(tree, lambda name: scope.knows(name) or name in aliases)
     return _transform(called, visit)
+
+
+def by_name(tree: exp.Expr, scope: Scope) -> exp.Expr:
+    """Put columns in the places of `#1`, `#2`, …, which count those of all items of FROM.
+
+    Raises:
+        BindError: There are not so many columns.
+        NoRule: USING has merged some: DuckDB knows how it counts.
+    """
+
+    def named(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.PositionalColumn):
+            return node
+        if scope.merged:
+            raise NoRule("a column by its place, behind USING", offset=place_of(tree))
+        known = [(i.alias, name) for i in scope.items for name, _ in i.names if name != "_ts"]
+        place = int(node.this.name)
+        if not 0 < place <= len(known):
+            raise BindError(
+                f"there is no column #{place} here",
+                hint=f"the items of FROM have {len(known)} columns",
+                offset=place_of(tree),
+            )
+        table, name = (exp.to_identifier(part, quoted=True) for part in known[place - 1])
+        return exp.column(name, table=table)
+
+    return tree.transform(named, copy=False)
 
 
 def _transform(tree: exp.Expr, visit: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:

@@ -47,6 +47,11 @@ MOST_AHEAD = 6
 """How many words are looked at to say which of them is misspelt."""
 
 
+def reserved(name: str) -> BindError:
+    """Return the error that a column of a query has a name of ours."""
+    return BindError(f"{name} is a reserved name", hint=f"write {name} AS something else")
+
+
 @dataclass(frozen=True)
 class CreateStream:
     """`CREATE STREAM name (columns)` with any of the clauses that `STREAM_CLAUSES` lists."""

@@ -145,7 +145,7 @@ class _Ties:
                 for e in map(_bare, self.body.expressions)
                 if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
             ]
-            return [_term(key) for key in keys if not isinstance(key, exp.Literal)]
+            return [_term(key) for key in keys if key.find(exp.Column)]
         keys, several = [], False
         for written in group.expressions:
             several |= isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets))

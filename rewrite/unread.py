@@ -101,7 +101,10 @@ def _named(query: exp.Query, place: int) -> set[str] | None:
     for node in query.walk():
         if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
             return None
-        if isinstance(node, (exp.Columns, exp.Pivot)) or node.args.get("method") == "NATURAL":
+        if (
+            isinstance(node, (exp.Columns, exp.PositionalColumn, exp.Pivot))
+            or node.args.get("method") == "NATURAL"
+        ):
             return None
     aliases = {t.alias.lower() for t in query.find_all(exp.Table) if t.name == f"{LEG}{place}"}
     if any(c.name.lower() in aliases and not c.table for c in query.find_all(exp.Column)):
