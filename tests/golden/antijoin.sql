@@ -719,53 +719,46 @@ FROM (
 ) AS results;
 
 -- operator 10: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f40d97d93c9c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d9148bc7a179" AS
 SELECT
-  "match1",
+  CAST(1 AS INT) AS "match1",
   "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    1 AS "match1",
-    "_ts",
+    "r.k",
+    "_cql_enter" AS "_ts",
     "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_cql_enter" <= $t1
-        AND "_cql_leave" > $t0
-        AND "_cql_leave" > $begin
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "r.k",
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "r.k",
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
+  FROM lives
   WHERE
-    "r.k" IS NULL
-) AS elements
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
+WHERE
+  "r.k" IS NULL
 GROUP BY
-  "match1",
   "_ts";
 
 -- operator 10: the groups and instants that changed
@@ -786,7 +779,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_f40d97d93c9c" AS changes
+        FROM temp."_cql_sums_d9148bc7a179" AS changes
         WHERE
           changes."match1" IS NOT DISTINCT FROM kept."match1"
       )
@@ -811,7 +804,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_f40d97d93c9c" AS changes
+      FROM temp."_cql_sums_d9148bc7a179" AS changes
     ) AS history
   )
   SELECT
@@ -827,49 +820,42 @@ FROM (
 ) AS results;
 
 -- operator 20: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5dc6a3641bca" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7cee520fdd61" AS
 SELECT
-  "match2",
+  CAST(1 AS INT) AS "match2",
   "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    1 AS "match2",
-    "_ts",
+    "_cql_enter" AS "_ts",
     "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_cql_enter" <= $t1
-        AND "_cql_leave" > $t0
-        AND "_cql_leave" > $begin
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
-) AS elements
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
 GROUP BY
-  "match2",
   "_ts";
 
 -- operator 20: the groups and instants that changed
@@ -890,7 +876,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_5dc6a3641bca" AS changes
+        FROM temp."_cql_sums_7cee520fdd61" AS changes
         WHERE
           changes."match2" IS NOT DISTINCT FROM kept."match2"
       )
@@ -915,7 +901,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_5dc6a3641bca" AS changes
+      FROM temp."_cql_sums_7cee520fdd61" AS changes
     ) AS history
   )
   SELECT
@@ -1886,53 +1872,47 @@ FROM (
 ) AS results;
 
 -- operator 10: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2b9699ca8dae" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ff0a290fd2f1" AS
 SELECT
-  "match1",
+  CAST(1 AS INT) AS "match1",
   CAST($t1 AS BIGINT) AS "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    1 AS "match1",
-    "_ts",
+    "r.k",
+    "_cql_enter" AS "_ts",
     "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_cql_enter" <= $t1
-        AND "_cql_leave" > $t0
-        AND "_cql_leave" > $begin
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "r.k",
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "r.k",
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
+  FROM lives
   WHERE
-    "r.k" IS NULL
-) AS elements
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
+WHERE
+  "r.k" IS NULL
 GROUP BY
-  "match1";
+  CAST(1 AS INT);
 
 -- operator 10: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_10" AS
@@ -1954,7 +1934,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_2b9699ca8dae" AS changes
+    FROM temp."_cql_sums_ff0a290fd2f1" AS changes
     LEFT JOIN cql_state."q_10_groups" AS kept
       ON changes."match1" IS NOT DISTINCT FROM kept."match1"
   ) AS r
@@ -2489,49 +2469,43 @@ WHERE
   AND i0."_ts" < i1."_cql_leave";
 
 -- operator 20: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4d7bdd233fb2" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e558f3e178d7" AS
 SELECT
-  "match2",
+  CAST(1 AS INT) AS "match2",
   CAST($t1 AS BIGINT) AS "_ts",
   CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    1 AS "match2",
-    "_ts",
+    "_cql_enter" AS "_ts",
     "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_cql_enter" <= $t1
-        AND "_cql_leave" > $t0
-        AND "_cql_leave" > $begin
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
-) AS elements
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
 GROUP BY
-  "match2";
+  CAST(1 AS INT);
 
 -- operator 20: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_20" AS
@@ -2553,7 +2527,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_4d7bdd233fb2" AS changes
+    FROM temp."_cql_sums_e558f3e178d7" AS changes
     LEFT JOIN cql_state."q_20_groups" AS kept
       ON changes."match2" IS NOT DISTINCT FROM kept."match2"
   ) AS r
