@@ -161,7 +161,7 @@ def nested(draw: st.DrawFn) -> str:
     return draw(st.sampled_from(READERS)).replace("{0}", body)
 
 
-@settings(max_examples=max(5, settings.default.max_examples // 6))
+@settings(max_examples=max(5, settings.default.max_examples // 12))
 @given(nested(), st.sampled_from([[], [2, 5], list(range(END))]))
 def test_subqueries_in_subqueries_answer_as_plain_sql(text: str, cuts: list[int]) -> None:
     played(text.replace("{s}", "⟦s RANGE 2⟧"), cuts)
