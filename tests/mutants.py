@@ -1287,7 +1287,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "state/claims.py",
         ("a database that was forgotten keeps its file",
          "return None if claim is None or claim.holder() is None else claim", "return claim",
-         "test_claims.py::test_it_opens_again_after_its_connection_was_forgotten"),
+         "test_open_files.py::test_it_opens_again_after_its_connection_was_forgotten"),
     ),
     # ------------------------------------------------------------------------------------ engine
     *_of(
