@@ -19,7 +19,7 @@ it the difference stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -47,6 +47,11 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.raising import can_raise
 from cqlduck.rewrite.scope import column
+
+LARGE = 500
+"""How many nodes of an expression are looked at; text that is read twice at each level doubles."""
+
+_OTHER = "large"
 
 Tests = tuple[exp.Expr, ...]
 """Expressions in the order in which they are worked out: each where those before it are true."""
@@ -174,13 +179,30 @@ def _types(plans: Iterable[Plan]) -> dict[str, str]:
 
 
 def _meant(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return an expression with columns replaced by what they stand for."""
+    """Return an expression with columns replaced by what they stand for.
+
+    One that would get too large becomes a call of no known function over what it reads: that may
+    raise, as far as is known, and reads padding if it did.
+    """
+    read = [c for c in tree.find_all(exp.Column) if c.name in values]
+    sizes = {c.name: sum(1 for _ in values[c.name].walk()) for c in read}
+    if sum(sizes[c.name] for c in read) > LARGE:
+        parts = [part for name in sizes for part in _read_by(values[name])]
+        parts += [c for c in tree.find_all(exp.Column) if c.name not in values]
+        return exp.Anonymous(this=_OTHER, expressions=[p.copy() for p in dict.fromkeys(parts)])
 
     def replaced(node: exp.Expr) -> exp.Expr:
         known = isinstance(node, exp.Column) and node.name in values
         return values[node.name].copy() if known else node
 
     return tree.copy().transform(replaced, copy=False)
+
+
+def _read_by(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the columns and the padding in an expression."""
+    for node in tree.walk():
+        if isinstance(node, exp.Column) or is_padding(node):
+            yield node
 
 
 def _with_nulls(tree: exp.Expr) -> exp.Expr:
