@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,3 +63,23 @@ def test_only_cqlduck_lands_top_level() -> None:
 def test_room_is_no_module_of_its_own(room: str, tmp_path: Path) -> None:
     code = f"import importlib.util; assert importlib.util.find_spec({room!r}) is None"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+LONGEST = 60
+"""How many lines a function has at most, without its docstring."""
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the functions of a module, each with how many lines it has without its docstring."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno is not None
+            said = ast.get_docstring(node, clean=False)
+            lines = node.end_lineno - node.lineno + 1 - (said.count("\n") + 1 if said else 0)
+            yield f"{path.relative_to(ROOT)}: {node.name}", lines
+
+
+def test_no_function_is_long() -> None:
+    modules = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    long = [name for path in modules for name, lines in functions(path) if lines > LONGEST]
+    assert [] == long

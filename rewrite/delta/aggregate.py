@@ -307,29 +307,7 @@ def keep(rules: Rules, node: Aggregate) -> None:
     results = tuple(Column(rule.call.name, rule.call.type) for rule in carried)
     columns = (*keys, Column(N, "BIGINT"), *(Column(p.name, p.type) for p in parts), *results)
     table = rules.synopsis(node, "groups", columns)
-    outliers = None
-    if any(rule.outliers for rule in made):
-        outliers = rules.synopsis(
-            node,
-            "outliers",
-            (
-                *keys,
-                Column("_cql_call", "INTEGER"),
-                Column("_cql_value", "DOUBLE"),
-                Column(TS, "BIGINT"),
-                Column(WEIGHT, "BIGINT"),
-            ),
-            is_log=True,
-        )
-    fresh = None
-    if outliers is not None:
-        # worked out once, before any synopsis below moves
-        fresh = rules.keep(
-            node,
-            f"_cql_outliers_{rules.instance(node)}",
-            outlying(node, made, rules.elements(node.input)),
-            "the values that stay as they are",
-        )
+    outliers, fresh = _keep_outliers(rules, node, made, keys)
     purpose = "the groups and instants that changed"
     is_stepped = False
     if panes.fits(node, made):
@@ -344,6 +322,54 @@ def keep(rules: Rules, node: Aggregate) -> None:
         written.sums = rules.share(node, "sums", written.changes(), "the elements, summed up")
         rules.delta(node, _changed(written.build(), node), purpose)
         is_stepped = rules.form.single
+    _upkeep(rules, node, table, keys, columns, is_stepped=is_stepped)
+    if outliers is not None and fresh is not None:
+        rows = exp.select("*").from_(temp_table(fresh))
+        rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
+
+
+def _keep_outliers(
+    rules: Rules, node: Aggregate, made: list[Rule], keys: Sequence[Column]
+) -> tuple[str | None, str | None]:
+    """Return the synopsis of values that are in no running sum, and the table of the tick's."""
+    if not any(rule.outliers for rule in made):
+        return None, None
+    values = (
+        Column("_cql_call", "INTEGER"),
+        Column("_cql_value", "DOUBLE"),
+        Column(TS, "BIGINT"),
+        Column(WEIGHT, "BIGINT"),
+    )
+    outliers = rules.synopsis(node, "outliers", (*keys, *values), is_log=True)
+    # worked out once, before any synopsis below moves
+    fresh = rules.keep(
+        node,
+        f"_cql_outliers_{rules.instance(node)}",
+        outlying(node, made, rules.elements(node.input)),
+        "the values that stay as they are",
+    )
+    return outliers, fresh
+
+
+def _upkeep(
+    rules: Rules,
+    node: Aggregate,
+    table: str,
+    keys: Sequence[Column],
+    columns: Sequence[Column],
+    *,
+    is_stepped: bool,
+) -> None:
+    """Bring the synopsis of the groups up to date: those that changed, each in its last state.
+
+    Args:
+        rules: Takes the statements.
+        node: The aggregate.
+        table: The synopsis.
+        keys: Its keys.
+        columns: Its columns.
+        is_stepped: Whether each group has one state in the delta.
+    """
     is_last = [] if is_stepped else [column(LAST)]
     delta = temp_table(rules.deltas[id(node)])
     touched = (
@@ -365,9 +391,6 @@ def keep(rules: Rules, node: Aggregate) -> None:
     if not node.everything:
         stay = stay.where(after(column(N), number(0)), copy=False)
     rules.update(node, "keep their new state", exp.insert(stay, state_table(table)))
-    if outliers is not None and fresh is not None:
-        rows = exp.select("*").from_(temp_table(fresh))
-        rules.update(node, "keep the outliers", exp.insert(rows, state_table(outliers)))
 
 
 def kept(rules: Rules, node: Aggregate) -> Rows:
@@ -777,7 +800,6 @@ class _Query:
     def _again(self) -> exp.Select:
         """For each changed group and instant, the aggregates over the tuples that it has."""
         node = self.node
-        inner = node.input
         if frames.has_frame(node) and not self.single:
             calls = [
                 (f"_cql_again{place}", _unsized(rule.call.call, rule))
@@ -785,6 +807,29 @@ class _Query:
                 if rule.again
             ]
             return frames.frame(self.rules, node, calls)
+        keys = [column(f"_cql_key{i}") for i in range(len(node.keys))]
+        tuples = self._tuples(keys)
+        values = [
+            named(_unsized(each_call(rule.call.call, _only_matched), rule), f"_cql_again{place}")
+            for place, rule in enumerate(self.made)
+            if self._is_again(rule)
+        ]
+        return (
+            exp.select(
+                *[named(key, name) for key, name in zip(keys, node.keys, strict=True)],
+                named(column("_cql_at"), TS),
+                *values,
+            )
+            .from_(tuples.subquery("tuples", copy=False), copy=False)
+            .group_by(*[k.copy() for k in keys], column("_cql_at"), copy=False)
+        )
+
+    def _tuples(self, keys: Sequence[exp.Expr]) -> exp.Select:
+        """For each changed group and instant, the tuples that it has, each as often as it is there.
+
+        A group without one has a row of NULLs. Where all aggregates are distinct, once will do.
+        """
+        inner = self.node.input
         pairs = exp.select(
             *[named(k, f"_cql_key{i}") for i, k in enumerate(self._keys_of("r"))],
             named(qualified("r", TS), "_cql_at"),
@@ -802,50 +847,34 @@ class _Query:
             join_type="left",
             copy=False,
         ).where(after(qualified("r", TS), parameter("t0")), copy=False)
-        keys = [column(f"_cql_key{i}") for i in range(len(node.keys))]
-        tuples: exp.Select = pairs
-        if not properties(inner).has_unit_weights:
-            grouping = [*keys, column("_cql_at"), *references(inner.columns)]
-            tuples = (
-                exp.select(*grouping, named(count(), WEIGHT))
-                .from_(pairs.subquery("pairs", copy=False), copy=False)
-                .group_by(*[x.copy() for x in grouping], _unmatched(), copy=False)
-                .group_by(*identities(inner.columns), copy=False)
-                .having(
-                    exp.or_(
-                        after(exp.Sum(this=column(WEIGHT)), number(0)),
-                        exp.Is(this=exp.Sum(this=column(WEIGHT)), expression=exp.null()),
-                    ),
-                    copy=False,
-                )
+        if properties(inner).has_unit_weights:
+            return pairs
+        grouping = [*keys, column("_cql_at"), *references(inner.columns)]
+        tuples = (
+            exp.select(*grouping, named(count(), WEIGHT))
+            .from_(pairs.subquery("pairs", copy=False), copy=False)
+            .group_by(*[x.copy() for x in grouping], _unmatched(), copy=False)
+            .group_by(*identities(inner.columns), copy=False)
+            .having(
+                exp.or_(
+                    after(exp.Sum(this=column(WEIGHT)), number(0)),
+                    exp.Is(this=exp.Sum(this=column(WEIGHT)), expression=exp.null()),
+                ),
+                copy=False,
             )
-            if not all(rule.call.distinct for rule in self.made if self._is_again(rule)):
-                copies = exp.Unnest(
-                    expressions=[
-                        exp.Anonymous(
-                            this="range",
-                            expressions=[
-                                exp.Coalesce(this=column(WEIGHT), expressions=[number(1)])
-                            ],
-                        )
-                    ]
+        )
+        if all(rule.call.distinct for rule in self.made if self._is_again(rule)):
+            return tuples
+        copies = exp.Unnest(
+            expressions=[
+                exp.Anonymous(
+                    this="range",
+                    expressions=[exp.Coalesce(this=column(WEIGHT), expressions=[number(1)])],
                 )
-                tuples = exp.select("*", named(copies, "_cql_copy")).from_(
-                    tuples.subquery("net", copy=False), copy=False
-                )
-        values = [
-            named(_unsized(each_call(rule.call.call, _only_matched), rule), f"_cql_again{place}")
-            for place, rule in enumerate(self.made)
-            if self._is_again(rule)
-        ]
-        return (
-            exp.select(
-                *[named(key, name) for key, name in zip(keys, node.keys, strict=True)],
-                named(column("_cql_at"), TS),
-                *values,
-            )
-            .from_(tuples.subquery("tuples", copy=False), copy=False)
-            .group_by(*[k.copy() for k in keys], column("_cql_at"), copy=False)
+            ]
+        )
+        return exp.select("*", named(copies, "_cql_copy")).from_(
+            tuples.subquery("net", copy=False), copy=False
         )
 
     # -- results -------------------------------------------------------------------------------
