@@ -1251,7 +1251,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("DISTINCT is the same over other columns",
          'yield "distinct"\n            yield from sorted(only.meanings.values())',
          'yield "distinct"',
-         "test_identity.py::test_what_it_computes_is_in_it"),
+         "test_identity.py::test_distinct_is_about_its_columns"),
         ("equal inputs of a join are one",
          'm if number == 0 else digest("again", number, m)', "m",
          "test_identity.py::test_columns_of_equal_inputs_mean_different_things"),
