@@ -25,6 +25,7 @@ from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
 from cqlduck.rewrite.bind import Binder
 from cqlduck.rewrite.canonical import canonical_values
 from cqlduck.rewrite.macros import Macro, Macros, expand_macros
+from cqlduck.rewrite.netting import net
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -762,6 +763,7 @@ def test_rules_in_order() -> None:
         canonical_values,
         settle,
         group_distinct,
+        net,
         materialize,
         share,
     )
