@@ -103,7 +103,7 @@ def test_a_later_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "later.duckdb"
     with cqlduck.connect(path) as con:
         con.engine.database.execute(
-            "UPDATE cql_state.settings SET value = '99' WHERE name = 'schema_version'"
+            "UPDATE cql_state.settings SET value = ? WHERE name = ?", ["99", "schema_version"]
         )
     with pytest.raises(cqlduck.DatabaseError, match=r"later version of cqlduck.*version 99"):
         cqlduck.connect(path)
