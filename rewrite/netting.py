@@ -10,7 +10,8 @@ and may raise for a tuple that is not in the result. So where one may,
 whose elements and lifetimes are those of the tuples that are there, each by its count (`counting`).
 For elements alone nothing is kept: those of a tick are added up by tuple and instant.
 It stands below the linear operators that lead up to the expression, above what cancels: a
-difference, and a log below a join. What only grows has nothing to cancel.
+difference, a log below a join, and the log of a named query, all of whose past is one instant for a
+query that begins later. What only grows has nothing to cancel.
 
 In L ⟕ R = (L ⋈ R) + (L ▷ R) × NULLs each tuple of L is in one part or the other. So an expression
 over columns of L alone, that no condition over columns of R guards, raises in both parts alike: for
@@ -155,10 +156,12 @@ def _cancels(plan: Plan, above: _Above) -> bool:
     match plan:
         case Difference():
             return not plan.is_padded or above.lives or above.tells_apart()
-        case _ if not above.lives or facts.is_append_only or facts.is_instantaneous:
+        case _ if facts.is_append_only:
             return False
-        case RelationScan():
-            return plan.source.is_query
+        case RelationScan() if plan.source.is_query:
+            return True
+        case _ if not above.lives or facts.is_instantaneous:
+            return False
         case UnionAll():
             return any(map(ends_in_difference, plan.inputs))
         case Join() | Recompute() | Trace():

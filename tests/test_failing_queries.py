@@ -93,6 +93,8 @@ class Case:
         company: Whether there are queries above it, beside it, and one that is the same.
         staged: In which form the statements are, or in either, drawn.
         recompute: The setting.
+        begins: Where a query `held` has the window, from the start, and the query that is tried
+            begins over it later: after which cut.
     """
 
     shape: str
@@ -107,6 +109,7 @@ class Case:
     company: bool = True
     staged: bool | None = None
     recompute: str = "allow"
+    begins: int | None = None
 
     @property
     def text(self) -> str:
@@ -119,11 +122,16 @@ class Case:
             d=conditions.format("r"),
             w=self.window,
         )
+        if self.begins is not None:
+            text = text.replace(f"s {self.window}", "held AS s")
         return f"{self.operator}({text})" if self.operator else text
 
     def held(self) -> Iterator[Bag]:
         """Yield what the query holds at each instant, up to the one before it fails."""
         for now in range(END + 1):
+            if self.begins is not None and now <= self.begins:
+                yield Bag()
+                continue
             s = WINDOWS[self.window](self.elements, now)
             r = [row for at, row, end in self.stays if at <= now and (end is None or now < end)]
             try:
@@ -169,19 +177,21 @@ def cases(draw: st.DrawFn) -> Case:
         (at, row, draw(st.none() | st.integers(at + 1, END + 1))) for at, row in draw(in_time(0, 4))
     )
     some = st.lists(st.integers(0, END - 1), max_size=4, unique=True)
+    cuts = tuple(draw(some.map(sorted) | st.just(range(END))))
     return Case(
         draw(st.sampled_from(shapes)),
         draw(st.sampled_from(sorted(WINDOWS))),
         parts,
         draw(in_time(1, 7)),
         stays,
-        tuple(draw(some.map(sorted) | st.just(range(END)))),
+        cuts,
         draw(st.sampled_from(["", "", "", "Istream", "Dstream", "Rstream"])),
         draw(st.booleans()),
         draw(st.sampled_from([False] * 5 + [True])),
         draw(st.booleans()),
         draw(st.sampled_from([None, True, False])),
         recompute,
+        draw(st.none() | st.sampled_from(cuts)) if cuts else None,
     )
 
 
@@ -237,6 +247,11 @@ def queries(case: Case) -> dict[str, str]:
     return made
 
 
+def register(con: cqlduck.Connection, case: Case) -> None:
+    for name, text in queries(case).items():
+        con.execute(f"CREATE CONTINUOUS QUERY {name} AS {text}")
+
+
 def check(case: Case) -> None:
     """Run a query, and compare where it stops, and what it says up to there."""
     expected = case.expected()
@@ -245,8 +260,10 @@ def check(case: Case) -> None:
         con = connected(case, database)
         con.execute("CREATE STREAM s (k INTEGER, x VARCHAR)")
         con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
-        for name, text in queries(case).items():
-            con.execute(f"CREATE CONTINUOUS QUERY {name} AS {text}")
+        if case.begins is None:
+            register(con, case)
+        else:
+            con.execute(f"CREATE CONTINUOUS QUERY held AS SELECT k, x FROM s {case.window}")
         since = -1
         for cut in (*case.cuts, END):
             bring(con, case, since, END + 1 if case.ahead else cut)
@@ -254,6 +271,8 @@ def check(case: Case) -> None:
                 warnings.simplefilter("ignore")
                 con.advance(cut)
             since = END + 1 if case.ahead else cut
+            if cut == case.begins:
+                register(con, case)
             if case.restarts:
                 con.close()
                 con = connected(case, database)
@@ -275,9 +294,16 @@ BEYOND = Case(
 )  # fmt: skip
 """What raises comes after the instants in which the one that fails is looked for."""
 
+GONE = Case(
+    "projection", "[RANGE 2]", Parts("{0}.x::INTEGER", "{0}.x::INTEGER", ()),
+    ((1, (3, "bad")), (5, (1, "1"))), cuts=(4,), begins=4,
+)  # fmt: skip
+"""What raises has left the query below before the one above begins."""
+
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(BEYOND)
+@example(GONE)
 @given(cases())
 def test_a_query_fails_where_its_text_does(case: Case) -> None:
     check(case)
