@@ -1,8 +1,9 @@
 -- What people look at. Instants are text, because a database has one kind of time or the other.
+-- They are bound when they are read: to bind all of them took longer than all else in opening.
 
 -- A tick writes what moves in one row, its own; these show it in its place.
 
-CREATE OR REPLACE VIEW cql_state.inputs AS
+CREATE OR REPLACE VIEW cql_state.inputs WITH (DEFER_BINDING) AS
 SELECT r.* REPLACE (
     CASE WHEN m.moved IS NULL THEN r.heartbeat ELSE m.moved[2] END AS heartbeat,
     CASE WHEN m.moved IS NULL THEN r.first_instant ELSE m.moved[3] END AS first_instant,
@@ -22,7 +23,7 @@ LEFT JOIN (
 ) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
 COMMENT ON VIEW cql_state.inputs IS 'Streams and relations, with their heartbeats; instants are numbers here.';
 
-CREATE OR REPLACE VIEW cql_state.queries AS
+CREATE OR REPLACE VIEW cql_state.queries WITH (DEFER_BINDING) AS
 SELECT r.* REPLACE (
     CASE WHEN m.moved IS NULL THEN r.begin_instant ELSE m.moved[2] END AS begin_instant,
     CASE WHEN m.moved IS NULL THEN r.frontier ELSE m.moved[3] END AS frontier,
@@ -37,7 +38,7 @@ LEFT JOIN (
 ) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
 COMMENT ON VIEW cql_state.queries IS 'Continuous queries, with their frontiers.';
 
-CREATE OR REPLACE VIEW cql.streams AS
+CREATE OR REPLACE VIEW cql.streams WITH (DEFER_BINDING) AS
 SELECT
     i.name,
     i.column_names AS columns,
@@ -58,7 +59,7 @@ WHERE i.kind = 'stream'
 ORDER BY i.position;
 COMMENT ON VIEW cql.streams IS 'One row a stream: its columns, its heartbeat, and how many elements came. waiting_for says why following its folder stands still.';
 
-CREATE OR REPLACE VIEW cql.relations AS
+CREATE OR REPLACE VIEW cql.relations WITH (DEFER_BINDING) AS
 SELECT
     i.name,
     i.column_names AS columns,
@@ -83,7 +84,7 @@ WHERE i.kind = 'relation'
 ORDER BY i.position;
 COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came. query is what REFRESH RELATION reads. first_element and last_element are of those that have an instant, if any has.';
 
-CREATE OR REPLACE VIEW cql.queries AS
+CREATE OR REPLACE VIEW cql.queries WITH (DEFER_BINDING) AS
 SELECT
     q.name,
     q.kind,
@@ -100,7 +101,7 @@ FROM cql_state.queries AS q
 ORDER BY q.position;
 COMMENT ON VIEW cql.queries IS 'One row a continuous query: what it yields, whether it is active, and the frontier up to which its answer is final.';
 
-CREATE OR REPLACE VIEW cql.operators AS
+CREATE OR REPLACE VIEW cql.operators WITH (DEFER_BINDING) AS
 SELECT
     o.query,
     o.number,
@@ -118,11 +119,11 @@ COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of
 -- These two name the tables of what is registered. cqlduck makes them anew when that changes
 -- (cqlduck.state.inspection); here they are made for the views that read them.
 
-CREATE VIEW IF NOT EXISTS cql_state.synopsis_rows AS
+CREATE VIEW IF NOT EXISTS cql_state.synopsis_rows WITH (DEFER_BINDING) AS
 SELECT CAST(NULL AS VARCHAR) AS table_name, CAST(NULL AS BIGINT) AS row_count
 WHERE false;
 
-CREATE VIEW IF NOT EXISTS cql_state.store_rows AS
+CREATE VIEW IF NOT EXISTS cql_state.store_rows WITH (DEFER_BINDING) AS
 SELECT
     CAST(NULL AS VARCHAR) AS input,
     CAST(NULL AS VARCHAR) AS table_name,
@@ -131,7 +132,7 @@ SELECT
     CAST(NULL AS BIGINT) AS last_instant
 WHERE false;
 
-CREATE OR REPLACE VIEW cql.synopses AS
+CREATE OR REPLACE VIEW cql.synopses WITH (DEFER_BINDING) AS
 SELECT
     s.query,
     s.operator,
@@ -145,7 +146,7 @@ COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator 
 
 -- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat.
 
-CREATE OR REPLACE VIEW cql_state.holders AS
+CREATE OR REPLACE VIEW cql_state.holders WITH (DEFER_BINDING) AS
 SELECT
     s.input,
     s.query,
@@ -171,7 +172,7 @@ FROM cql_state.inputs AS i, cql_state.inputs AS other
 WHERE other.heartbeat IS NULL;
 COMMENT ON VIEW cql_state.holders IS 'For each store who needs which instants of it: the earliest, or NULL if all, and why. query is NULL where it is no query.';
 
-CREATE OR REPLACE VIEW cql.stores AS
+CREATE OR REPLACE VIEW cql.stores WITH (DEFER_BINDING) AS
 SELECT
     i.name,
     i.kind,
@@ -194,7 +195,7 @@ LEFT JOIN (
 ORDER BY i.position;
 COMMENT ON VIEW cql.stores IS 'One row a store: where the elements of a stream or relation are kept once, for all queries; windows are positions in it. How many rows it has, of which instants, and who holds them: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL where it is no query that holds it.';
 
-CREATE OR REPLACE VIEW cql.queues AS
+CREATE OR REPLACE VIEW cql.queues WITH (DEFER_BINDING) AS
 SELECT
     i.name AS input,
     q.name AS query,
@@ -206,7 +207,7 @@ JOIN cql_state.inputs AS i ON list_contains(q.inputs, i.name)
 ORDER BY q.position, i.position;
 COMMENT ON VIEW cql.queues IS 'One row for each input of each query: how far the query has read it, and how far it is complete.';
 
-CREATE OR REPLACE VIEW cql.caches AS
+CREATE OR REPLACE VIEW cql.caches WITH (DEFER_BINDING) AS
 SELECT
     CAST(NULL AS VARCHAR) AS query,
     CAST(NULL AS INTEGER) AS operator,
@@ -214,7 +215,7 @@ SELECT
 WHERE false;
 COMMENT ON VIEW cql.caches IS 'One row a cache of a join. This version places none, so there are no rows.';
 
-CREATE OR REPLACE VIEW cql.late AS
+CREATE OR REPLACE VIEW cql.late WITH (DEFER_BINDING) AS
 SELECT
     l.input,
     cql_state.shown(l.instant) AS instant,
@@ -228,7 +229,7 @@ FROM cql_state.cut_records
 WHERE kind = 'late';
 COMMENT ON VIEW cql.late IS 'Elements that were late, or too far ahead (AHEAD AT MOST); that were after a heartbeat that was taken back; or that retracted what was not there. With the reason, and how often. Of each input the newest (the setting records); those before them are one row for each reason, without instant and element.';
 
-CREATE OR REPLACE VIEW cql.corrections AS
+CREATE OR REPLACE VIEW cql.corrections WITH (DEFER_BINDING) AS
 SELECT
     c.query,
     cql_state.shown(c.instant) AS instant,
@@ -242,7 +243,7 @@ FROM cql_state.cut_records
 WHERE kind = 'corrections';
 COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published is of a stream, which takes nothing back: with a negative weight it should not have been there, with a positive one it should after all. Of each query the newest (the setting records); those before them are one row with the sum of their weights, without instant and element.';
 
-CREATE OR REPLACE VIEW cql.batches AS
+CREATE OR REPLACE VIEW cql.batches WITH (DEFER_BINDING) AS
 SELECT
     b.input,
     b.batch,
@@ -264,7 +265,7 @@ FROM (
 ORDER BY b.input, b.batch;
 COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and those that were quarantined, with the reason: the newest (the setting records), and one row for those before them.';
 
-CREATE OR REPLACE VIEW cql.ticks AS
+CREATE OR REPLACE VIEW cql.ticks WITH (DEFER_BINDING) AS
 SELECT
     t.number,
     cql_state.shown(t.from_instant) AS after,

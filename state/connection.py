@@ -360,9 +360,9 @@ class Database:
             self._tell(error)
             raise
 
-    def expect(self, sql: str) -> None:
-        """Parse a statement that is going to run."""
-        self._parsed.expect(sql)
+    def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
+        """Parse a statement that is going to run, unless it is given as it was parsed."""
+        self._parsed.expect(sql, statement)
 
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""

@@ -3,7 +3,8 @@
 The views of schema `cql` are text in `sql/views.sql`; but `cql.synopses` and `cql.stores` read two
 views of `cql_state` that list tables, made here. A view names each of its tables, so one over all
 of them would be written anew, whole, with every query that is registered. So they are written in
-pages: a page lists what has `PAGE` positions in a row, and the view lists the pages.
+pages: a page lists what has `PAGE` positions in a row, and the view lists the pages. DuckDB binds
+them when they are read.
 """
 
 from __future__ import annotations
@@ -126,5 +127,8 @@ def _write(database: Database, name: str, view: str, parts: Sequence[str]) -> No
             "SELECT NULL::VARCHAR AS input, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
             "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
         )
-    database.execute(f"CREATE OR REPLACE VIEW {view} AS {' UNION ALL '.join(parts or [empty])}")
+    database.execute(
+        f"CREATE OR REPLACE VIEW {view} WITH (DEFER_BINDING) AS "
+        f"{' UNION ALL '.join(parts or [empty])}"
+    )
     database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")

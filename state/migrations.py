@@ -7,6 +7,7 @@ opening of the database, so a file that is refused stays as it was. A later vers
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 import duckdb
@@ -22,6 +23,11 @@ class Base(Protocol):
     """What is asked of a database here."""
 
     path: str
+    is_new: bool
+
+    def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
+        """Have a statement parsed that is going to run."""
+        ...
 
     def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
         """Run a statement."""
@@ -39,7 +45,7 @@ def run(database: Base) -> None:
         DatabaseError: A later version of cqlduck has written it.
     """
     steps = sql.migrations()
-    there = database.value(
+    there = not database.is_new and database.value(
         "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() "
         "AND schema_name = 'cql_state' AND table_name = 'settings'"
     )
@@ -55,7 +61,8 @@ def run(database: Base) -> None:
     for name in ("schema", "macros", "views"):
         _execute(database, sql.read(name))
     if not there or known < len(steps):
-        database.execute("DELETE FROM cql_state.settings WHERE name = ?", [VERSION])
+        if there:
+            database.execute("DELETE FROM cql_state.settings WHERE name = ?", [VERSION])
         database.execute("INSERT INTO cql_state.settings VALUES (?, ?)", [VERSION, str(len(steps))])
 
 
@@ -66,5 +73,12 @@ def _version(database: Base) -> int:
 
 
 def _execute(database: Base, text: str) -> None:
-    for statement in duckdb.extract_statements(text):
+    for statement in _statements(text):
+        database.expect(statement.query, statement)
         database.execute(statement.query)
+
+
+@functools.cache
+def _statements(text: str) -> list[duckdb.Statement]:
+    """Parse a file's text, which takes as long as to run it; once for all databases."""
+    return duckdb.extract_statements(text)

@@ -41,10 +41,10 @@ class Parsed:
             found = self._known[sql] = statements[0]
         return found
 
-    def expect(self, sql: str) -> None:
-        """Parse a statement that is going to come."""
+    def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
+        """Parse a statement that is going to come, unless it is given as it was parsed."""
         if len(sql) <= LONGEST and sql not in self._known:
-            self._remember(sql, duckdb.extract_statements(sql)[0])
+            self._remember(sql, statement or duckdb.extract_statements(sql)[0])
 
     def _remember(self, sql: str, statement: duckdb.Statement | None) -> None:
         self._known[sql] = statement

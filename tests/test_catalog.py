@@ -145,3 +145,16 @@ def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
         old.execute("CREATE SCHEMA cql_state; CREATE TABLE cql_state.inputs (position BIGINT)")
     with pytest.raises(cqlduck.DatabaseError, match="another version"):
         cqlduck.connect(path)
+
+
+def test_no_view_of_ours_is_bound_before_it_is_read(con: cqlduck.Connection) -> None:
+    con.execute("""
+        CREATE STREAM s (k INTEGER);
+        CREATE CONTINUOUS QUERY q AS SELECT k FROM s [ROWS 2];
+    """)
+    bound = "SELECT view_name FROM duckdb_views() WHERE schema_name LIKE 'cql%' AND is_bound"
+    assert [] == con.sql(bound).fetchall()
+    assert [("stream_s", 0)] == con.sql(
+        "SELECT table_name, row_count FROM cql_state.store_rows"
+    ).fetchall()
+    assert {("store_rows",), ("store_rows_0",)} == set(con.sql(bound).fetchall())
