@@ -22,6 +22,7 @@ import test_content
 import test_differential
 import test_dml
 import test_failing_queries
+import test_identity
 import test_last_row
 import test_lateness
 import test_options
@@ -83,6 +84,10 @@ GENERATORS: Mapping[str, Generator] = {
     "options": Generator(test_options.check, test_options.TOGETHER),
     # what is kept is what it should be
     "contents": Generator(test_content.play, test_content.DRAWN, part=200),
+    # what has one id, and differs by what was exchanged in it
+    "ids": Generator(
+        as_in(test_identity.test_what_has_one_id_computes_the_same), test_identity.SEEDS, part=50
+    ),
     # batches of a drop zone
     "batches": Generator(test_batches.check, {"delivery": test_batches.deliveries()}, part=100),
     "value_chains": Generator(

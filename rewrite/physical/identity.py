@@ -13,7 +13,8 @@ otherwise, is no operation at all: it has the id of its input.
     meaning(c)  = H(what makes it, meanings of what it reads)
 
 Columns that a node carries and that change nothing of which tuples there are, are not in its id; in
-that of DISTINCT, of a set operation or of Istream they are.
+that of DISTINCT, of a set operation or of Istream they are. Where nothing numbers the tuples of a stream,
+their columns in order say which came first, so they are in that of a window in rows or a sample.
 
 Two equal inputs of a join differ by their place alone. Of all ways to number them the one with the
 least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
@@ -56,6 +57,7 @@ from cqlduck.rewrite.plan import (
     UnionAll,
     bottom_up,
     children,
+    properties,
 )
 from cqlduck.rewrite.raising import can_raise
 
@@ -125,9 +127,10 @@ def _parameters(node: Plan, only: Identity) -> Iterator[object]:
         case RowWindow():
             yield from ("rows", node.rows, node.width, node.half_open, node.slide, node.every)
             yield from sorted(only.meanings[name] for name in node.partition_by)
+            yield from _arrival(node, only)
         case Sample():
             yield from ("sample", str(node.percent.normalize()), node.seed)
-            yield from sorted(only.meanings.values())
+            yield from _arrival(node, only)
         case Filter():
             yield "select"
             yield from _conjuncts(conjuncts(node.predicate), only.meanings, node)
@@ -148,6 +151,13 @@ def _parameters(node: Plan, only: Identity) -> Iterator[object]:
             yield from sorted(only.meanings.values())
         case _:
             raise AssertionError(f"{type(node).__name__} has no parameters")
+
+
+def _arrival(node: RowWindow | Sample, only: Identity) -> Iterator[object]:
+    """Yield what says in which order tuples of one instant arrive: all columns, unless numbered."""
+    if not properties(node.input).is_numbered:
+        yield "by"
+        yield from (only.meanings[known.name] for known in node.columns)
 
 
 def _leaf(node: StreamScan | RelationScan) -> Identity:
@@ -190,9 +200,9 @@ def _numbered(node: Join, inputs: Sequence[Identity], way: tuple[tuple[int, ...]
     order = [(place, number) for group in way for number, place in enumerate(group)]
     meanings: dict[str, str] = {}
     for place, number in order:
-        known = inputs[place].meanings
-        # the first of equal inputs, or the only one, hands its columns on as they are
-        meanings |= {n: m if number == 0 else digest("again", number, m) for n, m in known.items()}
+        # two windows on a stream have its columns both, so a column is one of an input's
+        known = inputs[place]
+        meanings |= {n: digest("input", known.id, number, m) for n, m in known.meanings.items()}
     said = _conjuncts(node.predicates, meanings, node)
     shown = {c.name: meanings[c.name] for c in node.columns}
     ids = [inputs[place].id for place, _ in order]
@@ -272,7 +282,8 @@ def _over(tree: exp.Expr, meaning: Callable[[str], str]) -> exp.Expr:
         return node
 
     copy = tree.copy().transform(replaced, copy=False)
-    for node in list(copy.find_all(*_SYMMETRIC, *_TURNED)):
+    # the innermost first: a comparison of comparisons is put in order by what these came to
+    for node in reversed(list(copy.find_all(*_SYMMETRIC, *_TURNED))):
         one, other = node.this, node.expression
         if type(node) in _TURNED:
             turned = _TURNED[type(node)](this=other, expression=one)
