@@ -221,7 +221,7 @@ def alike(rng: random.Random) -> list[str]:
         for this, that in (("a.", "b."), (".k", ".x")):
             if rng.random() < 0.5:
                 text = re.sub(
-                    rf"\b[ab]\.[kx]\b",
+                    r"\b[ab]\.[kx]\b",
                     lambda m, t=this, u=that: m[0].replace(t, "?").replace(u, t).replace("?", u),
                     text,
                 )

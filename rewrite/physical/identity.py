@@ -13,8 +13,9 @@ otherwise, is no operation at all: it has the id of its input.
     meaning(c)  = H(what makes it, meanings of what it reads)
 
 Columns that a node carries and that change nothing of which tuples there are, are not in its id; in
-that of DISTINCT, of a set operation or of Istream they are. Where nothing numbers the tuples of a stream,
-their columns in order say which came first, so they are in that of a window in rows or a sample.
+that of DISTINCT, of a set operation or of Istream they are. Where nothing numbers the tuples of a
+stream, their columns in order say which came first, so that of a window in rows or of a sample has
+them too.
 
 Two equal inputs of a join differ by their place alone. Of all ways to number them the one with the
 least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
