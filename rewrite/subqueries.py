@@ -140,6 +140,9 @@ def _applied(
         if is_risky and not in_order:
             raise _InOrder
         if not _removes(part):
+            if may_raise(plans, conditions):
+                # these are about tuples of FROM, whether they have a partner or not
+                plans, conditions = [binder.joined(plans, conditions)], []
             if is_risky:
                 near = binder.joined(plans, conditions)
             else:

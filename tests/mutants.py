@@ -611,6 +611,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_order.py::test_when_it_fails"),
     ),
     *_of(
+        "rewrite/subqueries.py",
+        ("what stands before IN is judged of who has a partner",
+         "            if may_raise(plans, conditions):\n", "            if False:\n",
+         "test_failing_queries.py"),
+    ),
+    *_of(
         "rewrite/netting.py",
         ("an expression is worked out of what has a partner",
          "return not plan.is_padded or above.lives or above.tells_apart()", "return False",
@@ -627,8 +633,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "        case Join() | Recompute() | Trace():\n            return False",
          "test_failing_order.py::test_when_it_fails"),
         ("what has left of a named query meets in a join what comes",
-         "return plan.source.is_query", "return False",
+         "case RelationScan() if plan.source.is_query:\n            return True", "case RelationScan():\n            return False",
          "test_failing_order.py::test_what_has_left_meets_nothing"),
+        ("what has left a named query is worked out by one that begins over it",
+         "case RelationScan() if plan.source.is_query:\n            return True",
+         "case RelationScan() if plan.source.is_query:\n            return above.lives",
+         "test_failing_queries.py"),
     ),
     *_of(
         "rewrite/delta/counting.py",

@@ -174,7 +174,8 @@ def cases(draw: st.DrawFn) -> Case:
     recompute = draw(st.sampled_from(["allow", "allow", "always"]))
     shapes = [name for name in sorted(SHAPES) if recompute == "allow" or SHAPES[name].always]
     stays = tuple(
-        (at, row, draw(st.none() | st.integers(at + 1, END + 1))) for at, row in draw(in_time(0, 4))
+        (at, row, draw(st.none() | st.integers(at + 1, END + 1)))
+        for at, row in draw(in_time(0, draw(st.sampled_from([0, 4, 4]))))
     )
     some = st.lists(st.integers(0, END - 1), max_size=4, unique=True)
     cuts = tuple(draw(some.map(sorted) | st.just(range(END))))
@@ -305,10 +306,17 @@ GONE = Case(
 )  # fmt: skip
 """What raises has left the query below before the one above begins."""
 
+ALONE = Case(
+    "in", "[RANGE 2]", Parts("{0}.x::INTEGER", "{0}.x::INTEGER", ("{0}.x::INTEGER < 7",)),
+    ((1, (1, "bad")), (2, (1, "7"))),
+)  # fmt: skip
+"""What raises stands before an IN that nothing is ever in."""
+
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(BEYOND)
 @example(GONE)
+@example(ALONE)
 @given(cases())
 def test_a_query_fails_where_its_text_does(case: Case) -> None:
     check(case)
