@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 DEMO_DATA ?= demo-data
 
 # Arguments for pytest, such as PYTEST_ARGS="-m 'not slow' -k window". Tests that share something
-# costly, such as a Spark session, stay in one process by the mark xdist_group.
-PYTEST_ARGS ?= -n 2 --dist loadgroup -m 'not long'
+# costly, such as a Spark session, stay in one process (TOGETHER in tests/conftest.py).
+PYTEST_ARGS ?= -n 2 -m 'not long'
 
 PEERS := chdb deephaven flink pathway
 

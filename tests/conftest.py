@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis's profiles, `--update-golden`, a connection."""
+"""What all tests share: hypothesis's profiles, `--update-golden`, processes, a connection."""
 
 import gc
 import os
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import Phase, settings
+from xdist.scheduler import LoadScopeScheduling
 
 import cqlduck
 from cqlduck import engine
@@ -58,6 +59,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read the diff"
     )
+
+
+TOGETHER = {
+    "tests/test_demo.py::TestDemo": "spark",
+    "tests/test_spark_writer.py": "spark",
+    "tests/test_sparksink.py::test_a_query_of_spark": "spark",
+    "tests/test_content.py": "contents",
+    "tests/test_packaging.py": "packages",
+}
+"""The beginnings of the names of tests that share what is costly to make, and its name."""
+
+
+class Scheduling(LoadScopeScheduling):
+    """Hands tests to processes one by one, and those of `TOGETHER` first, each group to one.
+
+    The mark xdist_group is not seen: pytest-xdist 3.8 hands it on in what pytest 9.2 has made
+    immutable, and then forgets it in silence.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        found = (name for begins, name in TOGETHER.items() if nodeid.startswith(begins))
+        return next(found, nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Folder, str]:
 
 # --- with Spark -----------------------------------------------------------------------------------
 
-with_spark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.xdist_group("spark")]
+with_spark = [pytest.mark.slow, pytest.mark.spark]
 
 
 class TestDemo:

@@ -83,3 +83,20 @@ def test_no_function_is_long() -> None:
     modules = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
     long = [name for path in modules for name, lines in functions(path) if lines > LONGEST]
     assert [] == long
+
+
+def test_what_stays_together_is_there(request: pytest.FixtureRequest) -> None:
+    """The table in conftest.py names files and tests as text."""
+    (conftest,) = (
+        plugin
+        for plugin in request.config.pluginmanager.get_plugins()
+        if hasattr(plugin, "TOGETHER")
+    )
+    for begins in conftest.TOGETHER:
+        file, _, name = begins.partition("::")
+        assert name in (ROOT / file).read_text(encoding="utf-8"), begins
+    scheduling = conftest.Scheduling
+    group = {scheduling._split_scope(None, f"{begins}[1]") for begins in conftest.TOGETHER}
+    assert group == set(conftest.TOGETHER.values())
+    alone = "tests/test_sparksink.py::test_alone"
+    assert alone == scheduling._split_scope(None, alone)

@@ -443,7 +443,6 @@ def copied(con: cqlduck.Connection) -> list[tuple[dt.datetime, int]]:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 @pytest.mark.filterwarnings("default")
 def test_a_query_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     settings = {
