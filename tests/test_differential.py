@@ -13,7 +13,6 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 import reference
 import strategies
 from hypothesis import HealthCheck, given, settings
@@ -191,14 +190,10 @@ def test_every_instant_equals_the_reference(case):
     on_disk_if_it_restarts(case)
 
 
-@pytest.mark.parametrize("max_tick", [1, 2, 3])
-def test_bounded_ticks_change_nothing(max_tick):
-    @given(case=strategies.cases(restarts=False))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=20)
-    def run(case):
-        check(case, max_tick=max_tick)
-
-    run()
+@given(case=strategies.cases(restarts=False), max_tick=st.sampled_from([1, 2, 3]))
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=25)
+def test_bounded_ticks_change_nothing(case, max_tick):
+    check(case, max_tick=max_tick)
 
 
 def test_what_a_window_pushes_out_leaves_no_outlier_behind(con):
