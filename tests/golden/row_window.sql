@@ -268,7 +268,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_7019b1071e4c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_e81bb56bac57" AS
 SELECT
   "late.k",
   "_ts",
@@ -292,7 +292,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_7019b1071e4c"
+  FROM temp."_cql_arrivals_e81bb56bac57"
 )
 SELECT
   "late.k",
