@@ -8,7 +8,7 @@ here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -16,7 +16,7 @@ import duckdb
 from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
 from cqlduck.rewrite.aggregates import RECOMPUTED
-from cqlduck.rewrite.macros import Macro, Macros
+from cqlduck.rewrite.macros import Macro, Macros, Taken
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.queries import OPERATORS
 from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
@@ -48,14 +48,27 @@ class Compiler:
         if self.database.is_new:
             self._macros = _macros_of_a_new(self.database)
 
-    def compile(self, catalogue: Catalogue, name: str, body: str) -> Compiled:
+    def compile(
+        self, catalogue: Catalogue, name: str, body: str, taken: str | None = None
+    ) -> Compiled:
         """Compile a query against what is registered.
+
+        Args:
+            catalogue: What is registered.
+            name: The query.
+            body: Its text.
+            taken: What it has taken of macros when it was registered (`Taken`), as text; without,
+                it is what they are by now.
 
         Raises:
             Error: Of the family, with its place in the query.
         """
         if self._macros is None:
             self._macros = _macros(self.database)
+        known, macros = Taken() if taken is None else Taken.of(taken), self._macros
+        if taken is not None:
+            macros = {n: [m for m in forms if not m.is_own] for n, forms in self._macros.items()}
+            macros = {**macros, **known.macros}
         view = _View(
             self.database,
             catalogue,
@@ -63,10 +76,11 @@ class Compiler:
             catalogue.half_open,
             self.aggregates,
             self.volatile,
-            self._macros,
+            macros,
             catalogue.settings["recompute"],
             catalogue.time_is_open,
             self.functions,
+            known.called,
         )
         return compile_query(name, body, view)
 
@@ -96,6 +110,7 @@ class _View:
     recompute: str
     time_is_open: bool
     functions: frozenset[str]
+    called: Mapping[str, Sequence[str]]
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
@@ -184,12 +199,17 @@ def _functions(database: Database) -> tuple[frozenset[str], frozenset[str], froz
 def _macros(database: Database) -> dict[str, list[Macro]]:
     """Return the macros that a database has by now."""
     macros: dict[str, list[Macro]] = {}
-    for name, parameters, definition, is_table in database.rows(
-        "SELECT lower(function_name), parameters, macro_definition, function_type = 'table_macro' "
+    for name, parameters, definition, is_table, types, schema, is_own in database.rows(
+        "SELECT lower(function_name), parameters, macro_definition, function_type = 'table_macro', "
+        "parameter_types, lower(schema_name), NOT internal "
         "FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro') "
-        "AND schema_name <> 'pg_catalog' ORDER BY function_oid"
+        "AND schema_name <> 'pg_catalog' "
+        "AND (internal OR database_name IN (current_database(), 'temp')) ORDER BY function_oid"
     ):
-        macros.setdefault(name, []).append(Macro(tuple(parameters), definition, is_table))
+        typed = tuple(types) if any(kind is not None for kind in types) else ()
+        macros.setdefault(name, []).append(
+            Macro(tuple(parameters), definition, is_table, typed, schema, is_own)
+        )
     return macros
 
 

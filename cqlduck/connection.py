@@ -32,6 +32,7 @@ from cqlduck.errors import (
     NotSupportedError,
 )
 from cqlduck.housekeeping import STANDING
+from cqlduck.meaning import refuse_fixed
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.dollars import apart, place_before
@@ -51,6 +52,7 @@ from cqlduck.rewrite.syntax import (
     Sql,
     Statement,
     refuse_nested_with,
+    tokenize,
 )
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
@@ -81,7 +83,6 @@ _OURS = {
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"), _TRANSACTION),
     "USE": "name tables in full; the database of the connection stays the default",
     "DETACH": "close the connection to let go of its database",
-    "SET TIMEZONE": "times are UTC; turn them with AT TIME ZONE where they are shown",
 }
 _ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
@@ -473,13 +474,14 @@ class Connection:
         self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None
     ) -> duckdb.DuckDBPyRelation | None:
         """Run a statement of DuckDB's own inside the change; return its rows, if it has any."""
-        word = re.match(r"\s*(SET\s+TimeZone|\w+)", text, re.IGNORECASE)
-        first = " ".join(word[1].upper().split()) if word else ""
+        tokens = tokenize(text)
+        first = tokens[0].text.upper() if tokens else ""
         if first in _OURS:
             raise NotSupportedError(f"{first} is not supported here", hint=_OURS[first])
         if _reads(text):
             return self._kept(text, parameters)
         self._refuse_ours(text)
+        refuse_fixed(tokens)
         self._engine.database.execute(text, parameters)
         if first in ("SET", "RESET", "PRAGMA"):
             self._engine.workshop.stop()
@@ -1157,7 +1159,12 @@ def _reads(text: str) -> bool:
     statements = _statements(text)
     if len(statements) != 1:
         raise Error("one statement at a time", hint="run the statements one by one")
-    return str(statements[0].type).split(".")[-1].removesuffix("_STATEMENT") in _READING
+    return _kind(text) in _READING
+
+
+def _kind(text: str) -> str:
+    """Return the kind of a statement in DuckDB's words, such as SELECT."""
+    return str(_statements(text)[0].type).split(".")[-1].removesuffix("_STATEMENT")
 
 
 def _in_order(table: pa.Table) -> pa.Table:
@@ -1171,7 +1178,6 @@ def _in_order(table: pa.Table) -> pa.Table:
 
 
 def _is_select(text: str) -> bool:
-    kind = str(_statements(text)[0].type).split(".")[-1].removesuffix("_STATEMENT")
-    return kind in ("SELECT", "RELATION") and not re.match(
+    return _kind(text) in ("SELECT", "RELATION") and not re.match(
         r"\s*(describe|show|summarize|pragma)\b", text, re.IGNORECASE
     )

@@ -330,19 +330,28 @@ class Engine:
         """
         return self.compiler.compile(self.catalogue, name, body)
 
+    def compile_again(self, query: Query) -> Compiled:
+        """Compile a query that is registered, with the macros as they were then.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        return self.compiler.compile(self.catalogue, query.name, query.body, query.taken)
+
     def _compile_all(self) -> None:
         queries = self.catalogue.queries
         stored = plans.load(
             self.database,
             self.clock,
             [query.name for query in queries.values()],
-            lambda name: self.compile(name, self.query(name).body),
+            lambda name: self.compile_again(self.query(name)),
         )
         for key, query in queries.items():
             if key in stored:
                 self.compiled[key] = stored[key]
             else:
-                self.compiled[key] = self.compile(query.name, query.body)
+                self.compiled[key] = self.compile_again(query)
+                query.taken = self.compiled[key].taken
                 self._changed_plans.append(key)
 
     def _adopt(self) -> None:
@@ -439,7 +448,7 @@ class Engine:
             BindError: It does not fit the kind of time.
         """
         try:
-            compiled = self.compile(query.name, query.body)
+            compiled = self.compile_again(query)
         except Error as error:
             raise BindError(
                 f"the continuous query {query.name} was made for time in integers: {error.message}",

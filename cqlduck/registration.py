@@ -261,8 +261,7 @@ def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
     """Return whether a query would be what it is: macros may have changed under the same words."""
     if not has_same_words(old.body, statement.body):
         return False
-    known = engine.compiled[old.name.lower()]
-    return known.root == engine.compile(old.name, statement.body).root
+    return old.taken == engine.compile(old.name, statement.body).taken
 
 
 def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
@@ -345,6 +344,7 @@ def _begin(
         compiled.columns,
         inputs,
         compiled.order,
+        taken=compiled.taken,
     )
     query.number = engine.catalogue.next_number if old is None else old.number
     query.since = _begins_after(engine, query, options.get("history"))

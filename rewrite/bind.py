@@ -25,7 +25,7 @@ from cqlduck.rewrite.aggregates import (
 )
 from cqlduck.rewrite.canonical import shown
 from cqlduck.rewrite.conditions import conjuncts, without_parens
-from cqlduck.rewrite.macros import Macros, expand_macros
+from cqlduck.rewrite.macros import Macros
 from cqlduck.rewrite.methods import is_reference, reference
 from cqlduck.rewrite.partners import Partners, may_raise, names_in, safe_types
 from cqlduck.rewrite.plan import (
@@ -95,6 +95,10 @@ class Catalog(Protocol):
     def macros(self) -> Macros:
         """The macros of DuckDB, by lower-case name."""
 
+    @property
+    def called(self) -> Mapping[str, Sequence[str]]:
+        """What columns are called that call macros which may be gone; see `macros.Taken`."""
+
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
 
@@ -130,6 +134,7 @@ class Binder:
     syntax: QuerySyntax
     sources: dict[str, Source] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
+    called: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make what builds joins that ask whether there is a partner."""
@@ -142,9 +147,7 @@ class Binder:
             BindError: A name or a type that does not fit.
             NotSupportedError: A construct that no rule covers.
         """
-        known = self.catalog
         collations.refuse_values(self.syntax.tree)
-        expand_macros(self.syntax.tree, known.macros, known.aggregates, known.volatile)
         clock = None if self.catalog.time_is_open else self.catalog.clock
         try:
             plan = self._query(current.normalize(self.syntax.tree, clock), {})
@@ -821,8 +824,21 @@ class Binder:
 
     def _names(self, tree: exp.Select, expressions: list[exp.Expr], scope: Scope) -> list[str]:
         """Return what DuckDB calls expressions without an alias, by the way they are written."""
+        said = [e.meta.get("written", e.sql("duckdb")) for e in expressions]
+        key = ", ".join(said)
+        if any("macro" in e.meta for e in expressions):
+            self.called[key] = known = self.catalog.called.get(key) or self._asked(
+                tree, expressions, said, scope
+            )
+            return list(known)
+        return self._asked(tree, expressions, said, scope)
+
+    def _asked(
+        self, tree: exp.Select, expressions: list[exp.Expr], said: list[str], scope: Scope
+    ) -> list[str]:
+        """Return what DuckDB says they are called."""
         trees = [without_parens(e) for e in expressions]
-        written = [exp.Var(this=e.meta.get("written", e.sql("duckdb"))) for e in expressions]
+        written = [exp.Var(this=text) for text in said]
         query = exp.select(exp.Star())
         for place, item in enumerate(scope.items):
             columns = [Column(public, known.type) for public, known in item.names]

@@ -17,6 +17,7 @@ from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsi
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.delta.frames import has_frame
+from cqlduck.rewrite.macros import Taken, expand_macros
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -181,6 +182,7 @@ class Compiled:
         is_net: Whether of the elements that a tick writes no two have the same tuple and instant.
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
+        taken: What it has taken of macros, as text (`macros.Taken`).
     """
 
     kind: str
@@ -197,6 +199,7 @@ class Compiled:
     answer: str | None = None
     period: int | None = None
     is_net: bool = False
+    taken: str = ""
 
     @property
     def plan(self) -> Plan:
@@ -243,6 +246,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     """
     try:
         syntax = parse_query(body)
+        macros = expand_macros(syntax.tree, catalog.macros, catalog.aggregates, catalog.volatile)
         order = _take_order(syntax.tree)
         binder = Binder(catalog, syntax)
         plan = binder.bind()
@@ -277,6 +281,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
         _is_netted(plan, rules) or properties(plan).is_consolidated,
+        Taken(macros, binder.called).text(),
     )
 
 

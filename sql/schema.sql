@@ -61,6 +61,7 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
     keep VARCHAR,
     amend_from BIGINT,
     number BIGINT,
+    taken VARCHAR,
     as_of BIGINT NOT NULL
 );
 COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query.';

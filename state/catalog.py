@@ -95,6 +95,7 @@ class Query:
     keep: str | None = None
     amend_from: int | None = None
     number: int = 0
+    taken: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
@@ -361,6 +362,7 @@ _MUTABLE = {
         "since",
         "keep",
         "amend_from",
+        "taken",
     ),
 }
 """What changes of inputs and queries."""

@@ -78,7 +78,7 @@ def _plan(name: str, compiled: Callable[[str], Compiled], root: str) -> Plan:
     if found.root != root:
         raise DatabaseError(
             f"the text of the continuous query {name} means something else than when it was "
-            "registered; a macro or a function that it calls has changed",
+            "registered; a type or a function that it names has changed",
             hint="CREATE OR REPLACE CONTINUOUS QUERY registers it as it is now",
         )
     return found.plan

@@ -94,8 +94,8 @@ def test_a_file_that_cannot_be_adopted_stays_as_it_was(old: Path) -> None:
     with pytest.raises(cqlduck.DatabaseError, match=r"synopses .* of the continuous query sums"):
         cqlduck.connect(old)
     with duckdb.connect(old, read_only=True) as con:
-        assert 0 == con.sql("SELECT count(*) FROM duckdb_columns() WHERE column_name = 'inputs' "
-                            "AND table_name = 'operators'").fetchall()[0][0]  # fmt: skip
+        assert 0 == con.sql("SELECT count(*) FROM duckdb_columns() WHERE column_name = 'taken' "
+                            "AND table_name = 'query_rows'").fetchall()[0][0]  # fmt: skip
     assert len(before) == len(old.read_bytes())
 
 

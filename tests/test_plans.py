@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import test_golden
 
 import cqlduck
-from cqlduck.engine import Engine
+from cqlduck.compiler import Compiler
 from cqlduck.rewrite import stored
 from cqlduck.rewrite.compile import Compiled
 from cqlduck.state import plans
+from cqlduck.state.catalog import Catalogue
 
 SCRIPT = """
     CREATE STREAM s (k INTEGER, x DOUBLE);
@@ -46,13 +48,13 @@ def tick(con: cqlduck.Connection, first: int, last: int) -> None:
 def compiling(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list of the queries that are compiled from now on."""
     found: list[str] = []
-    compile_query: Callable[[Engine, str, str], Compiled] = Engine.compile
+    compile_query: Callable[..., Compiled] = Compiler.compile
 
-    def noted(engine: Engine, name: str, body: str) -> Compiled:
+    def noted(compiler: Compiler, catalogue: Catalogue, name: str, *rest: Any) -> Compiled:
         found.append(name)
-        return compile_query(engine, name, body)
+        return compile_query(compiler, catalogue, name, *rest)
 
-    monkeypatch.setattr(Engine, "compile", noted)
+    monkeypatch.setattr(Compiler, "compile", noted)
     return found
 
 
@@ -115,28 +117,124 @@ def test_statements_of_a_change_that_was_undone_are_stored_by_the_next(path: Pat
         assert (0,) == twice
 
 
-def test_a_text_that_means_something_else_by_now_is_not_mixed_with_what_it_meant(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "macro.duckdb"
+MACROS = """
+    CREATE MACRO twice(a) AS 2 * a;
+    CREATE MACRO four(a) AS twice(a) + twice(a);
+    CREATE MACRO most(a) AS max(a);
+    CREATE MACRO plus(a, b) AS a + b, (a) AS a + 1;
+    CREATE MACRO big(least) AS TABLE SELECT k FROM r WHERE k > least;
+    CREATE MACRO mapped(x) AS list_transform(x, lambda x: x + 1);
+    CREATE MACRO field(a) AS a.y;
+    CREATE TEMP MACRO whole(a INTEGER) AS a / 2;
+    CREATE SCHEMA z;
+    CREATE MACRO z.twice(a) AS 3 * a;
+"""
+OTHERS = """
+    CREATE OR REPLACE MACRO twice(a) AS 5 * a;
+    CREATE OR REPLACE MACRO most(a) AS min(a);
+    CREATE OR REPLACE MACRO plus(a, b) AS a - b, (a) AS a - 1;
+    CREATE OR REPLACE MACRO big(least) AS TABLE SELECT 7 AS k FROM r;
+    CREATE OR REPLACE MACRO mapped(x) AS x;
+    CREATE OR REPLACE MACRO field(a) AS 0;
+    CREATE OR REPLACE TEMP MACRO whole(a INTEGER) AS a;
+    CREATE OR REPLACE MACRO z.twice(a) AS a;
+"""
+GONE = """
+    DROP MACRO twice; DROP MACRO four; DROP MACRO most; DROP MACRO plus; DROP MACRO TABLE big;
+    DROP MACRO mapped; DROP MACRO field; DROP MACRO temp.whole; DROP MACRO z.twice;
+"""
+CALLS = [
+    ("SELECT twice(k), four(k) + 1 FROM s [RANGE 5]", "SELECT 2 * k, 4 * k + 1 FROM s [RANGE 5]"),
+    ("SELECT most(twice(k)) FROM s [RANGE 5]", "SELECT max(2 * k) AS v FROM s [RANGE 5]"),
+    ("SELECT plus(k), plus(k, 3), count(*) FROM s [RANGE 5] WHERE twice(k) > 1 GROUP BY ALL",
+     "SELECT k + 1 AS a, k + 3 AS b, count(*) FROM s [RANGE 5] WHERE 2 * k > 1 GROUP BY ALL"),
+    ("SELECT s.k FROM s [RANGE 5] JOIN big(twice(1) - 1) b ON s.k = b.k",
+     "SELECT s.k FROM s [RANGE 5] JOIN r b ON s.k = b.k WHERE b.k > 1"),
+    ("SELECT mapped([k]), field({'y': k}) FROM s [RANGE 5]", "SELECT [k + 1], k FROM s [RANGE 5]"),
+    ("SELECT s.k.twice(), z.twice(k), main.twice(k) FROM s [RANGE 5]",
+     "SELECT 2 * k AS a, 3 * k AS b, 2 * k AS c FROM s [RANGE 5]"),
+    ("SELECT whole(k) AS w FROM s [RANGE 5] ORDER BY twice(w)", "SELECT k / 2 AS w FROM s [RANGE 5]"),
+]  # fmt: skip
+"""Queries that call macros, and what these stand for."""
+
+
+@pytest.mark.parametrize("then", [OTHERS, GONE], ids=["others", "gone"])
+@pytest.mark.parametrize("anew", [False, True], ids=["this version", "another version"])
+def test_a_query_keeps_the_macros_that_it_calls(tmp_path: Path, then: str, anew: bool) -> None:
+    """Whatever becomes of them, while it runs or while the file is closed."""
+    path = tmp_path / "macros.duckdb"
     with cqlduck.connect(path) as con:
-        con.execute("CREATE STREAM s (k INTEGER); CREATE MACRO most(a) AS max(a)")
-        con.execute("CREATE CONTINUOUS QUERY q AS SELECT most(k) AS v FROM s [RANGE 5]")
+        con.execute("CREATE STREAM s (k INTEGER, x DOUBLE); CREATE RELATION r (k INTEGER)")
+        con.execute(MACROS)
+        for number, (mine, same) in enumerate(CALLS):
+            con.execute(f"CREATE CONTINUOUS QUERY mine{number} AS {mine}")
+            con.execute(f"CREATE CONTINUOUS QUERY same{number} AS {same}")
+        con.append("r", [(0,), (1,), (2,)], at=0)
+        tick(con, 1, 4)
+        columns = [con.table(f"mine{number}").columns for number in range(len(CALLS))]
+        con.execute(then)
+        tick(con, 5, 6)
+        assert_same(con)
+        if anew:
+            con.engine.database.execute("UPDATE cql_state.plans SET version = 'another'")
+    for first in (7, 13):
+        with cqlduck.connect(path) as con:
+            tick(con, first, first + 3)
+            tick(con, first + 4, first + 4)
+            assert_same(con)
+            assert columns == [con.table(f"mine{number}").columns for number in range(len(CALLS))]
+            con.explain("mine0")
+
+
+def assert_same(con: cqlduck.Connection) -> None:
+    for number in range(len(CALLS)):
+        same, mine = (con.changes(f"{word}{number}").fetchall() for word in ("same", "mine"))
+        assert same
+        assert sorted(same, key=repr) == sorted(mine, key=repr), CALLS[number]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("max(a)", "min(a)"), ("sum(a) + 1", "sum(a) + 2"), ("max(twice(a))", "min(twice(a))")],
+)
+def test_the_same_words_take_macros_as_they_are_now(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    text = "CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT most(k) AS v FROM s [RANGE 50]"
+    with cqlduck.connect(tmp_path / "words.duckdb") as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE MACRO twice(a) AS 2 * a")
+        con.execute(f"CREATE MACRO most(a) AS {before}")
+        con.execute(text)
         con.append("s", [(1,), (2,)], at=[1, 2])
         con.advance(2)
-        con.append("s", [(3,)], at=3)
-        con.advance(3)
-        con.execute("CREATE OR REPLACE MACRO most(a) AS min(a)")
-    with cqlduck.connect(path) as con:
-        con.append("s", [(4,)], at=4)
+        con.execute(f"CREATE OR REPLACE MACRO most(a) AS {after}")
+    with cqlduck.connect(tmp_path / "words.duckdb") as con:
+        con.execute(text)
+        con.execute("CREATE CONTINUOUS QUERY same AS SELECT most(k) AS v FROM s [RANGE 50]")
+        con.append("s", [(3,), (4,)], at=[3, 4])
         con.advance(4)
-        assert [(4,)] == con.table("q").fetchall()
-        with pytest.raises(cqlduck.DatabaseError, match="means something else than when"):
-            con.explain("q")
-        con.execute("CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT most(k) AS v FROM s [RANGE 5]")
-        con.append("s", [(5,), (6,)], at=[5, 6])
-        con.advance(6)
-        assert [(5,)] == con.table("q").fetchall()
+        assert con.table("same").fetchall() == con.table("q").fetchall()
+        con.execute(text)
+        assert [] != con.changes("q").fetchall()
+
+
+def test_macros_that_cannot_be_kept_are_refused() -> None:
+    with cqlduck.connect() as con:
+        con.execute("""
+            CREATE STREAM s (k INTEGER);
+            CREATE MACRO more(a, b := 1) AS a + b;
+            CREATE MACRO typed(a INTEGER) AS a, (a VARCHAR) AS 0;
+            CREATE MACRO endless(a) AS a + 1;
+            CREATE MACRO without(a) AS endless(a) + 1;
+            CREATE OR REPLACE MACRO endless(a) AS without(a) + 1;
+        """)
+        for call in ("more(k)", "typed(k)", "endless(k)"):
+            with pytest.raises(cqlduck.NotSupportedError, match="macro"):
+                con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT {call} AS v FROM s")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT more(k, b := 2) AS v FROM s")
+        con.append("s", [(1,)], at=1)
+        con.advance(2)
+        assert [(3, 1, 1)] == con.changes("q").fetchall()
 
 
 def test_in_memory_nothing_is_stored() -> None:

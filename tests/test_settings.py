@@ -68,3 +68,41 @@ def test_none_is_as_if_it_were_left_out() -> None:
     with cqlduck.connect(max_tick=7, window_edge="half_open") as con:
         assert 7 == con.engine.max_tick
         assert "half_open" == con.engine.catalogue.settings["window_edge"]
+
+
+FIXED = [
+    "SET TimeZone = 'Asia/Tokyo'",
+    "SET SESSION TimeZone = 'Asia/Tokyo'",
+    "/* a */ SET timezone TO 'Asia/Tokyo'",
+    "PRAGMA timezone = 'Asia/Tokyo'",
+    "RESET TimeZone",
+    'SET "integer_division" = true',
+    "SET integer_division = true",
+    "SET GLOBAL default_collation = 'nocase'",
+    "SET null_order = 'nulls_first'",
+    "SET default_order = 'desc'",
+    "SET ieee_floating_point_ops = false",
+    "SET preserve_insertion_order = false",
+    "SET scalar_subquery_error_on_multiple_rows = false",
+    "SET schema = 'cql_state'",
+    "SET search_path = 'cql_state'",
+]
+
+
+@pytest.mark.parametrize("statement", FIXED)
+def test_what_sql_means_is_not_to_be_set(con: cqlduck.Connection, statement: str) -> None:
+    listed = "SELECT name, value FROM duckdb_settings() ORDER BY name"
+    before = con.sql(listed).fetchall()
+    for script in (statement, f"CREATE TABLE t (a INTEGER); {statement}"):
+        with pytest.raises(cqlduck.NotSupportedError) as caught:
+            con.execute(script)
+        assert caught.value.hint
+        assert before == con.sql(listed).fetchall()
+        assert before == con.engine.database.rows(listed)
+    con.execute("SET VARIABLE a = 1; SET max_temp_directory_size = '1 GiB'")
+
+
+@pytest.mark.parametrize("statement", ["/* a */ BEGIN", "-- a\nUSE temp", "  /**/ COMMIT"])
+def test_a_comment_hides_no_statement(con: cqlduck.Connection, statement: str) -> None:
+    with pytest.raises(cqlduck.NotSupportedError):
+        con.execute(statement)
