@@ -1290,9 +1290,19 @@ MUTANTS: tuple[Mutant, ...] = (
          'FROM cql_state.plans WHERE version = ?", [version()])',
          'FROM cql_state.plans WHERE ? <> \'\'", [version()])',
          "test_plans.py::test_what_another_version_has_written_is_written_anew"),
-        ("what a text means by now is mixed with what it meant",
-         "    if found.root != root:\n", "    if False:\n",
-         "test_plans.py::test_a_text_that_means_something_else_by_now_is_not_mixed_with_what_it_meant"),
+    ),
+    *_of(
+        "rewrite/macros.py",
+        ("macros of a user's are called by name",
+         "return any(m.is_own for m in known) or self.says_more(name)",
+         "return self.says_more(name)",
+         "test_plans.py::test_a_query_keeps_the_macros_that_it_calls"),
+    ),
+    *_of(
+        "cqlduck/compiler.py",
+        ("a query takes macros as they are by now",
+         "macros = {**macros, **known.macros}", "macros = self._macros",
+         "test_plans.py::test_a_query_keeps_the_macros_that_it_calls"),
     ),
     *_of(
         "state/synopses.py",

@@ -153,7 +153,8 @@ CALLS = [
     ("SELECT mapped([k]), field({'y': k}) FROM s [RANGE 5]", "SELECT [k + 1], k FROM s [RANGE 5]"),
     ("SELECT s.k.twice(), z.twice(k), main.twice(k) FROM s [RANGE 5]",
      "SELECT 2 * k AS a, 3 * k AS b, 2 * k AS c FROM s [RANGE 5]"),
-    ("SELECT whole(k) AS w FROM s [RANGE 5] ORDER BY twice(w)", "SELECT k / 2 AS w FROM s [RANGE 5]"),
+    ("SELECT whole(k) AS w FROM s [RANGE 5] ORDER BY twice(w)",
+     "SELECT k / 2 AS w FROM s [RANGE 5]"),
 ]  # fmt: skip
 """Queries that call macros, and what these stand for."""
 
