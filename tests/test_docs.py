@@ -288,6 +288,7 @@ CATALOG = """
     CREATE RELATION r (k INTEGER, name VARCHAR);
     CREATE TABLE plain (k INTEGER);
     CREATE MACRO more(x, y := 1) AS sum(x) + y;
+    CREATE MACRO typed(x INTEGER) AS x + 1, (x VARCHAR) AS x || '1';
     CREATE CONTINUOUS QUERY standing AS SELECT k FROM s [RANGE 10];
 """
 
@@ -328,6 +329,7 @@ REFUSED = (
     ("SELECT k FROM s [ROWS 5 WHERE v > now()]", "current_timestamp"),
     ("SELECT k FROM s [ROWS 5] ORDER BY current_timestamp", "current_timestamp"),
     ("SELECT more(v) AS n FROM s", "macro"),
+    ("SELECT typed(k) AS n FROM s", "macro"),
     ("SELECT max(name COLLATE NOCASE) AS m FROM r", "COLLATE"),
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
