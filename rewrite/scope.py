@@ -128,7 +128,7 @@ class NothingRead(NoRule):
 
 def column(name: str) -> exp.Column:
     """Return a reference to a column of a node."""
-    return exp.column(exp.to_identifier(name, quoted=True))
+    return exp.column(exp.to_identifier(name, quoted=True), copy=False)
 
 
 def resolve(

@@ -45,7 +45,9 @@ def forever() -> exp.Expr:
 
 def qualified(table: str, name: str) -> exp.Column:
     """Return `table.name`, the name quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True), table=exp.to_identifier(table))
+    return exp.column(
+        exp.to_identifier(name, quoted=True), table=exp.to_identifier(table), copy=False
+    )
 
 
 def state_table(name: str) -> exp.Table:
