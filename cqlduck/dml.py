@@ -154,7 +154,7 @@ def pending_shown(engine: Engine, read: frozenset[str]) -> Iterator[None]:
         waiting = [thing for thing in waiting if thing.name.lower() in read]
     for thing in waiting:
         content, _ = relations.content_at(database, thing, FOREVER - 1)
-        database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {content}")
+        database.view(quoted(thing.name), content)
     yield
     for thing in waiting:
         catalog.create_input_view(database, thing)

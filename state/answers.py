@@ -98,8 +98,7 @@ def shown(clock: Clock, column: str = "_ts") -> str:
 
 def view(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Make the view under the query's own name."""
-    text = _answer_sql(clock, query, held, None)
-    database.execute(f"CREATE OR REPLACE VIEW {quoted(query.name)} AS {text}")
+    database.view(quoted(query.name), _answer_sql(clock, query, held, None))
 
 
 def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:

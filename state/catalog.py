@@ -525,7 +525,7 @@ def create_input_view(database: Database, thing: Input) -> None:
     body = f"SELECT {listed} FROM {store}"
     if thing.kind == "relation":
         body += f" WHERE _cql_leave = {FOREVER}"
-    database.execute(f"CREATE OR REPLACE VIEW {quoted(thing.name)} AS {body}")
+    database.view(quoted(thing.name), body)
 
 
 def same_rows(columns: Sequence[Column]) -> str:

@@ -364,6 +364,15 @@ class Database:
         """Parse a statement that is going to run, unless it is given as it was parsed."""
         self._parsed.expect(sql, statement)
 
+    def view(self, name: str, query: str) -> None:
+        """Make a view, in the place of another one; DuckDB binds it when it is read.
+
+        Args:
+            name: Its name, as SQL.
+            query: What it shows, of ours: it is parsed here, and nothing more.
+        """
+        self.execute(f"CREATE OR REPLACE VIEW {name} WITH (DEFER_BINDING) AS {query}")
+
     def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
         """Run a statement of a tick; return how many rows it wrote."""
         given = {name: instants[name] for name in step.parameters}

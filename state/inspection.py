@@ -127,8 +127,5 @@ def _write(database: Database, name: str, view: str, parts: Sequence[str]) -> No
             "SELECT NULL::VARCHAR AS input, NULL::VARCHAR AS table_name, NULL::BIGINT AS "
             "row_count, NULL::BIGINT AS first_instant, NULL::BIGINT AS last_instant WHERE false"
         )
-    database.execute(
-        f"CREATE OR REPLACE VIEW {view} WITH (DEFER_BINDING) AS "
-        f"{' UNION ALL '.join(parts or [empty])}"
-    )
+    database.view(view, " UNION ALL ".join(parts or [empty]))
     database.execute(f"COMMENT ON VIEW {view} IS {literal(_COMMENTS[name])}")
