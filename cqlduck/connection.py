@@ -484,7 +484,7 @@ class Connection:
         refuse_fixed(tokens)
         self._engine.database.execute(text, parameters)
         if first in ("SET", "RESET", "PRAGMA"):
-            self._engine.workshop.stop()
+            self._engine.prefetcher.stop()
         if first not in _ROWS_ALONE:
             self._engine.compiler.forget_macros()
         return None

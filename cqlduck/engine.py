@@ -59,10 +59,11 @@ from cqlduck.state import (
     synopses,
     tick,
 )
-from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
+from cqlduck.state.names import Names
+from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.processes import OwnLock
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Arrival, Taken
@@ -157,7 +158,8 @@ class Engine:
         self.compiler = Compiler(self.database)
         self.waiting = Waiting(self.database)
         self.fresh = Fresh(self.database)
-        self.workshop = Workshop(self.database)
+        self.prefetcher = Prefetcher(self.database)
+        self.names = Names(self.database)
         self.tables = Tables(self.database)
         self.progress = Progress(self.catalogue, self.compiled, self.database.in_memory)
         self.results = Results(self.database)
@@ -664,13 +666,13 @@ class Engine:
             until = _least(most, bound)
         going = {query.name for query in active}
         with self.database.part(INGEST):
-            queued = self.waiting.settle(
+            waiting = self.waiting.settle(
                 self.catalogue.inputs,
                 lambda queue: self.progress.passes(queue, going, until),
                 lambda thing: self.progress.may_hold(thing, going),
             )
-            for name, queue in queued.items():
-                if not queue.is_stored:
+            for name, queue in waiting.items():
+                if queue.held is not None:
                     self._unread[name] = (queue.thing.next_seq, 0)
         if most is None:
             self.database.threads.expect(self._taken)
@@ -679,7 +681,7 @@ class Engine:
         with self.database.part("relations"):
             self._close_relations(going, until, bound)
         before = [q.frontier for q in active if q.frontier is not None]
-        self.workshop.begin()
+        self.prefetcher.begin()
         self.tables.begin()
         elements = 0
         moved = []
@@ -688,7 +690,7 @@ class Engine:
             if goal is None:
                 continue
             current.append(query.name)
-            elements += self._run_query(query, goal, queued)
+            elements += self._run_query(query, goal, waiting)
             current.pop()
             moved.append(query)
         self.tables.end()
@@ -766,7 +768,7 @@ class Engine:
                 relations.close(self.database, thing, thing.heartbeat, strict=self.strict)
                 self._resolved[thing.name] = thing.heartbeat
 
-    def _run_query(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
+    def _run_query(self, query: Query, goal: int, waiting: Mapping[str, Queue] = NO_QUEUES) -> int:
         written = 0
         if query.amend_from is not None:
             self.fresh.store(query)
@@ -776,7 +778,7 @@ class Engine:
                 self.database, query, compiled, lambda until: self._replay(query, until)
             )
             self.housekeeping.tails.pop(query.name, None)
-        return written + self._go(query, goal, queued)
+        return written + self._go(query, goal, waiting)
 
     def _replay(self, query: Query, until: int) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
@@ -789,15 +791,15 @@ class Engine:
         self._unread.clear()
         self.tables.begin()
 
-    def _go(self, query: Query, goal: int, queued: Mapping[str, Queue] = NO_QUEUES) -> int:
+    def _go(self, query: Query, goal: int, waiting: Mapping[str, Queue] = NO_QUEUES) -> int:
         known = query.since is not None
         is_first = known and query.begin_instant is None and query.frontier == query.since
-        written = self._move(query, goal, queued)
+        written = self._move(query, goal, waiting)
         if is_first:
             answers.take_over(self.database, self.clock, query, self.held(query))
         return written
 
-    def _move(self, query: Query, goal: int, queued: Mapping[str, Queue]) -> int:
+    def _move(self, query: Query, goal: int, waiting: Mapping[str, Queue]) -> int:
         begins = self.progress.begins(query, goal)
         if query.begin_instant is None:
             if begins is None or begins > goal:
@@ -812,17 +814,8 @@ class Engine:
             self.housekeeping.ran(query, Ran())
             return 0
         arrived = self.progress.arrived(query, goal)
-        mine = {name: queue for name, queue in queued.items() if name in query.inputs}
-        reads = {name: queue for name, queue in mine.items() if not queue.is_stored}
-        form = Form(
-            single=goal == (begins or 0 if before is None else before + 1),
-            staged=True,
-            queued=frozenset(reads),
-            arriving=frozenset(
-                n for n in mine.keys() - reads if self.progress.comes(mine[n], query, goal)
-            ),
-            since=query.since is not None,
-        )
+        come = self._bind(query, compiled, goal, waiting)
+        form = Form(single=goal == (begins or 0 if before is None else before + 1), staged=True)
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
         staged = chosen and self.forms.staged(
             query.name,
@@ -845,8 +838,8 @@ class Engine:
             goal,
             begins or 0,
             form,
-            reads,
-            self.workshop,
+            come,
+            self.prefetcher,
             self.tables,
             fresh,
         )
@@ -855,6 +848,24 @@ class Engine:
             self.forms.took(query.name, form.single, arrived, staged, seconds, done.stages)
         self.housekeeping.ran(query, done)
         return done.elements
+
+    def _bind(
+        self, query: Query, compiled: Compiled, goal: int, waiting: Mapping[str, Queue]
+    ) -> Mapping[str, Queue]:
+        """Bind the names of the streams that a query's tick reads.
+
+        Returns:
+            The queues whose rows are the arrivals of the tick, by stream.
+        """
+        come = {}
+        for source in compiled.sources.values():
+            if source.kind == "stream":
+                queue = None if source.is_query else waiting.get(source.name)
+                is_held = queue is not None and queue.held is not None
+                if queue is not None and self.progress.comes(queue, query, goal):
+                    come[source.name] = queue
+                self.names.bind(source, is_held=is_held, has_just_come=source.name in come)
+        return come
 
     def refuse_failed(self, query: Query) -> None:
         """Refuse to show what a query will never say, because it failed, or one below it.
@@ -981,20 +992,12 @@ class Engine:
     def expect(self, query: Query) -> None:
         """Write and parse what a query's first ticks will run, so that these need not.
 
-        Of its forms that is the one of several instants in stages, with queues where there can be
-        any.
+        Of its forms that is the one of several instants in stages.
         """
-        compiled = self.compiled[query.name.lower()]
-        streams = [i.name for i in self.catalogue.inputs_of(query) if i.kind == "stream"]
-        spans = {name: compiled.spans.get(name, 0) for name in streams}
-        holds = self.database.in_memory and not compiled.is_heavy
-        queued = frozenset(n for n, s in spans.items() if s == 0 or (holds and s is not None))
-        form = Form(staged=True, queued=queued, since=query.since is not None)
-        self.workshop.note(compiled.steps.of(form))
-        # the first tick, and those that come after it
-        for following in (form, replace(form, arriving=frozenset(streams) - queued)):
-            for step in compiled.steps.of(following):
-                self.database.expect(step.sql)
+        steps = self.compiled[query.name.lower()].steps.of(Form(staged=True))
+        self.prefetcher.note(steps)
+        for step in steps:
+            self.database.expect(step.sql)
 
     # -- elements ---------------------------------------------------------------------------------
 

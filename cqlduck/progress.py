@@ -196,6 +196,8 @@ class Progress:
 
     def comes(self, queue: Queue, query: Query, goal: int) -> bool:
         """Return whether what lies in a queue is what comes of its stream in a query's tick."""
+        if queue.is_read_once:
+            return True
         if query.begin_instant is None or query.frontier is None or self.catalogue.amends(query):
             return False
         last = queue.thing.last_instant

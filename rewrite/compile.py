@@ -15,7 +15,7 @@ from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
-from cqlduck.rewrite.delta.form import queue_of
+from cqlduck.rewrite.delta.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.delta.frames import has_frame
 from cqlduck.rewrite.macros import Taken, expand_macros
 from cqlduck.rewrite.physical import identity
@@ -36,7 +36,6 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.queries import parse_query, place_of
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.scope import refuse_always, typed_nothing
-from cqlduck.rewrite.straight import Apart, Straight, apart, straight
 from cqlduck.rewrite.syntax import RESERVED, reserved
 from cqlduck.rewrite.time import Clock
 from cqlduck.rewrite.weighted import (
@@ -56,8 +55,8 @@ class Step:
 
     With `each`, a temporary table of instants and the ones after them, it runs once for each of
     these, as `$at` and `$next`. `answer` is the SELECT in the one that writes the answer's elements
-    into their log (columns, `_ts` and `_weight`), `straight` how that comes straight from a queue.
-    `apart` is what a statement makes of one queue alone. `is_stage` says that the form without
+    into their log (columns, `_ts` and `_weight`), `passing` says how these are arrivals of a
+    stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
     be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
     to. If it `needs` some, it does nothing when all of them are empty.
@@ -69,8 +68,8 @@ class Step:
     parameters: frozenset[str]
     each: str | None = None
     answer: str | None = None
-    straight: Straight | None = None
-    apart: Apart | None = None
+    passing: Passing | None = None
+    prefetch: Prefetch | None = None
     is_stage: bool = False
     is_sure: bool = False
     shared: Shared | None = None
@@ -312,42 +311,36 @@ def _steps(rules: Rules) -> tuple[Step, ...]:
     if _is_netted(plan, rules):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
-    rows = output.project(listed, "output").query()
-    changes = exp.insert(rows, state_table(f"changes_{rules.query}"))
-    answer = _step(Statement(0, "write the elements of the answer", changes), is_answer=True)
-    queues = frozenset(map(queue_of, rules.form.queued))
-    before = [_step(statement, queues) for statement in rules.statements]
-    return (*before, answer, *map(_step, rules.updates))
+    output = output.project(listed, "output")
+    changes = exp.insert(output.query(), state_table(f"changes_{rules.query}"))
+    answer = _answer(Statement(0, "write the elements of the answer", changes), passing(output))
+    return (*map(_step, rules.statements), answer, *map(_step, rules.updates))
 
 
-def _step(
-    statement: Statement,
-    queues: frozenset[str] = frozenset(),
-    *,
-    is_answer: bool = False,
-) -> Step:
-    names = frozenset(str(node.this) for node in statement.tree.find_all(exp.Placeholder))
+def _answer(statement: Statement, how: Passing | None) -> Step:
+    """Return the step that writes elements into their log, which may be asked for these alone."""
     tree = statement.tree
-    if is_answer:
-        answer = tree.expression.sql("duckdb", pretty=True, copy=False)
-        sql = exp.Insert(this=tree.this.copy()).sql("duckdb").strip() + f"\n{answer}"
-    else:
-        answer, sql = None, tree.sql("duckdb", pretty=True, copy=False)
-    step = Step(
+    into = exp.Insert(this=tree.this.copy()).sql("duckdb").strip()
+    step = _step(replace(statement, tree=tree.expression))
+    return replace(step, sql=f"{into}\n{step.sql}", answer=step.sql, passing=how)
+
+
+def _step(statement: Statement) -> Step:
+    tree = statement.tree
+    return Step(
         statement.operator,
         statement.purpose,
-        sql,
-        names,
-        statement.each,
+        parameters=frozenset(str(node.this) for node in tree.find_all(exp.Placeholder)),
+        each=statement.each,
+        prefetch=prefetch(tree),
         is_stage=statement.is_stage,
         is_sure=statement.is_sure,
         shared=statement.shared,
         makes=_made(tree),
         needs=statement.needs,
+        # last, because to write a tree that is not copied changes it
+        sql=tree.sql("duckdb", pretty=True, copy=False),
     )
-    if not is_answer:
-        return replace(step, apart=apart(tree, queues)) if queues else step
-    return replace(step, answer=answer, straight=straight(tree.expression))
 
 
 def _made(tree: exp.Expr) -> str | None:

@@ -16,8 +16,8 @@ from typing import Any
 
 from cqlduck.rewrite.compile import Compiled, Step, Steps
 from cqlduck.rewrite.delta import Form, Shared, Synopsis
+from cqlduck.rewrite.delta.arrivals import Passing, Prefetch
 from cqlduck.rewrite.plan import Column, Plan, Source
-from cqlduck.rewrite.straight import Apart, Straight
 from cqlduck.rewrite.time import Clock
 
 _FACTS = tuple(f.name for f in fields(Compiled) if f.name != "steps")
@@ -67,20 +67,17 @@ def form_text(form: Form) -> str:
 
 def form_of(text: str) -> Form:
     """Return a form from its text."""
-    values: dict[str, Any] = json.loads(text)
-    for name in ("queued", "arriving"):
-        values[name] = frozenset(values[name])
-    return Form(**values)
+    return Form(**json.loads(text))
 
 
 def _step(values: dict[str, Any]) -> Step:
     for name in ("parameters", "needs"):
         values[name] = frozenset(values[name])
-    if values["straight"] is not None:
-        columns, rest = values["straight"]["columns"], values["straight"]["rest"]
-        values["straight"] = Straight(None if columns is None else tuple(columns), rest)
-    if values["apart"] is not None:
-        values["apart"] = Apart(**values["apart"])
+    if values["passing"] is not None:
+        columns, rest = values["passing"]["columns"], values["passing"]["rest"]
+        values["passing"] = Passing(tuple(columns), rest)
+    if values["prefetch"] is not None:
+        values["prefetch"] = Prefetch(**values["prefetch"])
     if values["shared"] is not None:
         table, parameters = values["shared"]["table"], values["shared"]["parameters"]
         values["shared"] = Shared(table, frozenset(parameters))

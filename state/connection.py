@@ -165,6 +165,8 @@ class Database:
         self.frames = Frames()
         self._parsed = Parsed()
         self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
+        self.macros: dict[str, str] = {}
+        """The temporary macros that are there (`state.names`): heads, and bodies."""
         self.threads = Threads(self.rows)
         if not in_memory:
             self._claim()
@@ -265,6 +267,7 @@ class Database:
         finally:
             apart.close()
         self.incoming.forget()
+        self.macros.clear()
         self.is_invalid = False
 
     def session(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -506,6 +509,7 @@ class Database:
                 with contextlib.suppress(duckdb.Error):
                     self.connection.execute("ROLLBACK")
                 self.incoming.forget()
+                self.macros.clear()
                 self.recorded.clear()
 
     def reader(self) -> duckdb.DuckDBPyConnection:

@@ -15,10 +15,10 @@ import pyarrow as pa
 from cqlduck.rewrite.compile import Compiled, Step
 from cqlduck.rewrite.delta import Form
 from cqlduck.rewrite.weighted import TS, WEIGHT
-from cqlduck.state.apart import Workshop
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.fresh import Fresh
+from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.queues import ones
 from cqlduck.state.shared import Tables
 from cqlduck.state.waiting import Queue
@@ -49,8 +49,8 @@ def run(
     until: int,
     begin: int,
     form: Form,
-    queued: Mapping[str, Queue],
-    workshop: Workshop,
+    come: Mapping[str, Queue],
+    prefetcher: Prefetcher,
     tables: Tables,
     fresh: Fresh | None = None,
 ) -> Ran:
@@ -63,16 +63,16 @@ def run(
         until: t₁.
         begin: The first instant of the query, if it has not begun.
         form: The form of its statements.
-        queued: What is read from queues, by stream.
-        workshop: What has been worked out of them.
+        come: The queues whose rows are the arrivals, by stream.
+        prefetcher: What has been worked out of them.
         tables: What the tick's queries have made before this one.
         fresh: Where elements may stay before they are in the log, if they may.
     """
     values = _instants_of(query, until, begin)
     steps = compiled.steps.of(form)
-    workshop.note(steps)
-    known = {select: table for queue in queued.values() for select, table in queue.made.items()}
-    running = _Running(database, query, values, queued, workshop, tables, fresh, known)
+    prefetcher.note(steps)
+    known = {select: table for queue in come.values() for select, table in queue.made.items()}
+    running = _Running(database, query, values, come, prefetcher, tables, fresh, known)
     for step in steps:
         running.run(step)
     query.frontier = until
@@ -110,8 +110,8 @@ class _Running:
     database: Database
     query: Query
     values: Mapping[str, int]
-    queued: Mapping[str, Queue]
-    workshop: Workshop
+    come: Mapping[str, Queue]
+    prefetcher: Prefetcher
     tables: Tables
     fresh: Fresh | None
     known: Mapping[str, pa.Table]
@@ -153,8 +153,8 @@ class _Running:
     def _made(self, step: Step) -> int | None:
         """Return how many rows a step has that need not run, or None."""
         if step.answer is not None and self.fresh is not None:
-            return _taken(self.database, self.query, step, self.values, self.queued, self.fresh)
-        return None if step.apart is None else self.workshop.take(self.known, step.apart)
+            return _taken(self.database, self.query, step, self.values, self.come, self.fresh)
+        return None if step.prefetch is None else self.prefetcher.take(self.known, step.prefetch)
 
     def _count(self, step: Step, written: int) -> None:
         self.rows += written
@@ -167,14 +167,14 @@ def _taken(
     query: Query,
     step: Step,
     values: Mapping[str, int],
-    queued: Mapping[str, Queue],
+    come: Mapping[str, Queue],
     fresh: Fresh,
 ) -> int | None:
     """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
     if step.answer is not None and fresh.may_take(query):
-        table = _straight(database, query, step, queued)
+        given = {name: values[name] for name in step.parameters}
+        table = _passed(database, query, step, given, come)
         if table is None:
-            given = {name: values[name] for name in step.parameters}
             table = database.arrow(step.answer, given)
         if fresh.take(query, table, values["t0"]):
             return int(table.num_rows)
@@ -182,24 +182,22 @@ def _taken(
     return None
 
 
-def _straight(
+def _passed(
     database: Database,
     query: Query,
     step: Step,
-    queued: Mapping[str, Queue],
+    given: Mapping[str, int],
+    come: Mapping[str, Queue],
 ) -> pa.Table | None:
-    """Return the elements of a tick that come straight from a queue, or None."""
-    way = step.straight
-    if way is None or len(queued) != 1:
+    """Return the elements of a tick that are its arrivals, each at its place, or None."""
+    if step.passing is None or len(come) != 1:
         return None
-    (queue,) = queued.values()
-    if not queue.is_whole:
-        return None
-    rest = None if way.rest is None else database.arrow(way.rest)
-    if way.columns is None:
-        return rest
+    (queue,) = come.values()
+    rest = None if step.passing.rest is None else database.arrow(step.passing.rest, given)
     others = iter(() if rest is None else rest.columns)
-    columns = [next(others) if name is None else queue.table.column(name) for name in way.columns]
+    columns = [
+        next(others) if name is None else queue.table.column(name) for name in step.passing.columns
+    ]
     names = [*(c.name for c in query.columns), TS, WEIGHT]
     return pa.table([*columns, ones(queue.table.num_rows)], names=names)
 

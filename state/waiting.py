@@ -1,11 +1,10 @@
 """Rows of streams that have come, and lie in their queues until the tick says where they go.
 
 What a tick reads of a stream it mostly reads once: a filter, a sum over all that came. If no later
-tick can need any of it, the rows need not go into the store and leave it again: the statements of
-the tick read them from the queue, an Arrow table, as if they were the store. That was a third of
-the time of a tick that filters 100,000 rows. Else they go into the store before anything reads it;
-a tick still takes from the queue what comes in it, and older rows from the store. Of 92,000 bids in
-a join that was a third of the tick.
+tick can need any of it, the rows need not go into the store and leave it again: the arrivals of the
+tick are the queue, an Arrow table. That was a third of the time of a tick that filters 100,000
+rows. Else they go into the store before anything reads it; the arrivals may be the queue still,
+beside older rows in the store. Of 92,000 bids in a join that was a third of the tick.
 
 In memory the queue may hold what windows look back to, too: while that is `MOST` rows at most the
 store stays empty, and a tick writes none of its rows. They go into the store when somebody is about
@@ -23,9 +22,8 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from cqlduck.rewrite.delta.form import queue_of
 from cqlduck.rewrite.time import Clock
-from cqlduck.state import lateness, queues
+from cqlduck.state import lateness, names, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.queues import Arrival
@@ -46,19 +44,19 @@ class Queue:
 
     Attributes:
         thing: The stream; its counters are past these rows already.
-        table: The rows as the store would have them.
+        table: The rows that have come since the last tick, as the store would have them.
         before: The last instant of which the stream had rows before these, or None.
-        made: What was worked out of them, by the SELECT (`state.apart`).
-        is_whole: Whether all of it is in the tick, and after the query's beginning.
-        is_stored: Whether the store has the rows too.
+        made: What was worked out of them, by the SELECT (`state.prefetch`).
+        held: All rows that are kept of the stream, if they are here and not in its store.
+        is_read_once: Whether the tick reads all that has come, and no later one any of it.
     """
 
     thing: Input
     table: pa.Table
     before: int | None
     made: Mapping[str, pa.Table] = field(default_factory=dict)
-    is_whole: bool = True
-    is_stored: bool = False
+    held: pa.Table | None = None
+    is_read_once: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ class Waiting:
         ]
         if not tables:
             return
-        name = queue_of(thing.name)
+        name = names.held(thing.name)
         with self._database.incoming.readable(name, pa.concat_tables(tables)):
             self._database.execute(
                 f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
@@ -190,7 +188,7 @@ class Waiting:
         passes: Callable[[Queue], bool],
         may_hold: Callable[[Input], bool],
     ) -> Mapping[str, Queue]:
-        """Take into the stores what they are for; return what can be read from queues, by stream.
+        """Take into the stores what they are for; return what waits besides, by stream.
 
         Args:
             inputs: The inputs.
@@ -204,20 +202,25 @@ class Waiting:
                 continue
             if queue is not None and thing.name not in self._held and passes(queue):
                 self._forget(queue)
+                queue = replace(queue, held=queue.table, is_read_once=True)
             elif may_hold(thing) and self._hold(thing, queue):
-                table = pa.concat_tables(_tables(self._held[thing.name]))
-                before = None if queue is None else queue.before
-                queue = Queue(thing, table, before, is_whole=False)
+                everything = pa.concat_tables(_tables(self._held[thing.name]))
+                if queue is None:
+                    queue = Queue(thing, everything.slice(0, 0), thing.last_instant)
+                queue = replace(queue, held=everything)
             else:
                 self.store(thing)
                 if queue is None:
                     continue
-                queue = replace(queue, made={}, is_stored=True)
-            assert self._stack is not None
-            name = queue_of(thing.name)
-            self._stack.enter_context(self._database.incoming.readable(name, queue.table))
             found[thing.name] = queue
+            self._show(names.arrived(thing.name), queue.table)
+            if queue.held is not None:
+                self._show(names.held(thing.name), queue.held)
         return found
+
+    def _show(self, name: str, table: pa.Table) -> None:
+        assert self._stack is not None
+        self._stack.enter_context(self._database.incoming.readable(name, table))
 
     def _hold(self, thing: Input, queue: Queue | None) -> bool:
         """Have the queue hold what is needed of a stream, if it is not too much."""

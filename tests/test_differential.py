@@ -32,11 +32,11 @@ def connect(case: strategies.Case, database: str, **options) -> cqlduck.Connecti
 
 def work_ahead(con: cqlduck.Connection) -> None:
     """Have what a tick makes of its queues alone worked out before it, as of a drop zone's."""
-    waiting, workshop = con.engine.waiting, con.engine.workshop
+    waiting, prefetcher = con.engine.waiting, con.engine.prefetcher
     take = waiting.take
 
     def taken(clock, thing, rows) -> bool:
-        work, ready = workshop.order(thing.name), rows.ready
+        work, ready = prefetcher.order(thing.name), rows.ready
         begin = thing.next_seq
         queue = None if work is None or ready is None else ready.queue(thing, begin)
         if queue is not None:

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.delta import Form
+from cqlduck.engine import Engine
 from cqlduck.sources import dropzone
-from cqlduck.state import tick, waiting
+from cqlduck.state import waiting
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
@@ -57,13 +57,13 @@ def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
-    """What each tick from here on reads from queues alone."""
+    """Of what streams each tick from here on has all that is kept in queues."""
     found: list[frozenset[str]] = []
     settle = waiting.Waiting.settle
 
     def noted(self: waiting.Waiting, *args: object) -> Mapping[str, waiting.Queue]:
         queues = settle(self, *args)  # type: ignore[arg-type]
-        found.append(frozenset(n for n, queue in queues.items() if not queue.is_stored))
+        found.append(frozenset(n for n, q in queues.items() if q.held is not None))
         return queues
 
     monkeypatch.setattr(waiting.Waiting, "settle", noted)
@@ -331,16 +331,16 @@ PAIRS = "CREATE CONTINUOUS QUERY pairs AS SELECT x.a, y.b FROM s x, s y WHERE x.
 
 @pytest.fixture
 def arriving(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
-    """Of what streams each tick of a query from here on takes arrivals from queues."""
+    """Of what streams the arrivals are what has just come, in each tick of a query from here on."""
     found: list[frozenset[str]] = []
-    run = tick.run
+    bind = Engine._bind
 
-    def noted(*args: Any) -> tick.Ran:
-        (form,) = (arg for arg in args if isinstance(arg, Form))
-        found.append(form.arriving)
-        return run(*args)
+    def noted(*args: Any) -> Mapping[str, waiting.Queue]:
+        come = bind(*args)
+        found.append(frozenset(come))
+        return come
 
-    monkeypatch.setattr(tick, "run", noted)
+    monkeypatch.setattr(Engine, "_bind", noted)
     return found
 
 

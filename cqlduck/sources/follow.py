@@ -30,9 +30,9 @@ from cqlduck.sources.ahead import Ahead, Prepare, Small
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
 from cqlduck.state import instants, lateness, queues
-from cqlduck.state.apart import Made
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal, quoted
+from cqlduck.state.prefetch import Made
 from cqlduck.state.profile import INGEST
 from cqlduck.state.queues import Prepared
 from cqlduck.state.relations import WrongElement
@@ -57,7 +57,7 @@ class _Unreadable(Exception):
 
 def reading_ahead(engine: Engine) -> Ahead:
     """Return what reads small batches for an engine, and has its thread get ready."""
-    return Ahead(engine.workshop.open)
+    return Ahead(engine.prefetcher.open)
 
 
 def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
@@ -178,7 +178,7 @@ def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ah
     for name, batches in by_input:
         if len(batches) == 1:
             folder = batches[0].folder.parent
-            prepare = _preparing(engine, name, engine.workshop.order(name))
+            prepare = _preparing(engine, name, engine.prefetcher.order(name))
             ahead.begin(_pending(folder), folder, batches[0].number + 1, prepare)
 
 

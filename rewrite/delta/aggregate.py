@@ -42,19 +42,16 @@ from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import EXTREMES, FLOATS, each_call, sums_exactly
 from cqlduck.rewrite.delta import frames, panes
+from cqlduck.rewrite.delta.arrivals import reads_arrivals
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
-    Filter,
     Plan,
     Project,
     RowWindow,
-    StreamScan,
-    TimeWindow,
     UnionAll,
     properties,
-    unique,
 )
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
@@ -501,16 +498,16 @@ class _Query:
         """The elements, summed by group and instant; a global aggregate begins with nothing.
 
         What has just come is summed up by itself: that needs no state, and may have been done
-        before (`rewrite.straight.apart`).
+        before (`delta.arrivals.prefetch`).
         """
         inputs = self.node.input.inputs if isinstance(self.node.input, UnionAll) else ()
         parts: list[exp.Query] = []
-        if not any(map(self._is_queue, inputs)):
+        if not any(map(reads_arrivals, inputs)):
             inputs = ()
             parts.append(self._sums(self.node.input))
         for place, arm in enumerate(inputs):
             sums = self._sums(arm)
-            if self._is_queue(arm):
+            if reads_arrivals(arm):
                 name = f"_cql_part{place}_{self.rules.instance(self.node)}"
                 self.rules.keep(self.node, name, sums, "what has just come, summed up")
                 sums = exp.select("*").from_(temp_table(name), copy=False)
@@ -518,14 +515,6 @@ class _Query:
         if self.node.everything:
             parts.append(self._nothing())
         return parts[0] if len(parts) == 1 else self._sums_of_sums(union_all(parts))
-
-    def _is_queue(self, arm: Plan) -> bool:
-        """Whether what an input of the union has is read from a queue alone."""
-        return properties(arm).is_append_only and all(
-            isinstance(n, (Filter, Project, TimeWindow))
-            or (isinstance(n, StreamScan) and n.source.name in self.rules.form.queued)
-            for n in unique(arm)
-        )
 
     def _sums(self, plan: Plan) -> exp.Query:
         """What the elements of a plan add up to, by group and instant."""
@@ -543,8 +532,8 @@ class _Query:
             deltas.append(named(delta, part.name))
         instant: exp.Expr = column(TS)
         by = [*self.keys, instant]
-        if self.single and self.node.keys and not self.rules.form.queued:
-            # all of them are of one instant; what is worked out beside a tick knows none
+        if self.single and self.node.keys and not reads_arrivals(plan):
+            # all of them are of one instant; what is worked out before the tick knows none
             instant, by = named(cast(parameter("t1"), "BIGINT"), TS), self.keys
         listed = [*self.keys, instant, *deltas]
         return self.rules.elements(plan).select(listed, group=by, alias="elements")

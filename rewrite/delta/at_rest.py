@@ -98,6 +98,16 @@ class _Reading(Rules):
         self.needs.append(Need(node.source, low))
         return super()._stored(node, low, high, span, extra)
 
+    def _arrivals(self, source: Source) -> Rows:
+        """Return what comes in the tick, from the store."""
+        later = (parameter(name) for name in ("since", "t0"))
+        bounds = [after(column(TS), bound) for bound in later]
+        return self._kept(source).where(*bounds, until(column(TS), parameter("t1")))
+
+    def _kept(self, source: Source) -> Rows:
+        """Return the store."""
+        return Rows.of(state_table(source.table))
+
 
 @dataclass
 class AtRest(_Reading):

@@ -25,7 +25,6 @@ from sqlglot import exp
 
 from cqlduck.rewrite.delta import boundaries, counting, groups, windows
 from cqlduck.rewrite.delta.at_rest import AtRest, Need, Past, without_past
-from cqlduck.rewrite.delta.form import Form
 from cqlduck.rewrite.delta.rules import Rules, Synopsis
 from cqlduck.rewrite.explain import describe, kind_of
 from cqlduck.rewrite.plan import (
@@ -100,13 +99,9 @@ def contents(name: str, plan: Plan, clock: Clock) -> tuple[Content, ...]:
         plan: Its plan.
         clock: The clock.
     """
-    rules = Rules(name, plan, clock, _FORM)
+    rules = Rules(name, plan, clock)
     nodes = {rules.number(node): node for node in unique(plan)}
     return tuple(_content(rules, nodes[s.operator], s) for s in rules.synopses)
-
-
-_FORM = Form(since=True)
-"""All elements of the stores are read that came after the query's beginning."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +161,6 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
         rules.query,
         rules.plan,
         rules.clock,
-        _FORM,
         kept=frozenset((s.operator, s.kind) for s in rules.synopses),
     )
     table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
@@ -199,7 +193,7 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
                 kept = _each_once(windows.in_order(node, table, order), columns)
             held = _each_once(held, columns)
         case "trace", Trace() if properties(node).is_stream:
-            reads = past = Past(rules.query, rules.plan, rules.clock, _FORM)
+            reads = past = Past(rules.query, rules.plan, rules.clock)
             held, kept = past.elements(node.input), table
             columns = _without(columns, {WEIGHT})
             values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}

@@ -22,18 +22,10 @@ class Form:
     Args:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
-        queued: Streams that are read from their queues: all that the tick reads of them has just
-            come, lies there, and is not kept.
-        arriving: Streams whose arrivals in the tick lie in their queues, besides being in the
-            store: no more and no less than what comes in ($t0, $t1].
-        since: Whether elements up to an instant do not count, as they came before the query.
     """
 
     single: bool = False
     staged: bool = False
-    queued: frozenset[str] = frozenset()
-    arriving: frozenset[str] = frozenset()
-    since: bool = False
 
     def __str__(self) -> str:
         """Return it as people read it.
@@ -44,11 +36,6 @@ class Form:
         return f"a tick of {'one instant' if self.single else 'instants'}" + (
             ", in stages" if self.staged else ""
         )
-
-
-def queue_of(stream: str) -> str:
-    """Return under which name what has come of a stream can be read."""
-    return f"_cql_queue_{stream}"
 
 
 WHOLE = Form()

@@ -68,7 +68,7 @@ def keep(rules: Rules, node: RowWindow) -> None:
 
 
 def _table(rules: Rules, node: RowWindow) -> str:
-    return f"_cql_arrivals_{rules.instance(node)}"
+    return f"_cql_newest_{rules.instance(node)}"
 
 
 def _newest(rules: Rules, node: RowWindow, table: str) -> exp.Select:

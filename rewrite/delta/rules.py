@@ -21,7 +21,8 @@ from cqlduck.rewrite.delta import (
     streams,
     windows,
 )
-from cqlduck.rewrite.delta.form import WHOLE, Form, queue_of
+from cqlduck.rewrite.delta.arrivals import arrivals, stream
+from cqlduck.rewrite.delta.form import WHOLE, Form
 from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -39,6 +40,7 @@ from cqlduck.rewrite.plan import (
     RowWindow,
     Sample,
     SetOperation,
+    Source,
     StreamScan,
     TimeWindow,
     ToStream,
@@ -538,17 +540,21 @@ class Rules:
             listed.append(named(column(TS), node.instant))
         weight = column(WEIGHT) if node.source.is_query else named(_one(), WEIGHT)
         listed += [column(TS), weight, *map(column, extra)]
-        queue = exp.Table(this=exp.to_identifier(queue_of(node.source.name), quoted=True))
-        if node.source.name in self.form.arriving and _is_tick(low, high):
-            return Rows.of(queue).project(listed)
-        is_queued = node.source.name in self.form.queued
-        conditions = [until(column(TS), high)]
-        if self.form.since:
-            conditions.insert(0, after(column(TS), parameter("since")))
-        if low is not None:
-            conditions.append(after(column(TS), low))
-        stored = Rows.of(queue if is_queued else state_table(node.source.table))
-        return stored.where(*conditions).project(listed)
+        if low == parameter("t0") and high == parameter("t1"):
+            return self._arrivals(node.source).project(listed)
+        bounds = [] if low is None else [after(column(TS), low)]
+        since = after(column(TS), parameter("since"))
+        return (
+            self._kept(node.source).where(since, until(column(TS), high), *bounds).project(listed)
+        )
+
+    def _arrivals(self, source: Source) -> Rows:
+        """Return what comes of a stream in the tick."""
+        return Rows.of(arrivals(source.name))
+
+    def _kept(self, source: Source) -> Rows:
+        """Return what is kept of a stream."""
+        return Rows.of(stream(source.name))
 
     def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:
         return [
@@ -581,7 +587,7 @@ class Rules:
     def _relation_elements(self, node: RelationScan) -> Rows:
         if not node.source.is_query:
             return lifetimes_to_elements(self.lives(node), node.columns)
-        instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
+        instant = exp.Anonymous(this="greatest", expressions=[column(TS), parameter("begin")])
         return (
             Rows.of(state_table(node.source.table))
             .where(after(column(TS), parameter("low")), until(column(TS), parameter("t1")))
@@ -589,7 +595,7 @@ class Rules:
         )
 
     def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> Rows:
-        instant = exp.Greatest(this=column(TS), expressions=[parameter("begin")])
+        instant = exp.Anonymous(this="greatest", expressions=[column(TS), parameter("begin")])
         end = named(forever(), LEAVE)
         return (
             Rows.of(state_table(node.source.table))
@@ -627,10 +633,6 @@ def _create(name: str, query: exp.Query) -> exp.Create:
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
-
-
-def _is_tick(low: exp.Expr | None, high: exp.Expr) -> bool:
-    return low == parameter("t0") and high == parameter("t1")
 
 
 def _one() -> exp.Expr:

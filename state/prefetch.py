@@ -5,9 +5,9 @@ the rows of one batch needs neither the state nor the tick: as soon as the batch
 that has read it works that out, in a DuckDB of its own. The tick takes the result as the temporary
 table that its statement would make.
 
-It is as good as the statement if the tick reads all of the batch from its queue; else it is not
-looked at. What fails is not tried again: the tick says what is wrong. Once somebody has changed a
-setting of DuckDB's, nothing is worked out any more, because that DuckDB does not know it.
+It is as good as the statement if the batch is what comes in the tick; else it is not looked at.
+What fails is not tried again: the tick says what is wrong. Once somebody has changed a setting of
+DuckDB's, nothing is worked out any more, because that DuckDB does not know it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.rewrite.compile import Step
-from cqlduck.rewrite.delta.form import queue_of
-from cqlduck.rewrite.straight import Apart
+from cqlduck.rewrite.delta.arrivals import Prefetch, arrivals_of
 from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
 from cqlduck.state.incoming import Incoming
+from cqlduck.state.names import arrived
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.processes import never_let_go
 
@@ -34,7 +34,7 @@ Made = Mapping[str, pa.Table]
 _NAME = "_cql_made_{}"
 
 
-class Workshop:
+class Prefetcher:
     """What is wanted for ticks to come, and the DuckDB that works it out.
 
     Args:
@@ -45,8 +45,9 @@ class Workshop:
         """Begin with nothing; the DuckDB is made when it is needed."""
         self._database = database
         self._own: duckdb.DuckDBPyConnection | None = None
-        self._wanted: dict[Apart, int] = {}
+        self._wanted: dict[Prefetch, int] = {}
         self._failed: set[str] = set()
+        self._streams: set[str] = set()
         self._parsed = Parsed()
         self._tick = 0
         self._stopped = False
@@ -58,20 +59,19 @@ class Workshop:
     def note(self, steps: Sequence[Step]) -> None:
         """Take note of what a query's tick could have had."""
         for step in steps:
-            if step.apart is not None:
-                self._wanted[step.apart] = self._tick
+            if step.prefetch is not None:
+                self._wanted[step.prefetch] = self._tick
 
     def order(self, stream: str) -> Callable[[pa.Table], Made] | None:
         """Return what makes of a stream's rows what the next ticks want, if they want anything.
 
         It runs in another thread, one call at a time.
         """
-        queue = queue_of(stream)
         self._wanted = {p: last for p, last in self._wanted.items() if self._tick - last < RECENT}
-        wanted = {part.select for part in self._wanted if part.queue == queue} - self._failed
+        wanted = {part.select for part in self._wanted if part.stream == stream} - self._failed
         if not wanted or self._stopped:
             return None
-        return lambda rows: self._make(queue, rows, sorted(wanted))
+        return lambda rows: self._make(stream, rows, sorted(wanted))
 
     def stop(self) -> None:
         """Work out nothing from now on."""
@@ -87,19 +87,27 @@ class Workshop:
             self._own.execute("SET arrow_lossless_conversion = true")
             self._incoming = Incoming(self._own, DUCKDBS)
 
-    def _make(self, queue: str, rows: pa.Table, selects: Sequence[str]) -> Made:
+    def _make(self, stream: str, rows: pa.Table, selects: Sequence[str]) -> Made:
         self.open()
         assert self._own is not None
         made: dict[str, pa.Table] = {}
-        with self._incoming.readable(queue, rows):
+        name = arrived(stream)
+        with self._incoming.readable(name, rows):
+            if stream not in self._streams:
+                self._own.execute(
+                    f"CREATE OR REPLACE TEMP MACRO {quoted(arrivals_of(stream))}(low, high) "
+                    f"AS TABLE FROM {quoted(name)}"
+                )
+                self._streams.add(stream)
             for select in selects:
+                statement = self._parsed.statement(select)
                 try:
-                    made[select] = copied(self._own, self._parsed.statement(select))
+                    made[select] = copied(self._own, statement, {"t0": 0, "t1": 0})
                 except duckdb.Error:
                     self._failed.add(select)
         return made
 
-    def take(self, made: Made, part: Apart) -> int | None:
+    def take(self, made: Made, part: Prefetch) -> int | None:
         """Make a tick's table of what was worked out; return how many rows it has, or None."""
         table = made.get(part.select)
         # what was worked out before a setting was changed may be something else now

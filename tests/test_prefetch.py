@@ -12,7 +12,7 @@ import pytest
 import cqlduck
 from cqlduck.rewrite.delta import Form
 from cqlduck.sources import dropzone
-from cqlduck.state import apart
+from cqlduck.state import prefetch
 
 OWN = "CREATE STREAM s (k BIGINT, v BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 S = f"{OWN} FROM 's'"
@@ -57,14 +57,16 @@ def root(tmp_path: Path) -> Path:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables that ticks from here on take as they were worked out."""
     found: list[str] = []
-    take = apart.Workshop.take
+    take = prefetch.Prefetcher.take
 
-    def noted(self: apart.Workshop, made: apart.Made, part: apart.Apart) -> int | None:
+    def noted(
+        self: prefetch.Prefetcher, made: prefetch.Made, part: prefetch.Prefetch
+    ) -> int | None:
         rows = take(self, made, part)
         found.extend([] if rows is None else [part.table])
         return rows
 
-    monkeypatch.setattr(apart.Workshop, "take", noted)
+    monkeypatch.setattr(prefetch.Prefetcher, "take", noted)
     return found
 
 
@@ -128,13 +130,28 @@ def test_rows_that_came_between_change_the_numbers(tmp_path: Path, taken: list[s
         assert numbers == [(3 * ROWS,), (4 * ROWS - 2,), (4 * ROWS - 1,), (4 * ROWS,)]
 
 
-def test_a_tick_that_reads_no_queue_takes_nothing(
+def test_beside_a_window_that_looks_back_the_arrivals_are_the_batch_still(
     con: cqlduck.Connection, taken: list[str]
 ) -> None:
     con.execute(f"{S}; {DISTINCT}; CREATE CONTINUOUS QUERY w AS SELECT v FROM s [RANGE 3]")
     for _ in range(BATCHES):
         con.follow(limit=1)
+    assert len(taken) >= 2 * (BATCHES - 3)
+    assert expected(DISTINCT) == sorted(con.changes("q").fetchall(), key=repr)
+
+
+def test_a_query_that_stood_still_reads_more_than_the_batch(
+    con: cqlduck.Connection, taken: list[str]
+) -> None:
+    con.execute(f"{S}; {DISTINCT}; CREATE CONTINUOUS QUERY other AS SELECT v FROM s [NOW]")
+    con.follow(limit=1)
+    con.execute("ALTER CONTINUOUS QUERY q DEACTIVATE")
+    for _ in range(BATCHES - 2):
+        con.follow(limit=1)
+    con.execute("ALTER CONTINUOUS QUERY q ACTIVATE")
+    con.follow(limit=1)
     assert [] == taken
+    assert expected(DISTINCT) == sorted(con.changes("q").fetchall(), key=repr)
 
 
 def test_what_fails_is_said_by_the_tick_and_not_tried_again(
@@ -162,18 +179,18 @@ def test_what_fails_is_said_by_the_tick_and_not_tried_again(
         ((state, error),) = con.sql("SELECT state, error FROM cql.queries").fetchall()
         assert ("failed", True) == (state, "Overflow" in error)
         assert [(3, 9)] == con.as_of("q", 2).fetchall()
-        assert con.engine.workshop._failed
+        assert con.engine.prefetcher._failed
 
 
-@pytest.mark.parametrize(("value", "is_apart"), [("v + 1", True), ("twice(v)", False)])
+@pytest.mark.parametrize(("value", "is_before"), [("v + 1", True), ("twice(v)", False)])
 def test_functions_are_left_to_the_tick(
-    con: cqlduck.Connection, value: str, is_apart: bool
+    con: cqlduck.Connection, value: str, is_before: bool
 ) -> None:
     con.execute("CREATE MACRO twice(a) AS 2 * a")
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT count(DISTINCT {value}) AS n FROM s")
-    steps = con.engine.compiled["q"].steps.of(Form(False, True, frozenset(["s"])))
+    steps = con.engine.compiled["q"].steps.of(Form(staged=True))
     (first,) = (s for s in steps if s.purpose == "the tuples of the tick, each once")
-    assert is_apart == (first.apart is not None)
+    assert is_before == (first.prefetch is not None)
 
 
 def test_who_changes_settings_is_left_alone(con: cqlduck.Connection, taken: list[str]) -> None:

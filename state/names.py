@@ -1,0 +1,57 @@
+"""What the names stand for by which statements read streams (`rewrite.delta.arrivals`).
+
+The tick of a query binds them: `stream_s` to the store of s, or to what its queue holds of s while
+nothing of that is stored; `arrivals_s` to a range of that, or to the rows that have just come where
+these are exactly what the tick is to read. Both are temporary macros, whose bodies DuckDB puts into
+a statement when it plans it. So to bind them anew, where rows lie elsewhere than in the last tick,
+is a statement of half a millisecond, and mostly there is none.
+"""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.delta.arrivals import arrivals_of, stream_of
+from cqlduck.rewrite.plan import Source
+from cqlduck.state.connection import Database, quoted
+
+
+def arrived(stream: str) -> str:
+    """Return under which name the rows are registered that have just come of a stream."""
+    return f"_cql_arrived_{stream}"
+
+
+def held(stream: str) -> str:
+    """Return under which name the rows are registered that a stream's queue holds."""
+    return f"_cql_held_{stream}"
+
+
+class Names:
+    """The macros of a database's connection.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin without any."""
+        self._database = database
+
+    def bind(self, source: Source, *, is_held: bool = False, has_just_come: bool = False) -> None:
+        """Bind the names of a stream for the statements that follow.
+
+        Args:
+            source: The stream.
+            is_held: Whether its rows are in its queue, and not in its store.
+            has_just_come: Whether the rows that have just come are the arrivals.
+        """
+        kept = quoted(held(source.name)) if is_held else f"cql_state.{quoted(source.table)}"
+        rows = f"FROM {kept} WHERE _ts > low AND _ts <= high"
+        if has_just_come:
+            rows = f"FROM {quoted(arrived(source.name))}"
+        self._define(f"{quoted(arrivals_of(source.name))}(low, high)", rows)
+        self._define(f"{quoted(stream_of(source.name))}()", f"FROM {kept}")
+
+    def _define(self, head: str, body: str) -> None:
+        known = self._database.macros
+        if known.get(head) != body:
+            self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
+            known[head] = body
