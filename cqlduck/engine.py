@@ -40,7 +40,7 @@ from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow, Steps
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.delta import FIRST, Form
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import bare
 from cqlduck.rewrite.time import BEGINNING, Clock
@@ -61,6 +61,7 @@ from cqlduck.state import (
 )
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.contents import Frontier
 from cqlduck.state.fresh import Fresh
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
@@ -371,10 +372,12 @@ class Engine:
             name for (name,) in self.database.rows("SELECT DISTINCT query FROM cql_state.operators")
         }
         for key, query in self.catalogue.queries.items():
-            compiled = self.compiled[key]
-            if there.get(query.name, set()) != {s.name for s in compiled.synopses}:
-                synopses.adopt(self.database, query, compiled)
-            elif query.name not in described:
+            compiled, is_anew = self.compiled[key], key in self._changed_plans
+            has_all = there.get(query.name, set()) == {s.name for s in compiled.synopses}
+            if not has_all or (is_anew and not synopses.fits(self.database, query.name, compiled)):
+                frontier = Frontier(query, self.catalogue, self.database.value, self.shown)
+                synopses.adopt(self.database, frontier, compiled)
+            elif is_anew or query.name not in described:
                 synopses.describe(self.database, query.name, compiled)
 
     def _inspectable(self) -> None:
@@ -817,12 +820,15 @@ class Engine:
         come = self._bind(query, compiled, goal, waiting)
         form = Form(single=goal == (begins or 0 if before is None else before + 1), staged=True)
         chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
-        staged = chosen and self.forms.staged(
-            query.name,
-            form.single,
-            arrived,
-            lambda: stored(self.database, self.catalogue, query, compiled),
-        )
+        # how many came before a query's first tick here is not known
+        staged = query.name not in self._before
+        if chosen:
+            staged = self.forms.staged(
+                query.name,
+                form.single,
+                arrived,
+                lambda: stored(self.database, self.catalogue, query, compiled),
+            )
         form = replace(form, staged=staged)
         started = wall.perf_counter()
         self._before[query.name] = tick.NEVER if before is None else before
@@ -990,11 +996,8 @@ class Engine:
         return query
 
     def expect(self, query: Query) -> None:
-        """Write and parse what a query's first ticks will run, so that these need not.
-
-        Of its forms that is the one of several instants in stages.
-        """
-        steps = self.compiled[query.name.lower()].steps.of(Form(staged=True))
+        """Parse what a query's first ticks will run, so that these need not."""
+        steps = self.compiled[query.name.lower()].steps.of(FIRST)
         self.prefetcher.note(steps)
         for step in steps:
             self.database.expect(step.sql)

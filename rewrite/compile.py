@@ -13,7 +13,7 @@ from cqlduck.rewrite import current, explain
 from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.conditions import conjuncts
-from cqlduck.rewrite.delta import WHOLE, Form, Rules, Shared, Statement, Synopsis
+from cqlduck.rewrite.delta import FIRST, WHOLE, Form, Rules, Shared, Statement, Synopsis
 from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.delta.frames import has_frame
@@ -110,16 +110,23 @@ class Steps:
     @functools.cached_property
     def operators(self) -> tuple[OperatorRow, ...]:
         """The operators of the plan for people to look at, from the top."""
-        return tuple(_operators(self.plan, self.of(WHOLE)))
+        return tuple(_operators(self.plan, self.of(FIRST)))
 
     def of(self, form: Form) -> tuple[Step, ...]:
         """Return the statements of a tick, in order; the last ones update synopses."""
+        if form not in self.written and replace(form, staged=True) in self.stored:
+            # it may have no stages, and be the other one too
+            self._read(replace(form, staged=True))
         if form not in self.written:
             if form in self.stored:
-                self.take(form, self.stored[form]())
+                self._read(form)
             else:
                 self.take(form, _steps(Rules(self.name, self.plan, self.clock, form)))
         return self.written[form]
+
+    def _read(self, form: Form) -> None:
+        if form not in self.written:
+            self.take(form, self.stored[form]())
 
     def take(self, form: Form, steps: tuple[Step, ...]) -> None:
         """Take the statements of a form that have been written."""
@@ -257,9 +264,9 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         raise error.at(body, error.offset if error.offset is not None else 0) from error
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
-    rules = Rules(name, plan, catalog.clock)
+    rules = Rules(name, plan, catalog.clock, FIRST)
     steps = Steps(name, catalog.clock, lambda: plan)
-    steps.take(WHOLE, _steps(rules))
+    steps.take(FIRST, _steps(rules))
     answer = rules.answer(plan)
     return Compiled(
         "stream" if properties(plan).is_stream else "relation",

@@ -7,7 +7,7 @@ wrong synopsis is right if it says what that one says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,13 +16,10 @@ import duckdb
 from cqlduck.errors import first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.delta import Synopsis
-from cqlduck.rewrite.delta.at_rest import Need
 from cqlduck.rewrite.delta.content import Content, contents
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
-
-NEVER = -9223372036854775808
-"""Before all instants."""
+from cqlduck.state.contents import Frontier
 
 State = Literal["right", "wrong", "cannot be had"]
 
@@ -99,21 +96,12 @@ class Checker:
     def _state(self, query: Query, content: Content) -> tuple[State, int | None, str | None]:
         if query.begin_instant is None:
             return self._judged(self._rows_of(content.synopsis))
-        if query.amend_from is not None:
-            late = self._shown(query.amend_from)
-            return "cannot be had", None, f"what came late at {late} comes in with the next tick"
-        assert query.frontier is not None
-        values = {
-            "t1": query.frontier,
-            "begin": query.begin_instant,
-            "since": NEVER if query.since is None else query.since,
-        }
-        reason = content.reason or self._missing(content, values)
+        frontier = Frontier(query, self._catalogue, self._value, self._shown)
+        reason = frontier.lacks(content)
         if reason is not None or content.differing is None:
             return "cannot be had", None, reason
-        sql = content.differing.sql("duckdb")
         try:
-            return self._judged(self._value(sql, values))
+            return self._judged(frontier.value(content.differing.sql("duckdb")))
         except duckdb.Error as error:
             # what is in a store may make an expression raise that no tick has worked out
             self._reader.execute("ROLLBACK")
@@ -127,32 +115,7 @@ class Checker:
     def _rows_of(self, synopsis: Synopsis) -> int:
         return self._value(f"SELECT count(*) FROM cql_state.{quoted(synopsis.name)}", {})
 
-    def _value(self, sql: str, values: dict[str, int]) -> int:
-        given = {name: value for name, value in values.items() if f"${name}" in sql}
+    def _value(self, sql: str, given: Mapping[str, int]) -> int:
         with self._database.running(self._reader):
-            ((value,),) = self._reader.execute(sql, given).fetchall()
+            ((value,),) = self._reader.execute(sql, dict(given)).fetchall()
         return int(value)
-
-    def _missing(self, content: Content, values: dict[str, int]) -> str | None:
-        """Return what the stores have forgotten that the content needs, or None."""
-        for need in content.needs:
-            known = self._forgotten(need)
-            if known is None:
-                continue
-            after = NEVER
-            if need.after is not None:
-                after = self._value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)", values)
-            if known > max(after, values["since"]):
-                needed = "all of it" if after == NEVER else f"what came after {self._shown(after)}"
-                return (
-                    f"{need.source.name} has forgotten what came up to {self._shown(known)}; "
-                    f"{needed} would have to be kept"
-                )
-        return None
-
-    def _forgotten(self, need: Need) -> int | None:
-        """Return up to which instant the store or log of a source is cut, or None."""
-        name = need.source.name.lower()
-        if need.source.is_query:
-            return self._catalogue.queries[name].history_from
-        return self._catalogue.inputs[name].forgotten

@@ -1,18 +1,30 @@
 """The tables of a query's plan: its synopses, and the rows that describe its operators.
 
 They are made when the query is registered, and made anew when the database learns that its time is
-wall-clock time: until then a query is compiled as if instants were integers. A database whose
-synopses are called otherwise, because another version of cqlduck has written it, is brought to
-today's plans when it is opened (`adopt`).
+wall-clock time: until then a query is compiled as if instants were integers.
+
+A database that another version of cqlduck has written may have other synopses than the plans of
+this one need. It is brought to these when it is opened (`adopt`). A synopsis of the same operator
+stays, whatever it is called. One that is missing is filled with its content, from the stores and
+the synopses below it; only then what no plan needs is dropped. Where the content of one cannot be
+had, the database is refused, and stays as it was.
 """
 
 from __future__ import annotations
 
-from cqlduck.errors import DatabaseError
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.delta import Synopsis
+from cqlduck.rewrite.delta.content import Content, contents
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.catalog import Query, typed
+from cqlduck.state.catalog import typed
 from cqlduck.state.connection import Database, quoted
+from cqlduck.state.contents import Frontier
 
 
 def create(database: Database, query: str, compiled: Compiled) -> None:
@@ -24,18 +36,27 @@ def create(database: Database, query: str, compiled: Compiled) -> None:
         compiled: Its plan and statements.
     """
     for synopsis in compiled.synopses:
-        name = f"cql_state.{quoted(synopsis.name)}"
-        database.execute(f"CREATE TABLE {name} ({typed(synopsis.columns)})")
-        database.execute(
-            f"COMMENT ON TABLE {name} IS 'Synopsis ({synopsis.kind}) of operator "
-            f"{synopsis.operator} of a continuous query.'"
-        )
-        database.execute(
-            "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
-            [query, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach,
-             synopsis.is_log],
-        )  # fmt: skip
+        _make(database, query, synopsis)
     describe(database, query, compiled)
+
+
+def _make(database: Database, query: str, synopsis: Synopsis) -> None:
+    """Make a synopsis, empty."""
+    name = f"cql_state.{quoted(synopsis.name)}"
+    database.execute(f"CREATE TABLE {name} ({typed(synopsis.columns)})")
+    _note(database, query, synopsis)
+
+
+def _note(database: Database, query: str, synopsis: Synopsis) -> None:
+    """Note of a table which synopsis it is."""
+    database.execute(
+        f"COMMENT ON TABLE cql_state.{quoted(synopsis.name)} IS 'Synopsis ({synopsis.kind}) of "
+        f"operator {synopsis.operator} of a continuous query.'"
+    )
+    database.execute(
+        "INSERT INTO cql_state.synopses VALUES (?, ?, ?, ?, ?, ?, 0)",
+        [query, synopsis.operator, synopsis.kind, synopsis.name, synopsis.reach, synopsis.is_log],
+    )
 
 
 def describe(database: Database, query: str, compiled: Compiled) -> None:
@@ -52,49 +73,153 @@ def describe(database: Database, query: str, compiled: Compiled) -> None:
     )
 
 
-def adopt(database: Database, query: Query, compiled: Compiled) -> None:
+@dataclass(frozen=True)
+class _Stored:
+    """A synopsis that the database has.
+
+    Attributes:
+        table: Its table.
+        operator: The number of its operator, in the plan that it was made for.
+        kind: Its kind.
+        columns: Its columns.
+    """
+
+    table: str
+    operator: int
+    kind: str
+    columns: tuple[Column, ...]
+
+
+def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
     """Bring the synopses that a database has of a query to those of its plan.
 
-    A table of the same operator, kind and columns gets the name that it has today. A query that has
-    not begun has nothing in its synopses, so they are made anew.
+    Args:
+        database: The database, inside the transaction that opens it.
+        frontier: The query, and what is kept of its inputs. One that has not begun has nothing in
+            its synopses, so they are made anew.
+        compiled: Its plan.
 
     Raises:
-        DatabaseError: The plan needs one that is not there.
+        DatabaseError: The plan needs one that is not there and whose content cannot be had.
     """
-    there = {
-        (number, kind): table
-        for number, kind, table in database.rows(
-            "SELECT operator, kind, table_name FROM cql_state.synopses WHERE query = ?",
-            [query.name],
-        )
-    }
-    wanted = {(s.operator, s.kind): s for s in compiled.synopses}
+    query = frontier.query
     if query.begin_instant is None:
         drop(database, query.name)
         create(database, query.name, compiled)
         return
-    missing = [
-        synopsis.name
-        for place, synopsis in wanted.items()
-        if place not in there or _columns(database, there[place]) != synopsis.columns
-    ]
-    missing += [table for place, table in there.items() if place not in wanted]
-    if missing:
-        raise DatabaseError(
-            f"the synopses that the database has of the continuous query {query.name} are not "
-            f"those of its plan: {', '.join(sorted(missing))}",
-            hint="it was made by another version of cqlduck; use that one, or make the query anew "
-            "in a new database",
+    there = [
+        _Stored(table, number, kind, _columns(database, table))
+        for number, kind, table in database.rows(
+            "SELECT operator, kind, table_name FROM cql_state.synopses WHERE query = ? "
+            "ORDER BY operator DESC, kind",
+            [query.name],
         )
-    for place, synopsis in wanted.items():
-        if there[place] != synopsis.name:
-            old, new = quoted(there[place]), quoted(synopsis.name)
-            database.execute(f"ALTER TABLE cql_state.{old} RENAME TO {new}")
-            database.execute(
-                "UPDATE cql_state.synopses SET table_name = ? WHERE table_name = ?",
-                [synopsis.name, there[place]],
-            )
+    ]
+    known = _same(database, query.name, there, compiled)
+    missing = {s.name for s in compiled.synopses if s.name not in known}
+    fill = [
+        content
+        for content in contents(query.name, compiled.plan, frontier.catalogue.clock)
+        if content.synopsis.name in missing
+    ]
+    for content in fill:
+        reason = frontier.lacks(content)
+        if reason is not None or content.query is None:
+            raise _refused(query.name, content, reason)
+    moved = {name: stored.table for name, stored in known.items() if stored.table != name}
+    old = {stored.table for stored in there} - {stored.table for stored in known.values()}
+    # out of the way of those that take their names
+    for table in [*moved.values(), *sorted(old)]:
+        _rename(database, table, _before(table))
+    database.execute("DELETE FROM cql_state.synopses WHERE query = ?", [query.name])
+    for synopsis in compiled.synopses:
+        if synopsis.name in moved:
+            _rename(database, _before(moved[synopsis.name]), synopsis.name)
+        if synopsis.name in known:
+            _note(database, query.name, synopsis)
+        else:
+            _make(database, query.name, synopsis)
+    # from the bottom: what is above reads what is below
+    for content in fill:
+        _fill(database, frontier, content)
+    for table in sorted(old):
+        database.execute(f"DROP TABLE cql_state.{quoted(_before(table))}")
     describe(database, query.name, compiled)
+
+
+def _same(
+    database: Database, query: str, there: Sequence[_Stored], compiled: Compiled
+) -> dict[str, _Stored]:
+    """Return the synopses of a plan that a database has, by their names.
+
+    They have the name, or the plan is the one that they were made for: then their place in it says
+    which they are.
+    """
+    wanted = {s.name: s for s in compiled.synopses}
+    places = {(s.operator, s.kind): s for s in there}
+    if all(
+        (s.operator, s.kind) in places and places[s.operator, s.kind].columns == s.columns
+        for s in compiled.synopses
+    ) and len(places) == len(wanted):
+        then = database.rows(
+            "SELECT number, kind, description FROM cql_state.operators WHERE query = ? "
+            "ORDER BY number",
+            [query],
+        )
+        # before operators had ids nothing else is known of the plan
+        if not then or then == [(o.number, o.kind, o.description) for o in compiled.operators]:
+            return {name: places[s.operator, s.kind] for name, s in wanted.items()}
+    return {s.table: s for s in there if s.table in wanted and s.columns == wanted[s.table].columns}
+
+
+def _refused(query: str, content: Content, reason: str | None) -> DatabaseError:
+    return DatabaseError(
+        f"the synopses that the database has of the continuous query {query} are not those of its "
+        f"plan, and {content.synopsis.name} ({content.operator}) cannot be made anew: {reason}",
+        hint="it was made by another version of cqlduck; use that one, or make the query anew "
+        "in a new database",
+    )
+
+
+def _fill(database: Database, frontier: Frontier, content: Content) -> None:
+    """Put its content into a synopsis that is empty.
+
+    Raises:
+        DatabaseError: DuckDB cannot work it out.
+    """
+    assert content.query is not None
+    sql = content.query.sql("duckdb")
+    names = [column.name for column in content.synopsis.columns]
+    listed = ", ".join(map(quoted, names))
+    copies = "" if "_weight" in names else ", range(_weight) AS copies(_cql_copy)"
+    try:
+        database.execute(
+            f"INSERT INTO cql_state.{quoted(content.synopsis.name)} "
+            f"SELECT {listed} FROM ({sql}) AS content{copies}",
+            frontier.given(sql),
+        )
+    except duckdb.Error as error:
+        reason = f"DuckDB fails at its SELECT: {first_line(error)}"
+        raise _refused(frontier.query.name, content, reason) from error
+
+
+def _before(table: str) -> str:
+    return f"{table} of before"
+
+
+def _rename(database: Database, old: str, new: str) -> None:
+    database.execute(f"ALTER TABLE cql_state.{quoted(old)} RENAME TO {quoted(new)}")
+
+
+def fits(database: Database, query: str, compiled: Compiled) -> bool:
+    """Return whether the synopses that a database has of a query are those of its plan."""
+    there = {
+        table: _columns(database, table)
+        for (table,) in database.rows(
+            "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query]
+        )
+    }
+    return there == {synopsis.name: synopsis.columns for synopsis in compiled.synopses}
 
 
 def _columns(database: Database, table: str) -> tuple[Column, ...]:

@@ -105,6 +105,9 @@ def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
     values = {"t0": -1, "t1": 0, "low": NEVER, "begin": 0, "since": NEVER}
     database = con.engine.database
     with contextlib.suppress(Undone), con.engine.changing():
+        for source in compiled.sources.values():
+            if source.kind == "stream":
+                con.engine.names.bind(source)
         for single, staged in itertools.product((False, True), repeat=2):
             for step in compiled.steps.of(Form(single, staged)):
                 taken = {name: values[name] for name in step.parameters}

@@ -85,18 +85,119 @@ def test_it_is_migrated_once(old: Path) -> None:
         assert len(set(known)) == len(known) == len(QUERIES) + 4
 
 
-def test_a_file_that_cannot_be_adopted_stays_as_it_was(old: Path) -> None:
+def test_a_migration_that_fails_at_its_end_leaves_the_file_as_it_was(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import duckdb
 
-    with duckdb.connect(old) as con:
-        con.execute("DELETE FROM cql_state.synopses WHERE query = 'sums' AND kind = 'groups'")
+    def fail(*_: object) -> None:
+        raise cqlduck.DatabaseError("out of luck")
+
     before = old.read_bytes()
-    with pytest.raises(cqlduck.DatabaseError, match=r"synopses .* of the continuous query sums"):
+    monkeypatch.setattr("cqlduck.state.synopses.describe", fail)
+    with pytest.raises(cqlduck.DatabaseError, match="out of luck"):
         cqlduck.connect(old)
     with duckdb.connect(old, read_only=True) as con:
         assert 0 == con.sql("SELECT count(*) FROM duckdb_columns() WHERE column_name = 'taken' "
                             "AND table_name = 'query_rows'").fetchall()[0][0]  # fmt: skip
     assert len(before) == len(old.read_bytes())
+
+
+def test_what_cannot_be_made_anew_is_named_and_the_file_stays_as_it_was(tmp_path: Path) -> None:
+    import duckdb
+
+    def content() -> dict[str, int]:
+        with duckdb.connect(path, read_only=True) as con:
+            tables = con.sql("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
+            return {
+                t: con.sql(f'SELECT count(*) FROM cql_state."{t}"').fetchall() for (t,) in tables
+            }
+
+    path = tmp_path / "other.duckdb"
+    with cqlduck.connect(path) as con:
+        filled(con)
+        fill(con, range(10, 40))
+        con.advance(39)
+    with duckdb.connect(path) as con:
+        con.execute("DELETE FROM cql_state.synopses WHERE query = 'ever' AND kind = 'groups'")
+    before = content()
+    for _ in range(2):
+        with pytest.raises(
+            cqlduck.DatabaseError,
+            match=r"synopses .* of the continuous query ever .* ever_\w+_groups \(aggregate: .*\) "
+            r"cannot be made anew: s has forgotten what came up to .* would have to be kept",
+        ):
+            cqlduck.connect(path)
+        assert before == content()
+
+
+def written(path: Path) -> None:
+    with cqlduck.connect(path) as con:
+        filled(con)
+
+
+@pytest.mark.parametrize("change", ["another column", "another name", "gone", "one too many"])
+@pytest.mark.parametrize("query", ["sums", "lasts", "some", "without", "most"])
+def test_a_synopsis_that_the_plan_has_otherwise_is_filled_with_its_content(
+    query: str, change: str, tmp_path: Path
+) -> None:
+    import duckdb
+
+    path = tmp_path / "other.duckdb"
+    written(path)
+    with duckdb.connect(path) as con:
+        con.execute("UPDATE cql_state.plans SET version = $v", {"v": "of another rewriter"})
+        tables = con.execute(
+            "SELECT table_name FROM cql_state.synopses WHERE query = ?", [query]
+        ).fetchall()
+        assert tables
+        for (table,) in tables:
+            if change == "another column":
+                con.execute(f'ALTER TABLE cql_state."{table}" ADD COLUMN more INTEGER')
+            elif change == "another name":
+                # of an operator that computes something else
+                con.execute(f'ALTER TABLE cql_state."{table}" RENAME TO "{table}_other"')
+                con.execute(f'DELETE FROM cql_state."{table}_other"')
+                con.execute(
+                    "UPDATE cql_state.synopses SET table_name = ? WHERE table_name = ?",
+                    [f"{table}_other", table],
+                )
+                con.execute(
+                    "UPDATE cql_state.operators SET description = ? WHERE query = ?",
+                    ["another", query],
+                )
+            elif change == "gone":
+                con.execute(f'DROP TABLE cql_state."{table}"')
+                con.execute("DELETE FROM cql_state.synopses WHERE table_name = ?", [table])
+            else:
+                con.execute(f'CREATE TABLE cql_state."{table}_more" (k INTEGER)')
+                con.execute(
+                    "INSERT INTO cql_state.synopses VALUES (?, 99, 'groups', ?, NULL, false, 0)",
+                    [query, f"{table}_more"],
+                )
+    with cqlduck.connect(path) as con, cqlduck.connect() as new:
+        filled(new)
+        for one in (con, new):
+            fill(one, range(10, 20))
+            one.retract("r", [(1, "a")], at=14)
+            one.advance(17)
+        assert dict(answers(new)) == dict(answers(con))
+        assert {"right", "cannot be had"} >= {row[5] for row in con.check().fetchall()}
+    with duckdb.connect(path) as con:
+        left = con.sql("SELECT table_name FROM duckdb_tables()").fetchall()
+        assert not [name for (name,) in left if name.endswith(("_more", "_other", " of before"))]
+
+
+def test_what_is_shown_is_what_this_version_runs(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "other.duckdb"
+    written(path)
+    with duckdb.connect(path) as con:
+        con.execute("UPDATE cql_state.plans SET version = $v", {"v": "of another rewriter"})
+        con.execute("UPDATE cql_state.operators SET sql = $s", {"s": "of another rewriter"})
+    with cqlduck.connect(path) as con:
+        assert [] == con.sql("FROM cql.operators WHERE sql = 'of another rewriter'").fetchall()
 
 
 def test_a_later_schema_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ multilinear: its change is a sum of one term for each input. Windows, aggregates
 files of their own here, with their law in the docstring.
 
 All of it is written in several forms (`form`): for ticks of one instant and of many, and with or
-without stages, which are temporary tables of what meets a large state.
+without stages, which are temporary tables of what meets a large state. Streams are read by names
+that mean the same wherever their rows lie (`arrivals`).
 
 Parameters: `$t0`, `$t1` the tick; `$low` is $t0, or the least BIGINT in a query's first tick, when
 relations come in as they are; `$begin` the first instant of the query; `$since` the instant after
@@ -25,7 +26,7 @@ which stream elements count for it.
 
 from __future__ import annotations
 
-from cqlduck.rewrite.delta.form import WHOLE, Form
+from cqlduck.rewrite.delta.form import FIRST, WHOLE, Form
 from cqlduck.rewrite.delta.rules import Rules, Shared, Statement, Synopsis
 
-__all__ = ["WHOLE", "Form", "Rules", "Shared", "Statement", "Synopsis"]
+__all__ = ["FIRST", "WHOLE", "Form", "Rules", "Shared", "Statement", "Synopsis"]

@@ -40,3 +40,6 @@ class Form:
 
 WHOLE = Form()
 """Several instants, without stages."""
+
+FIRST = Form(staged=True)
+"""Several instants, in stages: what a query's first ticks run."""

@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, sum(v) AS total FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c79d8d7b8c0c" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_22603af7770f" AS
 SELECT
   "s.k",
   "_ts",
@@ -15,18 +15,16 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -54,7 +52,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_c79d8d7b8c0c" AS changes
+        FROM temp."_cql_sums_22603af7770f" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -87,7 +85,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_c79d8d7b8c0c" AS changes
+      FROM temp."_cql_sums_22603af7770f" AS changes
     ) AS history
   )
   SELECT
@@ -162,7 +160,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f60eccfa079b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_323ee47af24d" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -175,18 +173,16 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -232,7 +228,7 @@ FROM (
       changes."_cql_count1" AS "_cql_count1_d",
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d"
-    FROM temp."_cql_sums_f60eccfa079b" AS changes
+    FROM temp."_cql_sums_323ee47af24d" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -264,7 +260,7 @@ WHERE
 SELECT k, avg(v) AS mean, count(v) AS known FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_56ef8cc712fa" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d9a3b7763ffe" AS
 SELECT
   "s.k",
   "_ts",
@@ -278,18 +274,16 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -318,7 +312,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_56ef8cc712fa" AS changes
+        FROM temp."_cql_sums_d9a3b7763ffe" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -355,7 +349,7 @@ FROM (
         "_cql_sum0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_56ef8cc712fa" AS changes
+      FROM temp."_cql_sums_d9a3b7763ffe" AS changes
     ) AS history
   )
   SELECT
@@ -437,7 +431,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_5f438feb208a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_504cfe4704e3" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -451,18 +445,16 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -516,7 +508,7 @@ FROM (
       changes."_cql_sum0" AS "_cql_sum0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_5f438feb208a" AS changes
+    FROM temp."_cql_sums_504cfe4704e3" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -549,7 +541,7 @@ WHERE
 SELECT k, count(*) FILTER (WHERE v > 0) AS n FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2e71d9e17077" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_1e35caf0046c" AS
 SELECT
   "s.k",
   "_ts",
@@ -567,18 +559,16 @@ FROM (
       "v" AS "s.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
       "v" AS "s.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
 ) AS elements
 GROUP BY
@@ -605,7 +595,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_2e71d9e17077" AS changes
+        FROM temp."_cql_sums_1e35caf0046c" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -634,7 +624,7 @@ FROM (
         "_cql_n",
         "_cql_count0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_2e71d9e17077" AS changes
+      FROM temp."_cql_sums_1e35caf0046c" AS changes
     ) AS history
   )
   SELECT
@@ -696,7 +686,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_02b86e87c4fc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_88322bf7a0e2" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -714,18 +704,16 @@ FROM (
       "v" AS "s.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
       "v" AS "s.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
 ) AS elements
 GROUP BY
@@ -759,7 +747,7 @@ FROM (
       changes."_cql_n" AS "_cql_d_n",
       CAST(COALESCE(kept."_cql_count0", 0) + changes."_cql_count0" AS BIGINT) AS "_cql_count0",
       changes."_cql_count0" AS "_cql_count0_d"
-    FROM temp."_cql_sums_02b86e87c4fc" AS changes
+    FROM temp."_cql_sums_88322bf7a0e2" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r

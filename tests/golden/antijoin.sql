@@ -114,18 +114,16 @@ FROM (
     "v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k" AS "k",
@@ -147,9 +145,7 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
+        FROM temp."_cql_arrivals_s"($t0, $t1)
         UNION ALL
         SELECT
           "k" AS "x.k",
@@ -157,9 +153,9 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+          "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -257,9 +253,10 @@ FROM (
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
-      CROSS JOIN cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_stream_s"() AS i0
       WHERE
-        i0."_ts" <= $t0
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND i1."_cql_enter" < (
@@ -381,16 +378,14 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a6ffa0ecf595" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "x.k",
@@ -398,9 +393,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -448,7 +443,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -518,9 +513,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_6" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."match0"
   AND i1."_cql_enter" < (
@@ -541,18 +537,16 @@ FROM (
     "v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k" AS "k",
@@ -927,17 +921,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "s.k" AS "k",
@@ -962,18 +954,16 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 AND "_ts" > $t0
+          FROM temp."_cql_arrivals_s"($t0, $t1)
           UNION ALL
           SELECT
             "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+            "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1131,9 +1121,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND NOT i0."k" IS NULL
@@ -1235,9 +1226,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i2
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND NOT i0."k" IS NULL
           AND i2."_cql_enter" < (
@@ -1310,18 +1302,16 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 AND "_ts" > $t0
+          FROM temp."_cql_arrivals_s"($t0, $t1)
           UNION ALL
           SELECT
             "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+            "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1418,9 +1408,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i1."_cql_enter" < (
@@ -1462,18 +1453,16 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 AND "_ts" > $t0
+          FROM temp."_cql_arrivals_s"($t0, $t1)
           UNION ALL
           SELECT
             "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+            "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1564,9 +1553,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND NOT i0."k" IS NULL
           AND i1."_cql_enter" < (
@@ -1608,18 +1598,16 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 AND "_ts" > $t0
+          FROM temp."_cql_arrivals_s"($t0, $t1)
           UNION ALL
           SELECT
             "k" AS "s.k",
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+            "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -1710,9 +1698,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" IS NULL
           AND i1."_cql_enter" < (
@@ -1941,24 +1930,22 @@ FROM (
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_beae2832e208" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d11a5962c27e" AS
 SELECT
   "k" AS "s.k",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
@@ -2037,7 +2024,7 @@ FROM (
     GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
     LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
     i0."_weight" * i1."_weight" AS "_weight"
-  FROM temp."_cql_lives_beae2832e208" AS i0
+  FROM temp."_cql_lives_d11a5962c27e" AS i0
   CROSS JOIN (
     SELECT
       "match0",
@@ -2165,9 +2152,10 @@ FROM (
     )) AS "_cql_leave",
     i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
   FROM temp."_cql_lives_q_7" AS i1
-  CROSS JOIN cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."match0"
     AND NOT i0."k" IS NULL
@@ -2244,9 +2232,10 @@ FROM (
     )) AS "_cql_leave",
     i2."_weight" * CAST(1 AS BIGINT) AS "_weight"
   FROM temp."_cql_lives_q_10" AS i2
-  CROSS JOIN cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND NOT i0."k" IS NULL
     AND i2."_cql_enter" < (
@@ -2297,7 +2286,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_beae2832e208" AS i0
+FROM temp."_cql_lives_d11a5962c27e" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -2366,9 +2355,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_7" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."match0"
   AND i1."_cql_enter" < (
@@ -2393,7 +2383,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_beae2832e208" AS i0
+FROM temp."_cql_lives_d11a5962c27e" AS i0
 CROSS JOIN (
   SELECT
     CAST($t0 AS BIGINT) AS "_cql_enter",
@@ -2458,9 +2448,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_10" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND NOT i0."k" IS NULL
   AND i1."_cql_enter" < (
@@ -2577,7 +2568,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_beae2832e208" AS i0
+FROM temp."_cql_lives_d11a5962c27e" AS i0
 CROSS JOIN (
   SELECT
     CAST($t0 AS BIGINT) AS "_cql_enter",
@@ -2642,9 +2633,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_20" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" IS NULL
   AND i1."_cql_enter" < (
@@ -2663,17 +2655,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "s.k" AS "k",

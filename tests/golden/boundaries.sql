@@ -21,9 +21,10 @@ FROM (
         "_ts"
       ) % 5 < 0 THEN 5 ELSE 0 END
     ) + 5 AS "_cql_boundary"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= (
+    "_ts" > $since
+    AND "_ts" <= (
       (
         $t1
       ) - (

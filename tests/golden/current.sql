@@ -32,9 +32,9 @@ WITH lives AS (
           THEN -9200000000000000000
           ELSE CAST(CAST("until_" AS INT128) AS BIGINT)
         END + 1 AS "_cql_to0"
-      FROM cql_state."stream_u"
+      FROM temp."_cql_stream_u"()
       WHERE
-        "_ts" <= $t1 AND "_ts" > $t0 - 11
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS limited
     WHERE
       "_cql_enter" < "_cql_to0"
@@ -93,9 +93,9 @@ WITH lives AS (
           THEN -9200000000000000000
           ELSE CAST(CAST("t" AS INT128) AS BIGINT)
         END + 5 AS "_cql_to0"
-      FROM cql_state."stream_u"
+      FROM temp."_cql_stream_u"()
       WHERE
-        "_ts" <= $t1 AND "_ts" > $t0 - 7
+        "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7
     ) AS limited
     WHERE
       "_cql_enter" < "_cql_to0"
@@ -136,9 +136,9 @@ WITH _cql_alive0 AS (
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_u"
+  FROM temp."_cql_stream_u"()
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_instants AS (
   SELECT
     "_ts",

@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT count(*) AS n FROM s [RANGE 10]) [RANGE 3] AS x
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d4715bd26c96" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_059010bc58ce" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -14,16 +14,14 @@ FROM (
     SELECT
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   GROUP BY
     "_ts"
@@ -55,7 +53,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_d4715bd26c96" AS changes
+        FROM temp."_cql_sums_059010bc58ce" AS changes
         WHERE
           TRUE
       )
@@ -77,7 +75,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_d4715bd26c96" AS changes
+      FROM temp."_cql_sums_059010bc58ce" AS changes
     ) AS history
   )
   SELECT
@@ -239,7 +237,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_d4715bd26c96" AS changes
+    FROM temp."_cql_sums_059010bc58ce" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   ) AS r
@@ -281,17 +279,15 @@ FROM (
       "k" AS "x.k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "x.k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "x.k",

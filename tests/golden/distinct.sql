@@ -2,7 +2,7 @@
 SELECT DISTINCT k FROM s [RANGE 10]
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11cdbdadd68d" AS
 SELECT
   "k",
   "_ts",
@@ -12,17 +12,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -46,7 +44,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6035479b4d53" AS changes
+        FROM temp."_cql_sums_11cdbdadd68d" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -71,7 +69,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6035479b4d53" AS changes
+      FROM temp."_cql_sums_11cdbdadd68d" AS changes
     ) AS history
   )
   SELECT
@@ -125,7 +123,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_aed1ee19bda1" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -135,17 +133,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k";
@@ -170,7 +166,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_416b312b30bb" AS changes
+    FROM temp."_cql_sums_aed1ee19bda1" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -210,9 +206,7 @@ FROM (
     "k",
     "v",
     MIN("_ts") AS "_ts"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   GROUP BY
     "k",
     "v"
@@ -239,14 +233,12 @@ WHERE
   "_ts" > $t0;
 
 -- operator 1: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_3c7dd3ce048b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_0f1d1f521771" AS
 SELECT
   "k",
   "v",
   MIN("_ts") AS "_ts"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 GROUP BY
   "k",
   "v";
@@ -265,7 +257,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_3c7dd3ce048b"
+        FROM temp."_cql_first_0f1d1f521771"
       ) AS first
       WHERE
         first."k" IS NOT DISTINCT FROM kept."k"
@@ -279,7 +271,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_3c7dd3ce048b"
+  FROM temp."_cql_first_0f1d1f521771"
 ) AS first
 WHERE
   NOT EXISTS(

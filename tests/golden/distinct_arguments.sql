@@ -2,7 +2,7 @@
 SELECT k, count(*) AS n, count(DISTINCT v) AS kinds FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 8: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e5d556c228cd" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9149c15237d4" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -14,18 +14,16 @@ FROM (
     "v" AS "distinct s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "distinct s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT "distinct s.v" IS NULL
@@ -53,7 +51,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_e5d556c228cd" AS changes
+        FROM temp."_cql_sums_9149c15237d4" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
           AND changes."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -82,7 +80,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_e5d556c228cd" AS changes
+      FROM temp."_cql_sums_9149c15237d4" AS changes
     ) AS history
   )
   SELECT
@@ -118,17 +116,15 @@ FROM (
       "k" AS "s.k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   UNION ALL
   SELECT
@@ -311,7 +307,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ffd151f7e7af" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2439e1a96655" AS
 SELECT
   "s.k",
   "distinct s.v",
@@ -323,18 +319,16 @@ FROM (
     "v" AS "distinct s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "distinct s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT "distinct s.v" IS NULL
@@ -364,7 +358,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_ffd151f7e7af" AS changes
+    FROM temp."_cql_sums_2439e1a96655" AS changes
     LEFT JOIN cql_state."q_8_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       AND changes."distinct s.v" = kept."distinct s.v"
@@ -391,17 +385,15 @@ FROM (
       "k" AS "s.k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   UNION ALL
   SELECT
@@ -531,9 +523,9 @@ FROM (
   SELECT
     "v" AS "distinct s.v",
     MIN("_ts") AS "_ts"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+    NOT "v" IS NULL
   GROUP BY
     "v"
 ) AS first
@@ -559,9 +551,7 @@ FROM (
     SELECT
       CASE WHEN "v" > 3 THEN "k" END AS "distinct argument1",
       "_ts"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
   ) AS input
   WHERE
     NOT "distinct argument1" IS NULL
@@ -755,13 +745,13 @@ WHERE
   "_cql_last";
 
 -- operator 4: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_96f0d228b8a7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_8fc4e9370ee5" AS
 SELECT
   "v" AS "distinct s.v",
   MIN("_ts") AS "_ts"
-FROM cql_state."stream_s"
+FROM temp."_cql_arrivals_s"($t0, $t1)
 WHERE
-  "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+  NOT "v" IS NULL
 GROUP BY
   "v";
 
@@ -778,7 +768,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_96f0d228b8a7"
+        FROM temp."_cql_first_8fc4e9370ee5"
       ) AS first
       WHERE
         first."distinct s.v" IS NOT DISTINCT FROM kept."distinct s.v"
@@ -790,7 +780,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_96f0d228b8a7"
+  FROM temp."_cql_first_8fc4e9370ee5"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -802,7 +792,7 @@ WHERE
   );
 
 -- operator 11: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_981ebd04081a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_a2771d7ef137" AS
 SELECT
   "distinct argument1",
   MIN("_ts") AS "_ts"
@@ -810,9 +800,7 @@ FROM (
   SELECT
     CASE WHEN "v" > 3 THEN "k" END AS "distinct argument1",
     "_ts"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 ) AS input
 WHERE
   NOT "distinct argument1" IS NULL
@@ -832,7 +820,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_981ebd04081a"
+        FROM temp."_cql_first_a2771d7ef137"
       ) AS first
       WHERE
         first."distinct argument1" IS NOT DISTINCT FROM kept."distinct argument1"
@@ -844,7 +832,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_981ebd04081a"
+  FROM temp."_cql_first_a2771d7ef137"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -939,9 +927,9 @@ FROM (
     CAST(0 AS INT) AS "argument",
     "v" AS "value",
     MIN("_ts") AS "_ts"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+    NOT "v" IS NULL
   GROUP BY
     "k",
     "v"
@@ -956,9 +944,7 @@ FROM (
       "k" AS "s.k",
       CASE WHEN "d" > 0 THEN "v" END AS "argument2",
       "_ts"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
   ) AS input
   WHERE
     NOT "argument2" IS NULL
@@ -977,33 +963,52 @@ WHERE
       AND first."value" IS NOT DISTINCT FROM kept."value"
   );
 
+-- operator 1: what has just come, summed up
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_part0_q_1" AS
+SELECT
+  "k" AS "s.k",
+  "_ts",
+  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+  CAST(0 AS BIGINT) AS "_cql_count0",
+  CAST(0 AS BIGINT) AS "_cql_count1"
+FROM temp."_cql_arrivals_s"($t0, $t1)
+GROUP BY
+  "k",
+  "_ts";
+
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c93912d50b15" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
   "_ts",
-  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
-  CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
-  CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+  CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1"
 FROM (
   SELECT
-    "k" AS "s.k",
-    CAST(NULL AS BIGINT) AS "distinct s.v",
-    CAST(NULL AS BIGINT) AS "distinct argument2",
-    "_ts"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+    *
+  FROM temp."_cql_part0_q_1"
   UNION ALL
   SELECT
     "s.k",
-    CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
-    CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
+    "_ts",
+    CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+    CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
+    CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
+  FROM (
+    SELECT
+      "s.k",
+      CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
+      CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
+      "_ts"
+    FROM cql_state."q_8_counts"
+    WHERE
+      "_ts" > $t0
+  ) AS elements
+  GROUP BY
+    "s.k",
     "_ts"
-  FROM cql_state."q_8_counts"
-  WHERE
-    "_ts" > $t0
-) AS elements
+) AS "both"
 GROUP BY
   "s.k",
   "_ts";
@@ -1030,7 +1035,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_c93912d50b15" AS changes
+        FROM temp."_cql_sums_q_1" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1063,7 +1068,7 @@ FROM (
         "_cql_count0",
         "_cql_count1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_c93912d50b15" AS changes
+      FROM temp."_cql_sums_q_1" AS changes
     ) AS history
   )
   SELECT
@@ -1133,15 +1138,15 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 8: the tuples of the tick, each once, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_8f3c7342a055" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_first_4226b07f03ca" AS
 SELECT
   "k" AS "s.k",
   CAST(0 AS INT) AS "argument",
   "v" AS "value",
   MIN("_ts") AS "_ts"
-FROM cql_state."stream_s"
+FROM temp."_cql_arrivals_s"($t0, $t1)
 WHERE
-  "_ts" <= $t1 AND "_ts" > $t0 AND NOT "v" IS NULL
+  NOT "v" IS NULL
 GROUP BY
   "k",
   "v"
@@ -1156,9 +1161,7 @@ FROM (
     "k" AS "s.k",
     CASE WHEN "d" > 0 THEN "v" END AS "argument2",
     "_ts"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 ) AS input
 WHERE
   NOT "argument2" IS NULL
@@ -1181,7 +1184,7 @@ WITH here AS MATERIALIZED (
       FROM (
         SELECT
           *
-        FROM temp."_cql_first_8f3c7342a055"
+        FROM temp."_cql_first_4226b07f03ca"
       ) AS first
       WHERE
         first."s.k" IS NOT DISTINCT FROM kept."s.k"
@@ -1197,7 +1200,7 @@ SELECT
 FROM (
   SELECT
     *
-  FROM temp."_cql_first_8f3c7342a055"
+  FROM temp."_cql_first_4226b07f03ca"
 ) AS first
 WHERE
   NOT EXISTS(
@@ -1211,34 +1214,40 @@ WHERE
   );
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_097ecd0ba5e4" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_q_1" AS
 SELECT
   "s.k",
-  CAST($t1 AS BIGINT) AS "_ts",
-  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
-  CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
-  CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
+  "_ts",
+  CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
+  CAST(SUM("_cql_count0") AS BIGINT) AS "_cql_count0",
+  CAST(SUM("_cql_count1") AS BIGINT) AS "_cql_count1"
 FROM (
   SELECT
-    "k" AS "s.k",
-    CAST(NULL AS BIGINT) AS "distinct s.v",
-    CAST(NULL AS BIGINT) AS "distinct argument2",
-    "_ts"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+    *
+  FROM temp."_cql_part0_q_1"
   UNION ALL
   SELECT
     "s.k",
-    CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
-    CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
-    "_ts"
-  FROM cql_state."q_8_counts"
-  WHERE
-    "_ts" > $t0
-) AS elements
+    CAST($t1 AS BIGINT) AS "_ts",
+    CAST(COUNT(*) AS BIGINT) AS "_cql_n",
+    CAST(COUNT("distinct s.v") AS BIGINT) AS "_cql_count0",
+    CAST(COUNT("distinct argument2") AS BIGINT) AS "_cql_count1"
+  FROM (
+    SELECT
+      "s.k",
+      CASE WHEN "argument" = 0 THEN "value" END AS "distinct s.v",
+      CASE WHEN "argument" = 1 THEN "value" END AS "distinct argument2",
+      "_ts"
+    FROM cql_state."q_8_counts"
+    WHERE
+      "_ts" > $t0
+  ) AS elements
+  GROUP BY
+    "s.k"
+) AS "both"
 GROUP BY
-  "s.k";
+  "s.k",
+  "_ts";
 
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -1276,7 +1285,7 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_count1", 0) + changes."_cql_count1" AS BIGINT) AS "_cql_count1",
       changes."_cql_count1" AS "_cql_count1_d"
-    FROM temp."_cql_sums_097ecd0ba5e4" AS changes
+    FROM temp."_cql_sums_q_1" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r

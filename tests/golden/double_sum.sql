@@ -15,18 +15,16 @@ FROM (
     "d" AS "s.d",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "d" AS "s.d",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 WHERE
   NOT (
@@ -35,7 +33,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ad12354a5633" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_037c0a962032" AS
 SELECT
   "s.k",
   "_ts",
@@ -57,18 +55,16 @@ FROM (
     "d" AS "s.d",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "d" AS "s.d",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -95,7 +91,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_ad12354a5633" AS changes
+        FROM temp."_cql_sums_037c0a962032" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -131,7 +127,7 @@ FROM (
         "_cql_sum0",
         CAST(NULL AS DOUBLE) AS "sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_ad12354a5633" AS changes
+      FROM temp."_cql_sums_037c0a962032" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -278,7 +274,7 @@ SELECT
 FROM temp."_cql_outliers_q_1";
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_f195063ca7e5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_e1415b84d929" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -300,18 +296,16 @@ FROM (
     "d" AS "s.d",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "d" AS "s.d",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -335,7 +329,7 @@ FROM (
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d",
       kept."sum0" AS "sum0"
-    FROM temp."_cql_sums_f195063ca7e5" AS changes
+    FROM temp."_cql_sums_e1415b84d929" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), outlying AS (
@@ -458,17 +452,15 @@ FROM (
     "d" AS "s.d",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "d" AS "s.d",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT (
@@ -488,17 +480,15 @@ FROM (
     "d" AS "s.d",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "d" AS "s.d",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input
 WHERE
   NOT (
@@ -511,7 +501,7 @@ WHERE
   );
 
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_655a5442a608" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8ed6b4f238e2" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -558,17 +548,15 @@ FROM (
       "d" AS "s.d",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "d" AS "s.d",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS input
   GROUP BY
     "_ts"
@@ -611,7 +599,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_655a5442a608" AS changes
+        FROM temp."_cql_sums_8ed6b4f238e2" AS changes
         WHERE
           TRUE
       )
@@ -655,7 +643,7 @@ FROM (
         CAST(NULL AS DOUBLE) AS "sum0",
         CAST(NULL AS DOUBLE) AS "avg1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_655a5442a608" AS changes
+      FROM temp."_cql_sums_8ed6b4f238e2" AS changes
     ) AS history
   ), outlying AS (
     SELECT
@@ -849,7 +837,7 @@ FROM (
       changes."_cql_sum1" AS "_cql_sum1_d",
       kept."sum0" AS "sum0",
       kept."avg1" AS "avg1"
-    FROM temp."_cql_sums_655a5442a608" AS changes
+    FROM temp."_cql_sums_8ed6b4f238e2" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), outlying AS (

@@ -20,18 +20,16 @@ FROM (
       "w",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_t"($t0, $t1)
     UNION ALL
     SELECT
       "k",
       "w",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
+    FROM temp."_cql_stream_t"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "k",
@@ -52,6 +50,6 @@ SELECT
   "k",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_arrivals_s"($t0, $t1)
 WHERE
-  "_ts" <= $t1 AND "_ts" > $t0 AND FALSE;
+  FALSE;

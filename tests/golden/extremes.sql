@@ -2,16 +2,14 @@
 SELECT k, min(v) AS least, max(v) AS most FROM s GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3f3c86de2a18" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c52af13eea62" AS
 SELECT
   "k" AS "s.k",
   "_ts",
   CAST(COUNT(*) AS BIGINT) AS "_cql_n",
   MIN("v") AS "_cql_extreme0",
   MAX("v") AS "_cql_extreme1"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 GROUP BY
   "k",
   "_ts";
@@ -38,7 +36,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_3f3c86de2a18" AS changes
+        FROM temp."_cql_sums_c52af13eea62" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -71,7 +69,7 @@ FROM (
         "_cql_extreme0",
         "_cql_extreme1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_3f3c86de2a18" AS changes
+      FROM temp."_cql_sums_c52af13eea62" AS changes
     ) AS history
   )
   SELECT
@@ -136,20 +134,6 @@ FROM temp."_cql_delta_q_1"
 WHERE
   "_cql_last" AND "_cql_n" > 0;
 
--- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_85bc8396cee1" AS
-SELECT
-  "k" AS "s.k",
-  CAST($t1 AS BIGINT) AS "_ts",
-  CAST(COUNT(*) AS BIGINT) AS "_cql_n",
-  MIN("v") AS "_cql_extreme0",
-  MAX("v") AS "_cql_extreme1"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
-GROUP BY
-  "k";
-
 -- operator 1: the groups and instants that changed, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 SELECT
@@ -182,7 +166,7 @@ FROM (
       kept."_cql_extreme0" AS "_cql_extreme0_d",
       CAST(GREATEST(kept."_cql_extreme1", changes."_cql_extreme1") AS BIGINT) AS "_cql_extreme1",
       kept."_cql_extreme1" AS "_cql_extreme1_d"
-    FROM temp."_cql_sums_85bc8396cee1" AS changes
+    FROM temp."_cql_sums_c52af13eea62" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -214,7 +198,7 @@ WHERE
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_ffa517134751" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0de2e11161d6" AS
 SELECT
   "s.k",
   "_ts",
@@ -227,18 +211,16 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -263,7 +245,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_ffa517134751" AS changes
+        FROM temp."_cql_sums_0de2e11161d6" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -294,7 +276,7 @@ FROM (
         "_cql_extreme0",
         CAST(NULL AS BIGINT) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_ffa517134751" AS changes
+      FROM temp."_cql_sums_0de2e11161d6" AS changes
       UNION ALL
       SELECT
         "s.k",
@@ -308,16 +290,16 @@ FROM (
           "k" AS "s.k",
           "v" AS "s.v",
           "_ts" AS "_cql_enter"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
       WHERE
         "_cql_enter" <= $t0
         AND EXISTS(
           SELECT
             1
-          FROM temp."_cql_sums_ffa517134751" AS changes
+          FROM temp."_cql_sums_0de2e11161d6" AS changes
           WHERE
             changes."s.k" IS NOT DISTINCT FROM "s.k"
         )
@@ -399,7 +381,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -409,17 +391,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -439,7 +419,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -463,9 +443,9 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
         ON r."s.k" IS NOT DISTINCT FROM l."s.k"
         AND l."_cql_enter" <= r."_ts"

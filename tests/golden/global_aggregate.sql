@@ -2,7 +2,7 @@
 SELECT count(*) AS n, sum(v) AS total FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_3b1552219c9b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7386135f4ab5" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -19,17 +19,15 @@ FROM (
       "v" AS "s.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "v" AS "s.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "_ts"
@@ -66,7 +64,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_3b1552219c9b" AS changes
+        FROM temp."_cql_sums_7386135f4ab5" AS changes
         WHERE
           TRUE
       )
@@ -96,7 +94,7 @@ FROM (
         "_cql_count1",
         "_cql_sum1",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_3b1552219c9b" AS changes
+      FROM temp."_cql_sums_7386135f4ab5" AS changes
     ) AS history
   )
   SELECT
@@ -205,7 +203,7 @@ FROM (
       changes."_cql_count1" AS "_cql_count1_d",
       CAST(COALESCE(kept."_cql_sum1", 0) + changes."_cql_sum1" AS INT128) AS "_cql_sum1",
       changes."_cql_sum1" AS "_cql_sum1_d"
-    FROM temp."_cql_sums_3b1552219c9b" AS changes
+    FROM temp."_cql_sums_7386135f4ab5" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ) AS r

@@ -15,9 +15,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5 AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -48,9 +49,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 15 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -86,9 +88,10 @@ SELECT
     ) % 10 < 0 THEN 10 ELSE 0 END
   ) + 10 AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -119,9 +122,10 @@ SELECT
     ) % 10 < 0 THEN 10 ELSE 0 END
   ) + 20 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (

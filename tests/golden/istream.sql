@@ -9,9 +9,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -124,22 +122,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",
@@ -176,7 +172,7 @@ FROM (
 SELECT Istream(DISTINCT k) FROM s [RANGE 10]
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11cdbdadd68d" AS
 SELECT
   "k",
   "_ts",
@@ -186,17 +182,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -220,7 +214,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6035479b4d53" AS changes
+        FROM temp."_cql_sums_11cdbdadd68d" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -245,7 +239,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6035479b4d53" AS changes
+      FROM temp."_cql_sums_11cdbdadd68d" AS changes
     ) AS history
   )
   SELECT
@@ -318,7 +312,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_aed1ee19bda1" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -328,17 +322,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k";
@@ -363,7 +355,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_416b312b30bb" AS changes
+    FROM temp."_cql_sums_aed1ee19bda1" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r

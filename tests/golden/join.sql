@@ -19,9 +19,7 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
@@ -29,13 +27,14 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
   ) AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t1
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i0."_cql_enter" < (
@@ -58,9 +57,7 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_t"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "t.k",
@@ -68,13 +65,14 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
+    FROM temp."_cql_stream_t"()
     WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
   ) AS i1
-  CROSS JOIN cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i1."_cql_enter" < (
@@ -101,16 +99,14 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2d950aeaff58" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -118,21 +114,19 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d5ba8959706c" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "t.k",
@@ -140,9 +134,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 1: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -165,10 +159,11 @@ SELECT
     i1."_ts" + 6
   )) AS "_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_2a1694d731ac" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+FROM temp."_cql_lives_2d950aeaff58" AS i0
+CROSS JOIN temp."_cql_stream_t"() AS i1
 WHERE
-  i1."_ts" <= $t1
+  i1."_ts" > $since
+  AND i1."_ts" <= $t1
   AND i1."_ts" > $t0 - 6
   AND i0."s.k" = i1."k"
   AND i0."_cql_enter" < (
@@ -186,10 +181,11 @@ SELECT
     i0."_ts" + 11
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_585b2bdda456" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+FROM temp."_cql_lives_d5ba8959706c" AS i1
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."t.k"
   AND i1."_cql_enter" < (
@@ -237,9 +233,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -285,9 +279,10 @@ WITH lives AS (
     )) AS "_cql_leave",
     CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
   FROM temp."_cql_delta_q_2" AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t1
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."_cql_enter" < i0."_cql_leave"
     AND (
@@ -313,9 +308,7 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_t"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "t.k",
@@ -323,9 +316,9 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 6 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
+    FROM temp."_cql_stream_t"()
     WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
   ) AS i1
   CROSS JOIN (
     SELECT
@@ -394,22 +387,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 2: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 2: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",
@@ -443,16 +434,14 @@ FROM (
 ) AS rows;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d5ba8959706c" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "t.k",
@@ -460,9 +449,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 1: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
@@ -488,9 +477,10 @@ SELECT
   )) AS "_cql_leave",
   CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_delta_q_2" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+CROSS JOIN temp."_cql_stream_t"() AS i1
 WHERE
-  i1."_ts" <= $t1
+  i1."_ts" > $since
+  AND i1."_ts" <= $t1
   AND i1."_ts" > $t0 - 6
   AND i0."_cql_enter" < i0."_cql_leave"
   AND (
@@ -511,7 +501,7 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_cql_enter") AS "_cql_enter",
   LEAST(i1."_cql_leave", i0."_cql_leave") AS "_cql_leave",
   i1."_weight" * i0."_weight" AS "_weight"
-FROM temp."_cql_lives_585b2bdda456" AS i1
+FROM temp."_cql_lives_d5ba8959706c" AS i1
 CROSS JOIN (
   SELECT
     "s.k",
@@ -576,44 +566,40 @@ SELECT
   i1."w",
   GREATEST(i0."_ts", i1."_ts") AS "_ts",
   CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+FROM temp."_cql_arrivals_s"($t0, $t1) AS i0
+CROSS JOIN temp."_cql_stream_t"() AS i1
 WHERE
-  i1."_ts" <= $t1 AND i0."_ts" <= $t1 AND i0."_ts" > $t0 AND i0."k" = i1."k"
+  i1."_ts" > $since AND i1."_ts" <= $t1 AND i0."k" = i1."k"
 UNION ALL
 SELECT
   i0."v",
   i1."w",
   GREATEST(i1."_ts", i0."_ts") AS "_ts",
   CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+FROM temp."_cql_arrivals_t"($t0, $t1) AS i1
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0 AND i1."_ts" <= $t1 AND i1."_ts" > $t0 AND i0."k" = i1."k";
+  i0."_ts" > $since AND i0."_ts" <= $t0 AND i0."k" = i1."k";
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_0f6560be0ed6" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a12bce15b51a" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_f87e4ded2823" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_eebf8112a193" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_t"($t0, $t1);
 
 -- operator 2: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
@@ -634,10 +620,10 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_0f6560be0ed6" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+FROM temp."_cql_lives_a12bce15b51a" AS i0
+CROSS JOIN temp."_cql_stream_t"() AS i1
 WHERE
-  i1."_ts" <= $t1 AND i0."s.k" = i1."k";
+  i1."_ts" > $since AND i1."_ts" <= $t1 AND i0."s.k" = i1."k";
 
 -- operator 2: combinations that begin or end, in a tick of one instant, in stages
 INSERT INTO temp."_cql_delta_q_2"
@@ -647,10 +633,10 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_f87e4ded2823" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+FROM temp."_cql_lives_eebf8112a193" AS i1
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0 AND i0."k" = i1."t.k";
+  i0."_ts" > $since AND i0."_ts" <= $t0 AND i0."k" = i1."t.k";
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -681,9 +667,7 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
@@ -691,13 +675,14 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
   ) AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t1
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."w" > 0
@@ -723,16 +708,14 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c1adceab8786" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_e5533cff4ddf" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -740,9 +723,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -754,10 +737,11 @@ WITH lives AS (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_c1adceab8786" AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
+  FROM temp."_cql_lives_e5533cff4ddf" AS i0
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t1
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i1."w" > 0

@@ -4,7 +4,7 @@ CREATE CONTINUOUS QUERY totals AS
 SELECT max(total) AS most FROM totals
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8c7df1740122" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c86f382341f4" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n"
@@ -14,7 +14,7 @@ FROM (
     CAST(SUM("_weight") AS BIGINT) AS "_cql_n"
   FROM (
     SELECT
-      CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_ts",
+      GREATEST("_ts", $begin) AS "_ts",
       "_weight"
     FROM cql_state."changes_totals"
     WHERE
@@ -50,7 +50,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8c7df1740122" AS changes
+        FROM temp."_cql_sums_c86f382341f4" AS changes
         WHERE
           TRUE
       )
@@ -75,7 +75,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS INT128) AS "max0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8c7df1740122" AS changes
+      FROM temp."_cql_sums_c86f382341f4" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -96,7 +96,7 @@ FROM (
         LEFT JOIN (
           SELECT
             "total" AS "totals.total",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+            GREATEST("_ts", $begin) AS "_cql_enter",
             9223372036854775807 AS "_cql_leave",
             "_weight"
           FROM cql_state."changes_totals"
@@ -198,7 +198,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."max0" AS "max0"
-    FROM temp."_cql_sums_8c7df1740122" AS changes
+    FROM temp."_cql_sums_c86f382341f4" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON TRUE
   ), again AS (
@@ -220,7 +220,7 @@ FROM (
         LEFT JOIN (
           SELECT
             "total" AS "totals.total",
-            CASE WHEN "_ts" IS NULL OR $begin IS NULL THEN NULL ELSE GREATEST("_ts", $begin) END AS "_cql_enter",
+            GREATEST("_ts", $begin) AS "_cql_enter",
             9223372036854775807 AS "_cql_leave",
             "_weight"
           FROM cql_state."changes_totals"
@@ -284,7 +284,7 @@ CREATE CONTINUOUS QUERY fresh AS SELECT Istream(k, v) FROM s [RANGE 10];
 SELECT k, count(*) AS n FROM fresh [RANGE 3] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4cb680e4fdb3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_840376bfc267" AS
 SELECT
   "fresh.k",
   "_ts",
@@ -294,17 +294,15 @@ FROM (
     "k" AS "fresh.k",
     "_ts",
     "_weight"
-  FROM cql_state."changes_fresh"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_fresh"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "fresh.k",
     "_ts" + 4 AS "_ts",
     -"_weight" AS "_weight"
-  FROM cql_state."changes_fresh"
+  FROM temp."_cql_stream_fresh"()
   WHERE
-    "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
+    "_ts" > $since AND "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
 ) AS elements
 GROUP BY
   "fresh.k",
@@ -329,7 +327,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_4cb680e4fdb3" AS changes
+        FROM temp."_cql_sums_840376bfc267" AS changes
         WHERE
           changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
       )
@@ -354,7 +352,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_4cb680e4fdb3" AS changes
+      FROM temp."_cql_sums_840376bfc267" AS changes
     ) AS history
   )
   SELECT
@@ -414,7 +412,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_d74adc7df728" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_b2f4a55035eb" AS
 SELECT
   "fresh.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -424,17 +422,15 @@ FROM (
     "k" AS "fresh.k",
     "_ts",
     "_weight"
-  FROM cql_state."changes_fresh"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_fresh"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "fresh.k",
     "_ts" + 4 AS "_ts",
     -"_weight" AS "_weight"
-  FROM cql_state."changes_fresh"
+  FROM temp."_cql_stream_fresh"()
   WHERE
-    "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
+    "_ts" > $since AND "_ts" <= $t1 - 4 AND "_ts" > $t0 - 4
 ) AS elements
 GROUP BY
   "fresh.k";
@@ -464,7 +460,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_d74adc7df728" AS changes
+    FROM temp."_cql_sums_b2f4a55035eb" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."fresh.k" IS NOT DISTINCT FROM kept."fresh.k"
   ) AS r

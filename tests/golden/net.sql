@@ -114,18 +114,16 @@ FROM (
     "v" AS "x.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "x.k",
     "v" AS "x.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k",
@@ -147,9 +145,7 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
+        FROM temp."_cql_arrivals_s"($t0, $t1)
         UNION ALL
         SELECT
           "k" AS "x.k",
@@ -157,9 +153,9 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+          "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -257,9 +253,10 @@ FROM (
         WHERE
           "_cql_was" AND "_cql_begin" IS NULL
       ) AS i1
-      CROSS JOIN cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_stream_s"() AS i0
       WHERE
-        i0."_ts" <= $t0
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."match0"
         AND i1."_cql_enter" < (
@@ -394,16 +391,14 @@ FROM (
 ) AS results;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a6ffa0ecf595" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "x.k",
@@ -411,9 +406,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_7" AS
@@ -461,7 +456,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -531,9 +526,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_7" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."match0"
   AND i1."_cql_enter" < (
@@ -554,18 +550,16 @@ FROM (
     "v" AS "x.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "x.k",
     "v" AS "x.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "x.k",

@@ -132,9 +132,7 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
-        WHERE
-          "_ts" <= $t1 AND "_ts" > $t0
+        FROM temp."_cql_arrivals_s"($t0, $t1)
         UNION ALL
         SELECT
           "k" AS "x.k",
@@ -142,9 +140,9 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+          "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
       ) AS i0
       CROSS JOIN (
         SELECT
@@ -187,9 +185,10 @@ FROM (
             "_cql_enter" > $low OR "_cql_leave" <= $t1
           )
       ) AS i1
-      CROSS JOIN cql_state."stream_s" AS i0
+      CROSS JOIN temp."_cql_stream_s"() AS i0
       WHERE
-        i0."_ts" <= $t0
+        i0."_ts" > $since
+        AND i0."_ts" <= $t0
         AND i0."_ts" > $t1 - 11
         AND i0."k" = i1."y.k"
         AND i1."_cql_enter" < (
@@ -230,18 +229,16 @@ FROM (
       "v" AS "x.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "x.k",
       "v" AS "x.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     UNION ALL
     SELECT
       "x.k",
@@ -263,9 +260,7 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
-          WHERE
-            "_ts" <= $t1 AND "_ts" > $t0
+          FROM temp."_cql_arrivals_s"($t0, $t1)
           UNION ALL
           SELECT
             "k" AS "x.k",
@@ -273,9 +268,9 @@ FROM (
             "_ts" AS "_cql_enter",
             "_ts" + 11 AS "_cql_leave",
             CAST(1 AS BIGINT) AS "_weight"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+            "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
         ) AS i0
         CROSS JOIN (
           SELECT
@@ -373,9 +368,10 @@ FROM (
           WHERE
             "_cql_was" AND "_cql_begin" IS NULL
         ) AS i1
-        CROSS JOIN cql_state."stream_s" AS i0
+        CROSS JOIN temp."_cql_stream_s"() AS i0
         WHERE
-          i0."_ts" <= $t0
+          i0."_ts" > $since
+          AND i0."_ts" <= $t0
           AND i0."_ts" > $t1 - 11
           AND i0."k" = i1."match0"
           AND i1."_cql_enter" < (
@@ -432,16 +428,14 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a6ffa0ecf595" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "x.k",
@@ -449,9 +443,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 5: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_23229601e9ef" AS
@@ -491,7 +485,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
 CROSS JOIN (
   SELECT
     "k" AS "y.k",
@@ -520,9 +514,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_23229601e9ef" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."y.k"
   AND i1."_cql_enter" < (
@@ -643,7 +638,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -713,9 +708,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_10" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."match0"
   AND i1."_cql_enter" < (
@@ -782,18 +778,16 @@ FROM (
       "v" AS "x.v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "x.k",
       "v" AS "x.v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     UNION ALL
     SELECT
       "x.k",

@@ -9,9 +9,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -105,22 +103,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",
@@ -167,9 +163,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -258,22 +252,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",
@@ -315,9 +307,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -424,22 +414,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",

@@ -13,17 +13,15 @@ FROM (
     "v" AS "s.v",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "v" AS "s.v",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS input;
 
 -- title: columns that nobody reads are not read from the store
@@ -35,17 +33,15 @@ SELECT
   "k",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
 
 -- title: _ts is the timestamp of the element and no part of *
 SELECT *, _ts AS at FROM t [RANGE 10]
@@ -58,9 +54,7 @@ SELECT
   "_ts" AS "at",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k",
@@ -68,6 +62,6 @@ SELECT
   "_ts" AS "at",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;

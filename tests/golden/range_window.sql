@@ -20,18 +20,16 @@ FROM (
       "v",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k",
       "v",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements
   GROUP BY
     "k",
@@ -53,18 +51,16 @@ SELECT
   "v",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k",
   "v",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11;
 
 -- title: NOW is a range of nothing: each tuple leaves at the next instant
 SELECT k FROM s [NOW]
@@ -75,17 +71,15 @@ SELECT
   "k",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k",
   "_ts" + 1 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1;
+  "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1;
 
 -- title: nothing leaves an unbounded window, so its query yields an Istream
 SELECT k FROM s [RANGE UNBOUNDED]
@@ -96,9 +90,7 @@ SELECT
   "k",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- title: a condition in the window filters before it
 SELECT v FROM s [RANGE 10 WHERE k > 1]
@@ -109,14 +101,14 @@ SELECT
   "v",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_arrivals_s"($t0, $t1)
 WHERE
-  "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
+  "k" > 1
 UNION ALL
 SELECT
   "v",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "k" > 1;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "k" > 1;

@@ -2,7 +2,7 @@
 SELECT k, median(v) AS middle FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 1: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9e0ad1e4150" AS
 SELECT
   "s.k",
   "_ts",
@@ -12,17 +12,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -48,7 +46,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8b350c0fb20e" AS changes
+        FROM temp."_cql_sums_c9e0ad1e4150" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -76,7 +74,7 @@ FROM (
         "_cql_n",
         CAST(NULL AS DOUBLE) AS "median0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8b350c0fb20e" AS changes
+      FROM temp."_cql_sums_c9e0ad1e4150" AS changes
     ) AS history
   ), again AS (
     SELECT
@@ -101,9 +99,9 @@ FROM (
             "k" AS "s.k",
             "v" AS "s.v",
             "_ts" AS "_cql_enter"
-          FROM cql_state."stream_s"
+          FROM temp."_cql_stream_s"()
           WHERE
-            "_ts" <= $t1 AND "_ts" > $t0 - 11
+            "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
         ) AS l
         WHERE
           EXISTS(
@@ -200,7 +198,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 1: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -210,17 +208,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -241,7 +237,7 @@ FROM (
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n",
       kept."median0" AS "median0"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_1_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ), again AS (
@@ -265,9 +261,9 @@ FROM (
           "_ts" AS "_cql_enter",
           "_ts" + 11 AS "_cql_leave",
           CAST(1 AS BIGINT) AS "_weight"
-        FROM cql_state."stream_s"
+        FROM temp."_cql_stream_s"()
         WHERE
-          "_ts" <= $t1 AND "_ts" > $t0 - 11
+          "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
         ON r."s.k" IS NOT DISTINCT FROM l."s.k"
         AND l."_cql_enter" <= r."_ts"
@@ -687,9 +683,9 @@ WITH _cql_alive0 AS (
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_instants AS (
   SELECT
     "_ts",
@@ -881,9 +877,9 @@ WITH _cql_alive0 AS (
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_alive1 AS (
   SELECT
     "k" AS "r.k",
@@ -1077,9 +1073,7 @@ WITH arrivals AS (
     "d" AS "s.d",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -1298,23 +1292,21 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2dd52d8aa40b" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_fe01d1d2baea" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "d" AS "s.d",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2dd52d8aa40b"
+  FROM temp."_cql_arrivals_fe01d1d2baea"
 )
 SELECT
   "s.k",
@@ -1355,7 +1347,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9e0ad1e4150" AS
 SELECT
   "s.k",
   "_ts",
@@ -1365,17 +1357,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -1400,7 +1390,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8b350c0fb20e" AS changes
+        FROM temp."_cql_sums_c9e0ad1e4150" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -1425,7 +1415,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8b350c0fb20e" AS changes
+      FROM temp."_cql_sums_c9e0ad1e4150" AS changes
     ) AS history
   )
   SELECT
@@ -1647,7 +1637,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1657,17 +1647,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -1697,7 +1685,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -1905,9 +1893,9 @@ WITH _cql_alive0 AS (
     "_ts" AS "_cql_enter",
     "_ts" + 11 AS "_cql_leave",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
 ), _cql_alive1 AS (
   SELECT
     "k",

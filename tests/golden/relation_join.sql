@@ -17,9 +17,7 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k" AS "s.k",
@@ -27,9 +25,9 @@ WITH lives AS (
       "_ts" AS "_cql_enter",
       "_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
   ) AS i0
   CROSS JOIN (
     SELECT
@@ -71,9 +69,10 @@ WITH lives AS (
         "_cql_enter" > $low OR "_cql_leave" <= $t1
       )
   ) AS i1
-  CROSS JOIN cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."r.k"
     AND i1."_cql_enter" < (
@@ -100,16 +99,14 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2d950aeaff58" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -117,9 +114,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_55d0b63e2ad1" AS
@@ -157,7 +154,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_2a1694d731ac" AS i0
+FROM temp."_cql_lives_2d950aeaff58" AS i0
 CROSS JOIN (
   SELECT
     "k" AS "r.k",
@@ -185,9 +182,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_55d0b63e2ad1" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."r.k"
   AND i1."_cql_enter" < (
@@ -269,9 +267,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 1 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "s.k",
@@ -279,9 +275,9 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 1 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -308,16 +304,14 @@ HAVING
   SUM("_weight") <> 0;
 
 -- operator 3: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_c1adceab8786" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_e5533cff4ddf" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -325,9 +319,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 1 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0;
 
 -- operator 0: write the elements of the answer, in a tick of one instant, in stages
 INSERT INTO cql_state."changes_q"
@@ -364,7 +358,7 @@ FROM (
       GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
       LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
       i0."_weight" * i1."_weight" AS "_weight"
-    FROM temp."_cql_lives_c1adceab8786" AS i0
+    FROM temp."_cql_lives_e5533cff4ddf" AS i0
     CROSS JOIN (
       SELECT
         "k" AS "r.k",

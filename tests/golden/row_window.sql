@@ -9,9 +9,7 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -102,22 +100,20 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_2b25bb1425ee" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_eeb81522f552" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_2b25bb1425ee"
+  FROM temp."_cql_arrivals_eeb81522f552"
 )
 SELECT
   "s.k",
@@ -170,9 +166,7 @@ WITH arrivals AS (
       "k" AS "late.k",
       "_ts",
       UNNEST(RANGE("_weight")) AS "_cql_copy"
-    FROM cql_state."changes_late"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_late"($t0, $t1)
   ) AS arriving
 )
 SELECT
@@ -268,7 +262,7 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_e81bb56bac57" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_ab0c596d0561" AS
 SELECT
   "late.k",
   "_ts",
@@ -282,9 +276,7 @@ FROM (
     "k" AS "late.k",
     "_ts",
     UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM cql_state."changes_late"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_late"($t0, $t1)
 ) AS arriving;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
@@ -292,7 +284,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_e81bb56bac57"
+  FROM temp."_cql_arrivals_ab0c596d0561"
 )
 SELECT
   "late.k",
@@ -333,9 +325,9 @@ WITH arrivals AS (
     "v" AS "s.v",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1
+    "k" > 1
 )
 SELECT
   "s.k",
@@ -424,22 +416,22 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_347aba9deccf" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_de18993fc01c" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
+FROM temp."_cql_arrivals_s"($t0, $t1)
 WHERE
-  "_ts" <= $t1 AND "_ts" > $t0 AND "k" > 1;
+  "k" > 1;
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_347aba9deccf"
+  FROM temp."_cql_arrivals_de18993fc01c"
 )
 SELECT
   "s.k",

@@ -2,7 +2,7 @@
 SELECT Rstream(k, count(*) AS n) FROM s [RANGE 10] GROUP BY k
 ----
 -- operator 2: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9e0ad1e4150" AS
 SELECT
   "s.k",
   "_ts",
@@ -12,17 +12,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -47,7 +45,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8b350c0fb20e" AS changes
+        FROM temp."_cql_sums_c9e0ad1e4150" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +70,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8b350c0fb20e" AS changes
+      FROM temp."_cql_sums_c9e0ad1e4150" AS changes
     ) AS history
   )
   SELECT
@@ -208,7 +206,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -218,17 +216,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -258,7 +254,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_2_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -413,18 +409,16 @@ FROM (
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "v",
       "_ts" AS "_cql_enter",
       "_ts" + 1 AS "_cql_leave",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
+      "_ts" > $since AND "_ts" <= $t1 - 1 AND "_ts" > $t0 - 1 AND "_ts" <= $t0
   ) AS lives
 ) AS elements
 GROUP BY
@@ -466,9 +460,9 @@ FROM (
       END
     )) AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",

@@ -41,9 +41,7 @@ FROM (
           ),
           2272344580
         ) AS "_cql_hash"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
     ) AS stream
   ) AS stream
 ) AS stream
@@ -150,9 +148,7 @@ FROM (
                   "v" AS "evens.v",
                   "_ts",
                   UNNEST(RANGE("_weight")) AS "_cql_copy"
-                FROM cql_state."changes_evens"
-                WHERE
-                  "_ts" <= $t1 AND "_ts" > $t0
+                FROM temp."_cql_arrivals_evens"($t0, $t1)
               ) AS copies
             ) AS stream
           ) AS stream
@@ -257,9 +253,9 @@ FROM (
                   "v" AS "evens.v",
                   "_ts",
                   UNNEST(RANGE("_weight")) AS "_cql_copy"
-                FROM cql_state."changes_evens"
+                FROM temp."_cql_stream_evens"()
                 WHERE
-                  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+                  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
               ) AS copies
             ) AS stream
           ) AS stream

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE v > (SELECT avg(w) FROM t [RANGE 5])
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9be0858856f5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7fcfa26e36bd" AS
 SELECT
   "_ts",
   CAST(SUM("_cql_n") AS BIGINT) AS "_cql_n",
@@ -19,17 +19,15 @@ FROM (
       "w" AS "t.w",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_t"($t0, $t1)
     UNION ALL
     SELECT
       "w" AS "t.w",
       "_ts" + 6 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t"
+    FROM temp."_cql_stream_t"()
     WHERE
-      "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+      "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
   ) AS elements
   GROUP BY
     "_ts"
@@ -64,7 +62,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_9be0858856f5" AS changes
+        FROM temp."_cql_sums_7fcfa26e36bd" AS changes
         WHERE
           TRUE
       )
@@ -94,7 +92,7 @@ FROM (
         "_cql_count0",
         "_cql_sum0",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_9be0858856f5" AS changes
+      FROM temp."_cql_sums_7fcfa26e36bd" AS changes
     ) AS history
   )
   SELECT
@@ -146,9 +144,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "s.k",
@@ -156,9 +152,9 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -261,9 +257,10 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_stream_s"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."v" > (
         i1."match0"
@@ -357,23 +354,21 @@ FROM (
       changes."_cql_count0" AS "_cql_count0_d",
       CAST(COALESCE(kept."_cql_sum0", 0) + changes."_cql_sum0" AS INT128) AS "_cql_sum0",
       changes."_cql_sum0" AS "_cql_sum0_d"
-    FROM temp."_cql_sums_9be0858856f5" AS changes
+    FROM temp."_cql_sums_7fcfa26e36bd" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON TRUE
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2d950aeaff58" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -381,9 +376,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -431,7 +426,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_2a1694d731ac" AS i0
+FROM temp."_cql_lives_2d950aeaff58" AS i0
 CROSS JOIN (
   SELECT
     "avg0" AS "match0",
@@ -506,9 +501,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_6" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."v" > (
     i1."avg0"
@@ -583,7 +579,7 @@ FROM temp."_cql_delta_q_6";
 SELECT k, (SELECT count(*) FROM t [RANGE 5] y WHERE y.k = r.k) AS n FROM r
 ----
 -- operator 5: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_a017ae4d5c37" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_92ddcd9bdccc" AS
 SELECT
   "y.k",
   "_ts",
@@ -593,17 +589,15 @@ FROM (
     "k" AS "y.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_t"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_t"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "y.k",
     "_ts" + 6 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_t"
+  FROM temp."_cql_stream_t"()
   WHERE
-    "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+    "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
 ) AS elements
 GROUP BY
   "y.k",
@@ -628,7 +622,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_a017ae4d5c37" AS changes
+        FROM temp."_cql_sums_92ddcd9bdccc" AS changes
         WHERE
           changes."y.k" IS NOT DISTINCT FROM kept."y.k"
       )
@@ -653,7 +647,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_a017ae4d5c37" AS changes
+      FROM temp."_cql_sums_92ddcd9bdccc" AS changes
     ) AS history
   )
   SELECT
@@ -1188,7 +1182,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 5: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_060946bf0c96" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_651953536f56" AS
 SELECT
   "y.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1198,17 +1192,15 @@ FROM (
     "k" AS "y.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_t"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_t"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "y.k",
     "_ts" + 6 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_t"
+  FROM temp."_cql_stream_t"()
   WHERE
-    "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
+    "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6
 ) AS elements
 GROUP BY
   "y.k";
@@ -1238,7 +1230,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_060946bf0c96" AS changes
+    FROM temp."_cql_sums_651953536f56" AS changes
     LEFT JOIN cql_state."q_5_groups" AS kept
       ON changes."y.k" IS NOT DISTINCT FROM kept."y.k"
   ) AS r

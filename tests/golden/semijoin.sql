@@ -123,9 +123,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "s.k",
@@ -133,9 +131,9 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -233,9 +231,10 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_stream_s"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" = i1."match0"
       AND i1."_cql_enter" < (
@@ -356,16 +355,14 @@ FROM (
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2d950aeaff58" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -373,9 +370,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_4" AS
@@ -423,7 +420,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_2a1694d731ac" AS i0
+FROM temp."_cql_lives_2d950aeaff58" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -493,9 +490,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_4" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = i1."match0"
   AND i1."_cql_enter" < (
@@ -569,7 +567,7 @@ WHERE
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_9a756245db88" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_231ef5c7cfeb" AS
 SELECT
   "match0",
   "match1",
@@ -590,9 +588,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "x.k",
@@ -600,13 +596,14 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
-    CROSS JOIN cql_state."stream_t" AS i1
+    CROSS JOIN temp."_cql_stream_t"() AS i1
     WHERE
-      i1."_ts" <= $t1
+      i1."_ts" > $since
+      AND i1."_ts" <= $t1
       AND i1."k" = i0."x.k"
       AND i1."w" > i0."x.v"
       AND i1."_ts" < i0."_cql_leave"
@@ -617,13 +614,12 @@ FROM (
       GREATEST(i1."_ts", i0."_ts") AS "_cql_enter",
       i0."_ts" + 11 AS "_cql_leave",
       CAST(1 AS BIGINT) * CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_t" AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
+    FROM temp."_cql_arrivals_t"($t0, $t1) AS i1
+    CROSS JOIN temp."_cql_stream_s"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
-      AND i1."_ts" <= $t1
-      AND i1."_ts" > $t0
       AND i1."k" = i0."k"
       AND i1."w" > i0."v"
       AND i1."_ts" < (
@@ -672,7 +668,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_9a756245db88" AS changes
+        FROM temp."_cql_sums_231ef5c7cfeb" AS changes
         WHERE
           changes."match0" IS NOT DISTINCT FROM kept."match0"
           AND changes."match1" IS NOT DISTINCT FROM kept."match1"
@@ -701,7 +697,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_9a756245db88" AS changes
+      FROM temp."_cql_sums_231ef5c7cfeb" AS changes
     ) AS history
   )
   SELECT
@@ -737,9 +733,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "x.k",
@@ -747,9 +741,9 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -858,9 +852,10 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_stream_s"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" IS NOT DISTINCT FROM i1."match0"
       AND i0."v" IS NOT DISTINCT FROM i1."match1"
@@ -917,16 +912,14 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a93482730645" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_a6ffa0ecf595" AS
 SELECT
   "k" AS "x.k",
   "v" AS "x.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "x.k",
@@ -934,21 +927,19 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 7: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_610890be94c5" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d04759819f84" AS
 SELECT
   "k" AS "y.k",
   "w" AS "y.w",
   "_ts" AS "_cql_enter",
   9223372036854775807 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_t"($t0, $t1);
 
 -- operator 6: an empty table, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_6" AS
@@ -969,10 +960,11 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_ts") AS "_cql_enter",
   i0."_cql_leave",
   i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
-CROSS JOIN cql_state."stream_t" AS i1
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
+CROSS JOIN temp."_cql_stream_t"() AS i1
 WHERE
-  i1."_ts" <= $t1
+  i1."_ts" > $since
+  AND i1."_ts" <= $t1
   AND i1."k" = i0."x.k"
   AND i1."w" > i0."x.v"
   AND i1."_ts" < i0."_cql_leave";
@@ -985,10 +977,11 @@ SELECT
   GREATEST(i1."_cql_enter", i0."_ts") AS "_cql_enter",
   i0."_ts" + 11 AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_lives_610890be94c5" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+FROM temp."_cql_lives_d04759819f84" AS i1
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i1."y.k" = i0."k"
   AND i1."y.w" > i0."v"
@@ -1109,7 +1102,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_a93482730645" AS i0
+FROM temp."_cql_lives_a6ffa0ecf595" AS i0
 CROSS JOIN (
   SELECT
     "match0",
@@ -1188,9 +1181,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_4" AS i1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" IS NOT DISTINCT FROM i1."match0"
   AND i0."v" IS NOT DISTINCT FROM i1."match1"

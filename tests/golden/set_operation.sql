@@ -20,17 +20,15 @@ WITH changes AS (
         "k",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k",
         "_ts" + 11 AS "_ts",
         -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT
@@ -175,7 +173,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4b3c0a45f54a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2047a8e86b53" AS
 SELECT
   "k",
   "_ts",
@@ -192,17 +190,15 @@ FROM (
       "k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements0
   UNION ALL
   SELECT
@@ -254,7 +250,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_4b3c0a45f54a"
+  FROM temp."_cql_sums_2047a8e86b53"
 ), before AS (
   SELECT
     "k",
@@ -333,17 +329,15 @@ WITH changes AS (
         "k",
         "_ts",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k",
         "_ts" + 11 AS "_ts",
         -CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
     ) AS elements0
     UNION ALL
     SELECT
@@ -488,7 +482,7 @@ WHERE
   );
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_4b3c0a45f54a" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_2047a8e86b53" AS
 SELECT
   "k",
   "_ts",
@@ -505,17 +499,15 @@ FROM (
       "k",
       "_ts",
       CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
-    WHERE
-      "_ts" <= $t1 AND "_ts" > $t0
+    FROM temp."_cql_arrivals_s"($t0, $t1)
     UNION ALL
     SELECT
       "k",
       "_ts" + 11 AS "_ts",
       -CAST(1 AS BIGINT) AS "_weight"
-    FROM cql_state."stream_s"
+    FROM temp."_cql_stream_s"()
     WHERE
-      "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   ) AS elements0
   UNION ALL
   SELECT
@@ -567,7 +559,7 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_0" AS
 WITH changes AS (
   SELECT
     *
-  FROM temp."_cql_sums_4b3c0a45f54a"
+  FROM temp."_cql_sums_2047a8e86b53"
 ), before AS (
   SELECT
     "k",

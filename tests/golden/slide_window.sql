@@ -15,9 +15,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -48,9 +49,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 15 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -86,9 +88,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -136,9 +139,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) + 5 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -191,9 +195,10 @@ SELECT
     ) % 5 < 0 THEN 5 ELSE 0 END
   ) AS "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= (
+  "_ts" > $since
+  AND "_ts" <= (
     (
       $t1
     ) - (
@@ -222,9 +227,7 @@ WITH arrivals AS (
     "k" AS "s.k",
     "_ts",
     "_cql_seq"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
 )
 SELECT
   "s.k",
@@ -323,21 +326,19 @@ ORDER BY
   "_cql_seq";
 
 -- operator 1: the rows that come, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_a195eb7798e3" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_arrivals_954a3ed84f82" AS
 SELECT
   "k" AS "s.k",
   "_ts",
   "_cql_seq"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0;
+FROM temp."_cql_arrivals_s"($t0, $t1);
 
 -- operator 1: the rows that come, and whom they push out, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS
 WITH arrivals AS (
   SELECT
     *
-  FROM temp."_cql_arrivals_a195eb7798e3"
+  FROM temp."_cql_arrivals_954a3ed84f82"
 )
 SELECT
   "s.k",

@@ -2,7 +2,7 @@
 SELECT x.n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x WHERE x.k = 1
 ----
 -- operator 4: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9e0ad1e4150" AS
 SELECT
   "s.k",
   "_ts",
@@ -12,17 +12,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -47,7 +45,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8b350c0fb20e" AS changes
+        FROM temp."_cql_sums_c9e0ad1e4150" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -72,7 +70,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8b350c0fb20e" AS changes
+      FROM temp."_cql_sums_c9e0ad1e4150" AS changes
     ) AS history
   )
   SELECT
@@ -145,7 +143,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 4: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -155,17 +153,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -195,7 +191,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_4_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
@@ -226,7 +222,7 @@ SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 -- operator 6: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_8b350c0fb20e" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_c9e0ad1e4150" AS
 SELECT
   "s.k",
   "_ts",
@@ -236,17 +232,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k",
@@ -271,7 +265,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_8b350c0fb20e" AS changes
+        FROM temp."_cql_sums_c9e0ad1e4150" AS changes
         WHERE
           changes."s.k" IS NOT DISTINCT FROM kept."s.k"
       )
@@ -296,7 +290,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_8b350c0fb20e" AS changes
+      FROM temp."_cql_sums_c9e0ad1e4150" AS changes
     ) AS history
   )
   SELECT
@@ -337,9 +331,7 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_t"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "t.k",
@@ -347,9 +339,9 @@ FROM (
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
+      FROM temp."_cql_stream_t"()
       WHERE
-        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
     ) AS i0
     CROSS JOIN (
       SELECT
@@ -454,9 +446,10 @@ FROM (
       WHERE
         "_cql_was" AND "_cql_begin" IS NULL
     ) AS i1
-    CROSS JOIN cql_state."stream_t" AS i0
+    CROSS JOIN temp."_cql_stream_t"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 6
       AND i0."k" = i1."x.k"
       AND i1."_cql_enter" < (
@@ -510,7 +503,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 6: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11edddb30cfc" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_64ceb2faea6b" AS
 SELECT
   "s.k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -520,17 +513,15 @@ FROM (
     "k" AS "s.k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k" AS "s.k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "s.k";
@@ -560,23 +551,21 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_11edddb30cfc" AS changes
+    FROM temp."_cql_sums_64ceb2faea6b" AS changes
     LEFT JOIN cql_state."q_6_groups" AS kept
       ON changes."s.k" IS NOT DISTINCT FROM kept."s.k"
   ) AS r
 ) AS results;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d5ba8959706c" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "t.k",
@@ -584,9 +573,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_q_6" AS
@@ -636,7 +625,7 @@ SELECT
   GREATEST(i0."_cql_enter", i1."_cql_enter") AS "_cql_enter",
   LEAST(i0."_cql_leave", i1."_cql_leave") AS "_cql_leave",
   i0."_weight" * i1."_weight" AS "_weight"
-FROM temp."_cql_lives_585b2bdda456" AS i0
+FROM temp."_cql_lives_d5ba8959706c" AS i0
 CROSS JOIN (
   SELECT
     "s.k" AS "x.k",
@@ -711,9 +700,10 @@ SELECT
   )) AS "_cql_leave",
   i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
 FROM temp."_cql_lives_q_6" AS i1
-CROSS JOIN cql_state."stream_t" AS i0
+CROSS JOIN temp."_cql_stream_t"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 6
   AND i0."k" = i1."s.k"
   AND i1."_cql_enter" < (
@@ -787,7 +777,7 @@ WHERE
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 -- operator 3: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_6035479b4d53" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_11cdbdadd68d" AS
 SELECT
   "k",
   "_ts",
@@ -797,17 +787,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k",
@@ -831,7 +819,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_6035479b4d53" AS changes
+        FROM temp."_cql_sums_11cdbdadd68d" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -856,7 +844,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_6035479b4d53" AS changes
+      FROM temp."_cql_sums_11cdbdadd68d" AS changes
     ) AS history
   )
   SELECT
@@ -1018,7 +1006,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 3: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_416b312b30bb" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_aed1ee19bda1" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -1028,17 +1016,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 ) AS elements
 GROUP BY
   "k";
@@ -1063,7 +1049,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_416b312b30bb" AS changes
+    FROM temp."_cql_sums_aed1ee19bda1" AS changes
     LEFT JOIN cql_state."q_3_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r

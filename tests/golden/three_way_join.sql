@@ -28,9 +28,7 @@ WITH lives AS (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_s"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "s.k",
@@ -38,13 +36,14 @@ WITH lives AS (
         "_ts" AS "_cql_enter",
         "_ts" + 11 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_s"
+      FROM temp."_cql_stream_s"()
       WHERE
-        "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0
     ) AS i0
-    CROSS JOIN cql_state."stream_t" AS i1
+    CROSS JOIN temp."_cql_stream_t"() AS i1
     WHERE
-      i1."_ts" <= $t1
+      i1."_ts" > $since
+      AND i1."_ts" <= $t1
       AND i1."_ts" > $t0 - 6
       AND i0."s.k" = i1."k"
       AND i0."_cql_enter" < (
@@ -92,9 +91,7 @@ WITH lives AS (
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
-      WHERE
-        "_ts" <= $t1 AND "_ts" > $t0
+      FROM temp."_cql_arrivals_t"($t0, $t1)
       UNION ALL
       SELECT
         "k" AS "t.k",
@@ -102,13 +99,14 @@ WITH lives AS (
         "_ts" AS "_cql_enter",
         "_ts" + 6 AS "_cql_leave",
         CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."stream_t"
+      FROM temp."_cql_stream_t"()
       WHERE
-        "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
+        "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0
     ) AS i1
-    CROSS JOIN cql_state."stream_s" AS i0
+    CROSS JOIN temp."_cql_stream_s"() AS i0
     WHERE
-      i0."_ts" <= $t0
+      i0."_ts" > $since
+      AND i0."_ts" <= $t0
       AND i0."_ts" > $t1 - 11
       AND i0."k" = i1."t.k"
       AND i1."_cql_enter" < (
@@ -167,9 +165,10 @@ WITH lives AS (
           "_cql_enter" > $low OR "_cql_leave" <= $t1
         )
     ) AS i2
-    CROSS JOIN cql_state."stream_t" AS i1
+    CROSS JOIN temp."_cql_stream_t"() AS i1
     WHERE
-      i1."_ts" <= $t0
+      i1."_ts" > $since
+      AND i1."_ts" <= $t0
       AND i1."_ts" > $t1 - 6
       AND i1."k" = i2."r.k"
       AND i2."_cql_enter" < (
@@ -177,9 +176,10 @@ WITH lives AS (
       )
       AND i1."_ts" < i2."_cql_leave"
   ) AS step1
-  CROSS JOIN cql_state."stream_s" AS i0
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = step1."t.k"
     AND step1."_cql_enter" < (
@@ -208,16 +208,14 @@ WHERE
   "_cql_leave" <= $t1;
 
 -- operator 2: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2a1694d731ac" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_2d950aeaff58" AS
 SELECT
   "k" AS "s.k",
   "v" AS "s.v",
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "s.k",
@@ -225,21 +223,19 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 11 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11 AND "_ts" <= $t0;
 
 -- operator 4: what begins or ends, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_585b2bdda456" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_d5ba8959706c" AS
 SELECT
   "k" AS "t.k",
   "w" AS "t.w",
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k" AS "t.k",
@@ -247,9 +243,9 @@ SELECT
   "_ts" AS "_cql_enter",
   "_ts" + 6 AS "_cql_leave",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6 AND "_ts" <= $t0;
 
 -- operator 6: what begins or ends, in a tick of one instant, in stages
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_lives_55d0b63e2ad1" AS
@@ -299,10 +295,11 @@ FROM (
       i1."_ts" + 6
     )) AS "_cql_leave",
     i0."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_2a1694d731ac" AS i0
-  CROSS JOIN cql_state."stream_t" AS i1
+  FROM temp."_cql_lives_2d950aeaff58" AS i0
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t1
+    i1."_ts" > $since
+    AND i1."_ts" <= $t1
     AND i1."_ts" > $t0 - 6
     AND i0."s.k" = i1."k"
     AND i0."_cql_enter" < (
@@ -345,10 +342,11 @@ FROM (
       i0."_ts" + 11
     )) AS "_cql_leave",
     i1."_weight" * CAST(1 AS BIGINT) AS "_weight"
-  FROM temp."_cql_lives_585b2bdda456" AS i1
-  CROSS JOIN cql_state."stream_s" AS i0
+  FROM temp."_cql_lives_d5ba8959706c" AS i1
+  CROSS JOIN temp."_cql_stream_s"() AS i0
   WHERE
-    i0."_ts" <= $t0
+    i0."_ts" > $since
+    AND i0."_ts" <= $t0
     AND i0."_ts" > $t1 - 11
     AND i0."k" = i1."t.k"
     AND i1."_cql_enter" < (
@@ -394,9 +392,10 @@ FROM (
     )) AS "_cql_leave",
     i2."_weight" * CAST(1 AS BIGINT) AS "_weight"
   FROM temp."_cql_lives_55d0b63e2ad1" AS i2
-  CROSS JOIN cql_state."stream_t" AS i1
+  CROSS JOIN temp."_cql_stream_t"() AS i1
   WHERE
-    i1."_ts" <= $t0
+    i1."_ts" > $since
+    AND i1."_ts" <= $t0
     AND i1."_ts" > $t1 - 6
     AND i1."k" = i2."r.k"
     AND i2."_cql_enter" < (
@@ -404,9 +403,10 @@ FROM (
     )
     AND i1."_ts" < i2."_cql_leave"
 ) AS step1
-CROSS JOIN cql_state."stream_s" AS i0
+CROSS JOIN temp."_cql_stream_s"() AS i0
 WHERE
-  i0."_ts" <= $t0
+  i0."_ts" > $since
+  AND i0."_ts" <= $t0
   AND i0."_ts" > $t1 - 11
   AND i0."k" = step1."t.k"
   AND step1."_cql_enter" < (

@@ -2,7 +2,7 @@
 SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 -- operator 1: the panes that begin
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_eea646fea4f7" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_panes_a4e0320d8d9a" AS
 SELECT
   "_cql_enter" AS "_ts",
   COUNT(*) AS "_cql_n",
@@ -20,9 +20,10 @@ FROM (
         "_ts"
       ) % 5 < 0 THEN 5 ELSE 0 END
     ) + 5 AS "_cql_enter"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= (
+    "_ts" > $since
+    AND "_ts" <= (
       (
         $t1
       ) - (
@@ -85,7 +86,7 @@ FROM (
       "_cql_n",
       "max0",
       "count1"
-    FROM temp."_cql_panes_eea646fea4f7"
+    FROM temp."_cql_panes_a4e0320d8d9a"
     UNION ALL
     SELECT
       CAST($begin AS BIGINT) AS "_ts",

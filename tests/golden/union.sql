@@ -8,42 +8,38 @@ SELECT
   "v",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "k",
   "v",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   "k",
   "w" AS "v",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_t"($t0, $t1)
 UNION ALL
 SELECT
   "k",
   "w" AS "v",
   "_ts" + 6 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_t"
+FROM temp."_cql_stream_t"()
 WHERE
-  "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6;
+  "_ts" > $since AND "_ts" <= $t1 - 6 AND "_ts" > $t0 - 6;
 
 -- title: UNION is a set
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 -- operator 0: the elements, summed up
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_68ad3be0a890" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_7f994e3b69f8" AS
 SELECT
   "k",
   "_ts",
@@ -53,17 +49,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "k",
@@ -124,7 +118,7 @@ FROM (
       EXISTS(
         SELECT
           1
-        FROM temp."_cql_sums_68ad3be0a890" AS changes
+        FROM temp."_cql_sums_7f994e3b69f8" AS changes
         WHERE
           changes."k" IS NOT DISTINCT FROM kept."k"
       )
@@ -149,7 +143,7 @@ FROM (
         "_ts",
         "_cql_n",
         FALSE AS "_cql_old"
-      FROM temp."_cql_sums_68ad3be0a890" AS changes
+      FROM temp."_cql_sums_7f994e3b69f8" AS changes
     ) AS history
   )
   SELECT
@@ -203,7 +197,7 @@ WHERE
   "_cql_last" AND "_cql_n" > 0;
 
 -- operator 0: the elements, summed up, in a tick of one instant, in stages
-CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_61521780ce3d" AS
+CREATE OR REPLACE TEMPORARY TABLE temp."_cql_sums_0c4451eeded3" AS
 SELECT
   "k",
   CAST($t1 AS BIGINT) AS "_ts",
@@ -213,17 +207,15 @@ FROM (
     "k",
     "_ts",
     CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
-  WHERE
-    "_ts" <= $t1 AND "_ts" > $t0
+  FROM temp."_cql_arrivals_s"($t0, $t1)
   UNION ALL
   SELECT
     "k",
     "_ts" + 11 AS "_ts",
     -CAST(1 AS BIGINT) AS "_weight"
-  FROM cql_state."stream_s"
+  FROM temp."_cql_stream_s"()
   WHERE
-    "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
   UNION ALL
   SELECT
     "k",
@@ -285,7 +277,7 @@ FROM (
       changes."_ts" AS "_ts",
       CAST(COALESCE(kept."_cql_n", 0) + changes."_cql_n" AS BIGINT) AS "_cql_n",
       changes."_cql_n" AS "_cql_d_n"
-    FROM temp."_cql_sums_61521780ce3d" AS changes
+    FROM temp."_cql_sums_0c4451eeded3" AS changes
     LEFT JOIN cql_state."q_0_groups" AS kept
       ON changes."k" IS NOT DISTINCT FROM kept."k"
   ) AS r
@@ -320,17 +312,15 @@ SELECT
   "v",
   "_ts",
   CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
-WHERE
-  "_ts" <= $t1 AND "_ts" > $t0
+FROM temp."_cql_arrivals_s"($t0, $t1)
 UNION ALL
 SELECT
   "v",
   "_ts" + 11 AS "_ts",
   -CAST(1 AS BIGINT) AS "_weight"
-FROM cql_state."stream_s"
+FROM temp."_cql_stream_s"()
 WHERE
-  "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+  "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
 UNION ALL
 SELECT
   CAST("k" AS BIGINT) AS "v",

@@ -1,0 +1,83 @@
+"""What the content of a synopsis (`rewrite.delta.content`) takes, and whether it is there.
+
+The content is a SELECT over what is kept below the operator, as of the query's frontier. It can be
+had while the stores still have what it looks back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cqlduck.rewrite.delta.at_rest import Need
+from cqlduck.rewrite.delta.content import Content
+from cqlduck.state.catalog import Catalogue, Query
+
+NEVER = -9223372036854775808
+"""Before all instants."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Where a query that has begun is, and what is kept of its inputs.
+
+    Args:
+        query: The query.
+        catalogue: What is registered.
+        ask: Runs a statement that yields a value.
+        shown: Gives an instant as people see it.
+    """
+
+    query: Query
+    catalogue: Catalogue
+    ask: Callable[[str, Mapping[str, int]], int]
+    shown: Callable[[int | None], str]
+
+    @property
+    def instants(self) -> dict[str, int]:
+        """The parameters of a content's statements."""
+        query = self.query
+        assert query.frontier is not None
+        assert query.begin_instant is not None
+        since = NEVER if query.since is None else query.since
+        return {"t1": query.frontier, "begin": query.begin_instant, "since": since}
+
+    def given(self, sql: str) -> dict[str, int]:
+        """Return those parameters that a statement takes."""
+        return {name: value for name, value in self.instants.items() if f"${name}" in sql}
+
+    def value(self, sql: str) -> int:
+        """Return the value that a statement yields."""
+        return self.ask(sql, self.given(sql))
+
+    def lacks(self, content: Content) -> str | None:
+        """Return why a content cannot be had, or None if it can."""
+        if self.query.amend_from is not None:
+            return (
+                f"what came late at {self.shown(self.query.amend_from)} comes in with the next tick"
+            )
+        return content.reason or self._forgotten_of(content)
+
+    def _forgotten_of(self, content: Content) -> str | None:
+        """Return what the stores have forgotten that the content needs, or None."""
+        for need in content.needs:
+            known = self._forgotten(need)
+            if known is None:
+                continue
+            after = NEVER
+            if need.after is not None:
+                after = self.value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)")
+            if known > max(after, self.instants["since"]):
+                needed = "all of it" if after == NEVER else f"what came after {self.shown(after)}"
+                return (
+                    f"{need.source.name} has forgotten what came up to {self.shown(known)}; "
+                    f"{needed} would have to be kept"
+                )
+        return None
+
+    def _forgotten(self, need: Need) -> int | None:
+        """Return up to which instant the store or log of a source is cut, or None."""
+        name = need.source.name.lower()
+        if need.source.is_query:
+            return self.catalogue.queries[name].history_from
+        return self.catalogue.inputs[name].forgotten
