@@ -198,7 +198,7 @@ def test_who_changes_settings_is_left_alone(con: cqlduck.Connection, taken: list
         con.follow(limit=1)
     assert [] != taken
     taken.clear()
-    con.execute("SET default_collation = 'NOCASE'")
+    con.execute("SET memory_limit = '2GB'")
     for _ in range(2):
         con.follow(limit=1)
     assert [] == taken
