@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import reference
 import strategies
+from counts import halved_in_ci
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -214,7 +215,11 @@ def test_sql_says_amend_where_it_lists_the_policies(con) -> None:
 
 
 @given(data=st.data())
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 6)
+@settings(
+    suppress_health_check=QUIET,
+    deadline=None,
+    max_examples=halved_in_ci(settings().max_examples // 6),
+)
 def test_as_if_nothing_had_been_late(data) -> None:
     """Some elements come a round or two late; after each round an instant is closed.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import reference
 import strategies
+from counts import halved_in_ci
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sql_strategies import sql_cases
@@ -185,7 +186,11 @@ def on_disk_if_it_restarts(case: strategies.Case, **options) -> None:
 
 
 @given(case=ANY_CASE)
-@settings(suppress_health_check=QUIET, deadline=None)
+@settings(
+    suppress_health_check=QUIET,
+    deadline=None,
+    max_examples=halved_in_ci(settings.default.max_examples),
+)
 def test_every_instant_equals_the_reference(case):
     on_disk_if_it_restarts(case)
 

@@ -11,6 +11,7 @@ from typing import Literal
 
 import failing
 import pytest
+from counts import halved_in_ci
 from hypothesis import HealthCheck, given, settings
 
 import cqlduck
@@ -19,13 +20,13 @@ ANY_JOIN = failing.cases()
 ANY_ALONE = failing.cases(most=1, recompute="always")
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=halved_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_JOIN)
 def test_a_query_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_ALONE)
 def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing.Case) -> None:
     failing.check(case)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from counts import halved_in_ci
 from failing_shapes import (
     CONDITIONS,
     EXPRESSIONS,
@@ -313,7 +314,7 @@ ALONE = Case(
 """What raises stands before an IN that nothing is ever in."""
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=halved_in_ci(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(BEYOND)
 @example(GONE)
 @example(ALONE)

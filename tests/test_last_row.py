@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from counts import halved_in_ci
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +54,9 @@ LAST_ROWS = {
     {0},
     None,
 )
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+@settings(
+    suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=halved_in_ci(25)
+)
 def test_the_last_row(query: str, rows: list[Row], cuts: set[int], staged: bool | None) -> None:
     rows = sorted(rows, key=lambda row: row[0])
     with cqlduck.connect() as con:

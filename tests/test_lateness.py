@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from counts import halved_in_ci
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -209,7 +210,11 @@ APPENDS = {
 
 
 @given(**APPENDS)
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 4)
+@settings(
+    suppress_health_check=QUIET,
+    deadline=None,
+    max_examples=halved_in_ci(settings().max_examples // 4),
+)
 def test_appends_are_judged_by_the_letter(
     zone: tuple[cqlduck.Connection, Path],
     stream: Stream,
@@ -403,7 +408,11 @@ BATCHES = {
     cuts=[1, 1],
 )
 @given(**BATCHES)
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=settings().max_examples // 12)
+@settings(
+    suppress_health_check=QUIET,
+    deadline=None,
+    max_examples=halved_in_ci(settings().max_examples // 12),
+)
 def test_no_cut_of_following_changes_what_is_late(
     zone: tuple[cqlduck.Connection, Path], stream: Stream, batches: list[Sent], cuts: list[int]
 ) -> None:

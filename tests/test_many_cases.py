@@ -28,6 +28,7 @@ import test_lateness
 import test_options
 import test_quarantine
 import test_refresh
+import test_retention
 import test_sql_differential
 import test_standing_still
 import test_twice
@@ -87,6 +88,11 @@ GENERATORS: Mapping[str, Generator] = {
     # what has one id, and differs by what was exchanged in it
     "ids": Generator(
         as_in(test_identity.test_what_has_one_id_computes_the_same), test_identity.SEEDS, part=50
+    ),
+    # logs and answers that are always made small
+    "small_logs": Generator(
+        as_in(test_retention.test_keeping_logs_and_answers_small_shows_in_nothing),
+        {"case": test_retention.ANY_CASE},
     ),
     # batches of a drop zone
     "batches": Generator(test_batches.check, {"delivery": test_batches.deliveries()}, part=100),

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 import reference
 import strategies
+from counts import halved_in_ci
 from hypothesis import HealthCheck, given, settings
 from test_differential import append
 
@@ -119,23 +120,19 @@ def sums(changes: list[tuple[Any, ...]], instant: int) -> Counter[tuple[Any, ...
     return +found
 
 
-QUIET = [
-    HealthCheck.too_slow,
-    HealthCheck.data_too_large,
-    HealthCheck.filter_too_much,
-    HealthCheck.function_scoped_fixture,
-]
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-@given(case=strategies.cases(restarts=False, wide=True))
-@settings(suppress_health_check=QUIET, deadline=None, max_examples=20)
-def test_keeping_logs_and_answers_small_shows_in_nothing(
-    monkeypatch: pytest.MonkeyPatch, case: strategies.Case
-) -> None:
+ANY_CASE = strategies.cases(restarts=False, wide=True)
+
+
+@given(case=ANY_CASE)
+@settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(20))
+def test_keeping_logs_and_answers_small_shows_in_nothing(case: strategies.Case) -> None:
     """Every log is made net, and every answer written anew, as soon as it has grown at all."""
-    monkeypatch.setattr(retention, "LOG", 0)
-    monkeypatch.setattr(answers, "TAIL", 0)
-    with cqlduck.connect() as con:
+    with pytest.MonkeyPatch.context() as patch, cqlduck.connect() as con:
+        patch.setattr(retention, "LOG", 0)
+        patch.setattr(answers, "TAIL", 0)
         play(con, case)
         for result in case.expected():
             name = result.query.name

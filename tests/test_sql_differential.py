@@ -12,6 +12,7 @@ import duckdb
 import pytest
 import reference
 import strategies
+from counts import halved_in_ci
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from reference import Edge, Query, Relation, Stream
@@ -1276,7 +1277,7 @@ def test_each_construct(shape):
 @pytest.mark.parametrize("edge", ["closed", "half_open"])
 def test_any_sql(edge):
     @given(case=ANY_CASE)
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.1))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
     def run(case):
         on_disk_if_it_restarts(case, window_edge=edge)
 
@@ -1295,7 +1296,7 @@ def test_bounded_ticks_change_nothing(max_tick):
 
 def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
     @given(case=strategies.cases(restarts=False, wide=True))
-    @settings(suppress_health_check=QUIET, deadline=None, max_examples=examples(0.1))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
     def run(case):
         check(case, recompute="always")
 
