@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,25 @@ def catalogue(con: cqlduck.Connection) -> list[Any]:
     """All that is registered, and how many elements there are."""
     views = ("streams", "relations", "queries", "operators", "late")
     return [sorted(con.sql(f"FROM cql.{view}").fetchall(), key=repr) for view in views]
+
+
+@pytest.fixture(scope="module")
+def refusing() -> Iterator[tuple[cqlduck.Connection, list[Any]]]:
+    """A connection that is as it was after all that it refuses; and what is in it.
+
+    At the end what was there goes on, and the names are still free.
+    """
+    with cqlduck.connect() as con:
+        con.execute(INPUTS)
+        con.execute("CREATE TABLE plain (a INTEGER); CREATE VIEW seen AS FROM plain")
+        con.execute("CREATE CONTINUOUS QUERY there AS SELECT a FROM s [ROWS 1]")
+        yield con, catalogue(con)
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 1]")
+        con.execute("CREATE STREAM x (a INTEGER)")
+        con.append("s", [(1, "x")], at=1)
+        con.append("x", [(2,)], at=1)
+        assert 1 == con.advance(1)
+        assert [(1, 1, 1)] == elements(con, "q") == elements(con, "there")
 
 
 # --------------------------------------------------------------------------------------- the texts
@@ -151,12 +170,12 @@ def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
     ],
 )
 def test_a_query_that_is_refused(
-    con: cqlduck.Connection, text: str, kind: type[cqlduck.Error], words: list[str]
+    refusing: tuple[cqlduck.Connection, list[Any]],
+    text: str,
+    kind: type[cqlduck.Error],
+    words: list[str],
 ) -> None:
-    con.execute(INPUTS)
-    con.execute("CREATE TABLE plain (a INTEGER); CREATE VIEW seen AS FROM plain")
-    con.execute("CREATE CONTINUOUS QUERY there AS SELECT a FROM s [ROWS 1]")
-    before = catalogue(con)
+    con, before = refusing
     compiled = con.engine.compiled["there"]
     whole = f"CREATE CONTINUOUS QUERY q AS\n    {text}"
     error = refused(kind, lambda: con.execute(whole.replace("¦", "")), *words)
@@ -167,11 +186,6 @@ def test_a_query_that_is_refused(
     assert str(error).encode()
     assert before == catalogue(con)
     assert compiled is con.engine.compiled["there"], "the others are not compiled again"
-    # What was there goes on, and the name is still free.
-    con.execute("CREATE CONTINUOUS QUERY q AS SELECT a FROM s [ROWS 1]")
-    con.append("s", [(1, "x")], at=1)
-    assert 1 == con.advance(1)
-    assert [(1, 1, 1)] == elements(con, "q") == elements(con, "there")
 
 
 @pytest.mark.parametrize(
@@ -231,19 +245,16 @@ def test_a_query_that_is_refused(
         ("COMMIT", ["transaction"]),
     ],
 )
-def test_a_statement_that_is_refused(con: cqlduck.Connection, text: str, words: list[str]) -> None:
-    con.execute(INPUTS)
-    con.execute("CREATE CONTINUOUS QUERY there AS SELECT a FROM s [ROWS 1]")
-    before = catalogue(con)
-    whole = f"SELECT 1;\n{text}"
-    error = refused(cqlduck.Error, lambda: con.execute(whole.replace("¦", "").rstrip()), *words)
+def test_a_statement_that_is_refused(
+    refusing: tuple[cqlduck.Connection, list[Any]], text: str, words: list[str]
+) -> None:
+    con, before = refusing
+    whole = f"SELECT 1;\n{text}".replace("¦", "").rstrip()
+    error = refused(cqlduck.Error, lambda: con.execute(whole), *words)
     assert 2 == error.line
     if "¦" in text and text.index("¦") + 1 < len(text):
         assert text.index("¦") + 1 == error.column
     assert before == catalogue(con)
-    con.append("s", [(1, "x")], at=1)
-    assert 1 == con.advance(1)
-    assert [(1, 1, 1)] == elements(con, "there")
 
 
 @pytest.mark.parametrize(
