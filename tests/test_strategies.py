@@ -221,14 +221,14 @@ def counted(n, **options):
 
 
 def test_every_construct_of_the_subset_is_reached():
-    counts = counted(500)
+    counts = counted(400)
     assert {} == {what: counts[what] for what in BASE if counts[what] < 3}
     assert [] == [what for what in WIDE if counts[what]]
     assert counts["out of order"] == counts["timestamp in a column"] == 0
 
 
 def test_every_wide_construct_is_reached():
-    counts = counted(300, **EVERYTHING)
+    counts = counted(200, **EVERYTHING)
     wide = WIDE | {"out of order", "timestamp in a column"}
     assert {} == {what: counts[what] for what in wide if counts[what] < 3}
 
