@@ -81,6 +81,7 @@ class Compiler:
             catalogue.time_is_open,
             self.functions,
             known.called,
+            known.types,
         )
         return compile_query(name, body, view)
 
@@ -111,6 +112,7 @@ class _View:
     time_is_open: bool
     functions: frozenset[str]
     called: Mapping[str, Sequence[str]]
+    types: Mapping[str, str]
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""

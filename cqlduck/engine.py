@@ -342,6 +342,11 @@ class Engine:
         return self.compiler.compile(self.catalogue, query.name, query.body, query.taken)
 
     def _compile_all(self) -> None:
+        """Take the plans that are stored, and compile the queries that have none of this version.
+
+        Raises:
+            DatabaseError: One of these is refused now.
+        """
         queries = self.catalogue.queries
         stored = plans.load(
             self.database,
@@ -353,7 +358,15 @@ class Engine:
             if key in stored:
                 self.compiled[key] = stored[key]
             else:
-                self.compiled[key] = self.compile_again(query)
+                try:
+                    self.compiled[key] = self.compile_again(query)
+                except Error as error:
+                    raise DatabaseError(
+                        f"the continuous query {query.name} cannot be compiled any more: "
+                        f"{error.message}",
+                        hint="another version of cqlduck has made it, or something that it names "
+                        "is gone; make that again with duckdb, or use that version",
+                    ) from error
                 query.taken = self.compiled[key].taken
                 self._changed_plans.append(key)
 

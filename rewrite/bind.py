@@ -97,7 +97,11 @@ class Catalog(Protocol):
 
     @property
     def called(self) -> Mapping[str, Sequence[str]]:
-        """What columns are called that call macros which may be gone; see `macros.Taken`."""
+        """What columns are called that name what may be gone; see `macros.Taken`."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """What types stood for when the query was registered; see `macros.Taken`."""
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""
@@ -826,7 +830,7 @@ class Binder:
         """Return what DuckDB calls expressions without an alias, by the way they are written."""
         said = [e.meta.get("written", e.sql("duckdb")) for e in expressions]
         key = ", ".join(said)
-        if any("macro" in e.meta for e in expressions):
+        if any("taken" in e.meta for e in expressions):
             self.called[key] = known = self.catalog.called.get(key) or self._asked(
                 tree, expressions, said, scope
             )

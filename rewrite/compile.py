@@ -18,6 +18,7 @@ from cqlduck.rewrite.delta.aggregate import needs_lifetimes
 from cqlduck.rewrite.delta.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.delta.frames import has_frame
 from cqlduck.rewrite.macros import Taken, expand_macros
+from cqlduck.rewrite.named_types import expand_types
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -188,7 +189,7 @@ class Compiled:
         is_net: Whether of the elements that a tick writes no two have the same tuple and instant.
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
-        taken: What it has taken of macros, as text (`macros.Taken`).
+        taken: What it has taken of macros and types, as text (`macros.Taken`).
     """
 
     kind: str
@@ -239,6 +240,12 @@ class Compiled:
         return "\n\n".join(parts)
 
 
+_OPEN = (
+    "_ts is a BIGINT as long as nothing says that time is wall-clock time; a heartbeat with a date "
+    "does, or a stream with TIMESTAMP BY"
+)
+
+
 def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     """Compile the body of a continuous query.
 
@@ -253,6 +260,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     try:
         syntax = parse_query(body)
         macros = expand_macros(syntax.tree, catalog.macros, catalog.aggregates, catalog.volatile)
+        types = expand_types(syntax.tree, catalog.types, catalog.described)
         order = _take_order(syntax.tree)
         binder = Binder(catalog, syntax)
         plan = binder.bind()
@@ -261,6 +269,8 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         order_sql = None if order is None else _order(order, plan, catalog)
         plan = optimize(plan)
     except Error as error:
+        if isinstance(error, BindError) and catalog.time_is_open and TS in body.lower():
+            error.hint = error.hint or _OPEN
         raise error.at(body, error.offset if error.offset is not None else 0) from error
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
@@ -287,7 +297,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
         _is_netted(plan, rules) or properties(plan).is_consolidated,
-        Taken(macros, binder.called).text(),
+        Taken(macros, binder.called, types).text(),
     )
 
 

@@ -54,21 +54,24 @@ Macros = Mapping[str, Sequence[Macro]]
 
 @dataclass(frozen=True)
 class Taken:
-    """What a query has taken of macros: it means the same for good, whatever becomes of these.
+    """What a query has taken of macros and types: it means the same, whatever becomes of these.
 
     Attributes:
         macros: The user's macros that it calls, by lower-case name.
-        called: What DuckDB calls lists of columns that have no alias and call macros, by the way
+        called: What DuckDB calls lists of columns that have no alias and name these, by the way
             they are written.
+        types: What the user's types stand for whose names it has, by lower-case name.
     """
 
     macros: Macros = field(default_factory=dict)
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
         """Return it as text."""
         forms = {name: [asdict(form) for form in self.macros[name]] for name in sorted(self.macros)}
-        return json.dumps({"macros": forms, "called": dict(self.called)})
+        known = {"called": dict(self.called), "types": dict(self.types)}
+        return json.dumps({"macros": forms, **known})
 
     @staticmethod
     def of(text: str) -> Taken:
@@ -79,7 +82,7 @@ class Taken:
             for form in forms:
                 lists = {key: tuple(form[key]) for key in ("parameters", "types")}
                 macros.setdefault(name, []).append(Macro(**{**form, **lists}))
-        return Taken(macros, known["called"])
+        return Taken(macros, known["called"], known["types"])
 
 
 def expand_macros(
@@ -104,7 +107,7 @@ def expand_macros(
             while above is not None and id(above) not in inner:
                 above = above.parent
             if above is None:
-                _note(call)
+                note(call)
                 known.expand(call)
     raise NotSupportedError(
         "macros that call each other without end are not supported", offset=place_of(tree)
@@ -243,17 +246,17 @@ def _body(macro: Macro, values: Mapping[str, exp.Expr]) -> exp.Expr:
     return body.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
 
 
-_NOTES = ("written", "macro")
-"""What is noted of a column: how it was written, and that it calls a macro."""
+_NOTES = ("written", "taken")
+"""What is noted of a column: how it was written, and that it names what a query takes."""
 
 
-def _note(call: exp.Func) -> None:
-    """Note of the column that a call is in how it was written: so DuckDB calls it."""
-    place: exp.Expr = call
+def note(node: exp.Expr) -> None:
+    """Note of the column that a node is in how it was written: so DuckDB calls it."""
+    place = node
     while place.parent is not None and not isinstance(place, exp.Query):
         if place.arg_key == "expressions" and isinstance(place.parent, exp.Select):
             place.meta.setdefault("written", place.sql("duckdb"))
-            place.meta["macro"] = True
+            place.meta["taken"] = True
         place = place.parent
 
 

@@ -1327,13 +1327,13 @@ MUTANTS: tuple[Mutant, ...] = (
         ("macros of a user's are called by name",
          "return any(m.is_own for m in known) or self.says_more(name)",
          "return self.says_more(name)",
-         "test_plans.py::test_a_query_keeps_the_macros_that_it_calls"),
+         "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
     ),
     *_of(
         "cqlduck/compiler.py",
         ("a query takes macros as they are by now",
          "macros = {**macros, **known.macros}", "macros = self._macros",
-         "test_plans.py::test_a_query_keeps_the_macros_that_it_calls"),
+         "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
     ),
     *_of(
         "state/synopses.py",

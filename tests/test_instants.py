@@ -108,3 +108,19 @@ def test_a_query_that_does_not_fit_the_kind_of_time_is_named_and_can_be_dropped(
         con.execute("DROP CONTINUOUS QUERY sums")
         con.append("s", ROWS[:1], at=moment("wall", 3))
         assert 1 == len(con.sql("FROM s").fetchall())
+
+
+def test_what_does_not_fit_a_time_whose_kind_is_open_says_so():
+    text = "CREATE CONTINUOUS QUERY q AS SELECT date_trunc('minute', _ts) AS m FROM s"
+    with cqlduck.connect() as con:
+        con.execute(TABLES)
+        with pytest.raises(cqlduck.BindError) as caught:
+            con.execute(text)
+        assert "wall-clock" in caught.value.hint
+        con.heartbeat("s", "2024-01-01")
+        con.execute(text)
+    with cqlduck.connect() as con:
+        con.execute(TABLES + KNOWN["integer"])
+        with pytest.raises(cqlduck.BindError) as caught:
+            con.execute(text)
+        assert not caught.value.hint

@@ -129,6 +129,9 @@ MACROS = """
     CREATE TEMP MACRO whole(a INTEGER) AS a / 2;
     CREATE SCHEMA z;
     CREATE MACRO z.twice(a) AS 3 * a;
+    CREATE TYPE whole AS TINYINT;
+    CREATE TYPE mood AS ENUM ('0', '1', '2');
+    CREATE MACRO felt(a) AS a::VARCHAR::mood;
 """
 OTHERS = """
     CREATE OR REPLACE MACRO twice(a) AS 5 * a;
@@ -139,10 +142,13 @@ OTHERS = """
     CREATE OR REPLACE MACRO field(a) AS 0;
     CREATE OR REPLACE TEMP MACRO whole(a INTEGER) AS a;
     CREATE OR REPLACE MACRO z.twice(a) AS a;
+    DROP MACRO felt; DROP TYPE mood; CREATE TYPE mood AS ENUM ('2', '1');
+    DROP TYPE whole; CREATE TYPE whole AS DOUBLE;
 """
 GONE = """
     DROP MACRO twice; DROP MACRO four; DROP MACRO most; DROP MACRO plus; DROP MACRO TABLE big;
     DROP MACRO mapped; DROP MACRO field; DROP MACRO temp.whole; DROP MACRO z.twice;
+    DROP MACRO felt; DROP TYPE mood; DROP TYPE whole;
 """
 CALLS = [
     ("SELECT twice(k), four(k) + 1 FROM s [RANGE 5]", "SELECT 2 * k, 4 * k + 1 FROM s [RANGE 5]"),
@@ -156,13 +162,20 @@ CALLS = [
      "SELECT 2 * k AS a, 3 * k AS b, 2 * k AS c FROM s [RANGE 5]"),
     ("SELECT whole(k) AS w FROM s [RANGE 5] ORDER BY twice(w)",
      "SELECT k / 2 AS w FROM s [RANGE 5]"),
+    ("SELECT x::whole, [x]::whole[] FROM s [RANGE 5]",
+     "SELECT x::TINYINT, [x]::TINYINT[] FROM s [RANGE 5]"),
+    ("SELECT felt(k), k::VARCHAR::mood FROM s [RANGE 5] WHERE felt(k) < '2'",
+     "SELECT k::VARCHAR::ENUM ('0', '1', '2') AS a, k::VARCHAR::ENUM ('0', '1', '2') AS b "
+     "FROM s [RANGE 5] WHERE k < 2"),
 ]  # fmt: skip
-"""Queries that call macros, and what these stand for."""
+"""Queries that name macros and types, and what these stand for."""
 
 
 @pytest.mark.parametrize("then", [OTHERS, GONE], ids=["others", "gone"])
 @pytest.mark.parametrize("anew", [False, True], ids=["this version", "another version"])
-def test_a_query_keeps_the_macros_that_it_calls(tmp_path: Path, then: str, anew: bool) -> None:
+def test_a_query_keeps_the_macros_and_types_that_it_names(
+    tmp_path: Path, then: str, anew: bool
+) -> None:
     """Whatever becomes of them, while it runs or while the file is closed."""
     path = tmp_path / "macros.duckdb"
     with cqlduck.connect(path) as con:
@@ -237,6 +250,16 @@ def test_macros_that_cannot_be_kept_are_refused() -> None:
         con.append("s", [(1,)], at=1)
         con.advance(2)
         assert [(3, 1, 1)] == con.changes("q").fetchall()
+
+
+def test_a_query_that_cannot_be_compiled_any_more_is_named(path: Path) -> None:
+    with cqlduck.connect(path) as con:
+        con.engine.database.execute("UPDATE cql_state.plans SET version = 'another'")
+        con.engine.database.execute(
+            "UPDATE cql_state.query_rows SET body = 'SELECT gone(k) AS x FROM s' WHERE name = 'sums'"
+        )
+    with pytest.raises(cqlduck.DatabaseError, match=r"query sums .* there is no function gone"):
+        cqlduck.connect(path)
 
 
 def test_in_memory_nothing_is_stored() -> None:

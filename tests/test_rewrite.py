@@ -106,6 +106,7 @@ class Catalog:
     time_is_open: bool = False
     macros: Macros = field(default_factory=dict)
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
     def lookup(self, name: str) -> Source | None:
         return {"s": S, "t": T, "r": R}.get(name.lower())

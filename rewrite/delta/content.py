@@ -63,6 +63,7 @@ from cqlduck.rewrite.weighted import (
     parameter,
     references,
     state_table,
+    until,
 )
 
 NEVER = -9223372036854775808
@@ -173,7 +174,7 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
             columns = _without(columns, groups.loose(node))
             held = _each_once(state, synopsis.columns)
         case "outliers", Aggregate():
-            held, kept = groups.outliers(node, rest.standing(node.input)), table
+            held, kept = groups.outliers(node, rest.standing(node.input)), _up_to_now(table)
             columns = _without(columns, {TS, WEIGHT})
         case "counts", Distinct():
             came = counting.first_instants(node, rest.standing(node.input))
@@ -198,7 +199,7 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
             columns = _without(columns, {WEIGHT})
             values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
         case "trace", Trace():
-            held, kept = rest.standing(node.input), table
+            held, kept = rest.standing(node.input), _up_to_now(table)
             columns = _without(node.columns, _loose(rest, node.input))
         case "content", _:
             boundary = named(boundaries.last_boundary(node), boundaries.BOUNDARY)
@@ -212,6 +213,11 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
             values = {"t0": begin}
     assert held is not None, synopsis.kind
     return _Found(held, kept, columns, reads, values)
+
+
+def _up_to_now(log: Rows) -> Rows:
+    """Return the elements of a log that count at the frontier: none is of a later instant."""
+    return log.where(until(column(TS), parameter("t1")))
 
 
 def _each_once(rows: Rows, columns: Iterable[Column]) -> Rows:
