@@ -256,7 +256,7 @@ def test_a_query_that_cannot_be_compiled_any_more_is_named(path: Path) -> None:
     with cqlduck.connect(path) as con:
         con.engine.database.execute("UPDATE cql_state.plans SET version = 'another'")
         con.engine.database.execute(
-            "UPDATE cql_state.query_rows SET body = 'SELECT gone(k) AS x FROM s' WHERE name = 'sums'"
+            "UPDATE cql_state.query_rows SET body = 'SELECT gone(k) FROM s' WHERE name = 'sums'"
         )
     with pytest.raises(cqlduck.DatabaseError, match=r"query sums .* there is no function gone"):
         cqlduck.connect(path)
