@@ -32,7 +32,7 @@ from cqlduck.errors import (
     NotSupportedError,
 )
 from cqlduck.housekeeping import STANDING
-from cqlduck.meaning import refuse_fixed
+from cqlduck.meaning import macro_made, refuse_fixed, refuse_shadow
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.dollars import apart, place_before
@@ -482,6 +482,9 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         refuse_fixed(tokens)
+        made = macro_made(tokens)
+        if made is not None:
+            refuse_shadow(made, self._engine.compiler.has_function(made))
         self._engine.database.execute(text, parameters)
         if first in ("SET", "RESET", "PRAGMA"):
             self._engine.prefetcher.stop()

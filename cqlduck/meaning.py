@@ -1,8 +1,8 @@
-"""Settings of DuckDB's that change what SQL means: all statements of ticks have them alike.
+"""What may not be changed because statements of ticks would mean something else from then on.
 
-A setting is no part of a file. If one of these could be set, a statement would mean something else
-from then on, and again after the file is opened anew: what a query has said before would never
-leave its answer.
+What a query has said before would never leave its answer then. Settings of DuckDB's are no part of
+a file: those that change what SQL means would change it again when the file is opened anew. A macro
+with the name of a function of DuckDB's takes its place in all statements.
 """
 
 from __future__ import annotations
@@ -60,4 +60,40 @@ def refuse_fixed(tokens: Sequence[Token]) -> None:
     if rest and rest[0].lower() in FIXED:
         raise NotSupportedError(
             f"{words[0].upper()} {rest[0]} is not supported here", hint=FIXED[rest[0].lower()]
+        )
+
+
+_ALONE = frozenset({"coalesce", "exists", "grouping", "if", "unnest"})
+"""What DuckDB knows as functions and does not list."""
+
+
+def macro_made(tokens: Sequence[Token]) -> str | None:
+    """Return the lower-case name of the macro that a statement makes in the schema main, or None.
+
+    Args:
+        tokens: The tokens of the statement.
+    """
+    words = [token.text.lower() for token in tokens[:14]]
+    before = words.index("(") if "(" in words else 0
+    head = words[:before]
+    if head[:1] != ["create"] or not {"macro", "function"}.intersection(head[:5]):
+        return None
+    is_elsewhere = head[-2] == "." and head[-3] not in ("main", "temp")
+    return None if is_elsewhere else head[-1]
+
+
+def refuse_shadow(name: str, is_listed: bool) -> None:
+    """Refuse a macro with the name of a function of DuckDB's, which statements of ticks call.
+
+    Args:
+        name: The name of the macro.
+        is_listed: Whether DuckDB lists a function of its own of that name.
+
+    Raises:
+        NotSupportedError: There is one.
+    """
+    if is_listed or name in _ALONE:
+        raise NotSupportedError(
+            f"{name} is a function of DuckDB's, which statements of ticks call",
+            hint="give the macro another name, or make it in a schema of its own",
         )

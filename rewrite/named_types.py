@@ -30,10 +30,9 @@ def expand_types(tree: exp.Query, known: Mapping[str, str], described: Described
     for node in list(tree.find_all(exp.DataType)):
         if node.this != exp.DType.USERDEFINED:
             continue
-        written = node.sql("duckdb")
-        name = written.strip('"').lower()
+        name = node.sql("duckdb").strip('"').lower()
         if name not in taken:
-            found = known.get(name) or _definition(written, described)
+            found = known.get(name) or _definition(node, described)
             if found is None:
                 continue
             taken[name] = found
@@ -42,6 +41,7 @@ def expand_types(tree: exp.Query, known: Mapping[str, str], described: Described
     return taken
 
 
-def _definition(written: str, described: Described) -> str | None:
-    found = described(f"SELECT CAST(NULL AS {written}) AS value")
+def _definition(name: exp.DataType, described: Described) -> str | None:
+    nothing = exp.alias_(exp.Cast(this=exp.null(), to=name.copy()), "value")
+    found = described(exp.select(nothing).sql("duckdb"))
     return None if found is None else found[0][1]

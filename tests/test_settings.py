@@ -106,3 +106,20 @@ def test_what_sql_means_is_not_to_be_set(con: cqlduck.Connection, statement: str
 def test_a_comment_hides_no_statement(con: cqlduck.Connection, statement: str) -> None:
     with pytest.raises(cqlduck.NotSupportedError):
         con.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["MACRO sum(a)", "OR REPLACE MACRO Abs(a)", "TEMP MACRO max(a)", "FUNCTION main.range(a, b)",
+     "OR REPLACE TEMPORARY FUNCTION coalesce(a)", "MACRO IF NOT EXISTS row_number()",
+     'MACRO "unnest"(a)', "MACRO list_sum(a)"],
+)  # fmt: skip
+def test_a_macro_hides_no_function_of_ticks(con: cqlduck.Connection, head: str) -> None:
+    con.execute("CREATE STREAM s (k INTEGER)")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT sum(k) AS v, max(k) AS m FROM s [RANGE 5]")
+    with pytest.raises(cqlduck.NotSupportedError, match="function of DuckDB"):
+        con.execute(f"CREATE {head} AS 42")
+    con.execute("CREATE SCHEMA own; CREATE MACRO own.sum(a) AS 42; CREATE MACRO summed(a) AS a")
+    con.append("s", [(3,)], at=1)
+    con.advance(2)
+    assert [(3, 3)] == con.table("q").fetchall()
