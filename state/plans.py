@@ -7,6 +7,7 @@ nothing is stored.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import zlib
@@ -21,6 +22,9 @@ from cqlduck.rewrite.plan import Plan
 from cqlduck.rewrite.stored import form_of, form_text, plan_of, plan_text, steps_of, steps_text
 from cqlduck.rewrite.time import Clock
 from cqlduck.state.connection import Database
+
+_DAMAGED = (zlib.error, ValueError, LookupError, TypeError)
+"""What reading a row raises that is not as it was written."""
 
 
 @functools.cache
@@ -60,7 +64,9 @@ def load(
     for name in names:
         if name in facts:
             make = functools.partial(_plan, name, compiled)
-            found[name.lower()] = plan_of(facts[name], name, clock, make)
+            # what cannot be read is written anew
+            with contextlib.suppress(*_DAMAGED):
+                found[name.lower()] = plan_of(facts[name], name, clock, make)
     for name, form in database.rows("SELECT query, form FROM cql_state.statements"):
         if name.lower() in found:
             read = functools.partial(_read, database, name, form)
@@ -88,7 +94,13 @@ def _read(database: Database, name: str, form: str) -> tuple[Step, ...]:
     packed = database.value(
         "SELECT steps FROM cql_state.statements WHERE query = ? AND form = ?", [name, form]
     )
-    return steps_of(zlib.decompress(packed).decode())
+    try:
+        return steps_of(zlib.decompress(packed).decode())
+    except _DAMAGED as error:
+        raise DatabaseError(
+            f"the statements of the continuous query {name} that lie in the database are damaged",
+            hint="empty cql_state.plans with duckdb; plans are made anew then",
+        ) from error
 
 
 def save(database: Database, name: str, compiled: Compiled) -> None:

@@ -1330,6 +1330,19 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
     ),
     *_of(
+        "rewrite/compile.py",
+        ("types are called by name",
+         "types = expand_types(syntax.tree, catalog.types, catalog.described)",
+         "types: dict[str, str] = {}",
+         "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
+    ),
+    *_of(
+        "rewrite/delta/content.py",
+        ("elements of later instants count in a log",
+         'return log.where(until(column(TS), parameter("t1")))', "return log",
+         CONTENT + "a_row_too_few_and_one_too_many_are_seen"),
+    ),
+    *_of(
         "cqlduck/compiler.py",
         ("a query takes macros as they are by now",
          "macros = {**macros, **known.macros}", "macros = self._macros",

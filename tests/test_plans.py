@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import test_golden
 
@@ -250,6 +251,31 @@ def test_macros_that_cannot_be_kept_are_refused() -> None:
         con.append("s", [(1,)], at=1)
         con.advance(2)
         assert [(3, 1, 1)] == con.changes("q").fetchall()
+
+
+@pytest.mark.parametrize("facts", ["", "{}", "[]", '{"columns": 1}'])
+def test_a_plan_that_is_damaged_is_made_anew(path: Path, facts: str) -> None:
+    with cqlduck.connect(path) as con:
+        con.engine.database.execute("UPDATE cql_state.plans SET facts = ?", [facts])
+    with cqlduck.connect(path) as con:
+        tick(con, 7, 10)
+        assert [(13.0,)] == con.table("above").fetchall()
+
+
+def test_statements_that_are_damaged_are_named(path: Path) -> None:
+    with cqlduck.connect(path) as con:
+        con.engine.database.execute("UPDATE cql_state.statements SET steps = 'none'::BLOB")
+    with (
+        cqlduck.connect(path) as con,
+        pytest.raises(cqlduck.DatabaseError, match=r"sums .* damaged") as caught,
+    ):
+        tick(con, 7, 10)
+    assert "cql_state.plans" in (caught.value.hint or "")
+    with duckdb.connect(str(path)) as plain:
+        plain.execute("DELETE FROM cql_state.plans")
+    with cqlduck.connect(path) as con:
+        con.advance(10)
+        assert [(13.0,)] == con.table("above").fetchall()
 
 
 def test_a_query_that_cannot_be_compiled_any_more_is_named(path: Path) -> None:
