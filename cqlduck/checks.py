@@ -47,7 +47,7 @@ class Check:
     def run(self) -> pa.Table:
         """Compare them; return a row for each synopsis, by query, from the bottom of its plan."""
         engine = self._engine
-        engine.settle(stores=True)
+        engine.reading(everything=True)
         found: list[Checked] = []
         checker = Checker(engine.database, engine.catalogue, engine.shown)
         try:

@@ -342,9 +342,8 @@ class Connection:
         held = self._engine.database.interrupts.held()
         naming = self._naming(self._queried(statements, text), frame)
         with held, self._open(), naming:
-            self._engine.database.threads.all()
             with self._engine.changing():
-                self._engine.settle(stores=True)
+                self._engine.reading(everything=True)
                 for statement in statements:
                     try:
                         result = self._statement(statement, parameters)
@@ -598,7 +597,7 @@ class Connection:
             held = self._engine.database.interrupts.held()
             with held, self._naming(text, sys._getframe(1)), self._engine.changing():
                 # its query may read whatever there is
-                self._engine.settle(stores=True)
+                self._engine.reading(everything=True)
                 return self._refresh(name, None, at)
         engine = self._engine
         held = engine.database.interrupts.held()
@@ -783,11 +782,9 @@ class Connection:
         with self._open() as engine:
             found = engine.query(query)
             engine.refuse_failed(found)
-            engine.settle()
-            engine.keep_answers([found])
             is_large = self._rows_of.get(found.name, 0) > SOME
-            if is_large:
-                engine.database.threads.all()
+            engine.reading(is_large=is_large)
+            engine.keep_answers([found])
             sql = engine.answer_sql(found)
             listed = relation.for_arrow(found.columns)
             if listed is not None:
@@ -828,7 +825,7 @@ class Connection:
             found = engine.query(query)
             bounds = [None if t is None else moments.instant(engine, t) for t in (since, until)]
             self._refuse_before_history(found, bounds[0])
-            engine.settle()
+            engine.reading()
             (since, until), is_net = bounds, engine.is_net(found)
             if not engine.is_lasting(found) or found.frontier is None:
                 return self._read(
@@ -934,12 +931,10 @@ class Connection:
     def _new(self, query: Query, since: int | None) -> pa.Table:
         """Return the elements of a query after an instant, in the order of time."""
         engine = self._engine
-        fresh = engine.fresh.since(query, since, engine.clock)
+        fresh = engine.output_buffer.since(query, since, engine.clock)
         if fresh is not None:
             return _in_order(fresh)
-        engine.settle()
-        if not engine.reads_last_tick(query, since):
-            engine.database.threads.all()
+        engine.reading(is_large=not engine.reads_last_tick(query, since))
         if query.kind == "stream":
             sql = answers.new_sql(engine.clock, query, since, query.frontier)
         else:
@@ -1048,8 +1043,7 @@ class Connection:
         """
         self._engine.refuse_in_listener("snapshot()")
         with self._open() as engine:
-            engine.settle(stores=True)
-            engine.database.threads.all()
+            engine.reading(everything=True)
             return snapshot.write(engine.database, path)
 
     def _read(
@@ -1062,7 +1056,7 @@ class Connection:
     ) -> duckdb.DuckDBPyRelation:
         """Return a relation over a copy of what a query gives now, on a connection of its own."""
         with self._open() as engine:
-            engine.settle(stores=stores)
+            engine.reading(everything=stores)
             if stores:
                 text = query.lower()
                 known = engine.catalogue.queries

@@ -41,6 +41,7 @@ from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow, Steps
 from cqlduck.rewrite.delta import FIRST, Form
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.spelling import suggestion
 from cqlduck.rewrite.syntax import bare
 from cqlduck.rewrite.time import BEGINNING, Clock
@@ -59,11 +60,13 @@ from cqlduck.state import (
     synopses,
     tick,
 )
+from cqlduck.state.buffers import Buffer
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier
-from cqlduck.state.fresh import Fresh
+from cqlduck.state.input_buffer import InputBuffer, Queue
 from cqlduck.state.names import Names
+from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.processes import OwnLock
 from cqlduck.state.profile import INGEST
@@ -72,7 +75,7 @@ from cqlduck.state.results import Results
 from cqlduck.state.shared import Tables
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
-from cqlduck.state.waiting import Queue, Waiting
+from cqlduck.state.ticks import TickBuffer
 from cqlduck.subscription import Changed
 
 log = logging.getLogger("cqlduck")
@@ -88,9 +91,6 @@ MAX_INSTANTS = 1_000_000
 
 HEAVY_INSTANTS = 20_000
 """The same for a query that is worked out again at each of them."""
-
-LATE = 64
-"""How many ticks in memory are written down together at most."""
 
 NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
 
@@ -140,7 +140,6 @@ class Engine:
     """Of queries: their frontiers before their last ticks."""
     _ticked: list[catalog.Ticked] = field(default_factory=list)
     """The ticks that the change has run, to be written with it."""
-    _unwritten: list[catalog.TickRow] = field(default_factory=list)
     """The ticks that are still to be written: in memory nothing outlives the process."""
     _listening: int | None = None
     """The thread in which a listener runs, if one does."""
@@ -157,8 +156,9 @@ class Engine:
         self.catalogue = catalog.load(self.database)
         self.forms = Forms()
         self.compiler = Compiler(self.database)
-        self.waiting = Waiting(self.database)
-        self.fresh = Fresh(self.database)
+        self.input_buffer = InputBuffer(self.database, lambda: self.catalogue.inputs)
+        self.tick_buffer = TickBuffer(self.database)
+        self.output_buffer = OutputBuffer(self.database)
         self.prefetcher = Prefetcher(self.database)
         self.names = Names(self.database)
         self.tables = Tables(self.database)
@@ -168,8 +168,8 @@ class Engine:
             self.database,
             self.catalogue,
             self.compiled,
-            self.fresh,
-            self.waiting,
+            self.output_buffer,
+            self.input_buffer,
             self.progress,
             self.results,
             self.history,
@@ -225,8 +225,6 @@ class Engine:
         with self.opened(), self.database.interrupts.held():
             outermost = self.database.depth == 0
             compiled, taken = dict(self.compiled), self._taken
-            fresh, held = self.fresh.marks(), self.waiting.marks()
-            rows = list(self._unwritten)
             stored: list[tuple[Steps, Form]] = []
             try:
                 with self.database.transaction():
@@ -246,16 +244,13 @@ class Engine:
                 if outermost:
                     with self.database.interrupts.settling():
                         self._ticked.clear()
-                        self._unwritten = rows
                         self.compiled.clear()
                         self.compiled.update(compiled)
                         self._taken = taken
-                        self.fresh.back(fresh)
-                        self.waiting.back(held)
                         self.recount()
                         self.housekeeping.recount()
                         self.compiler.ended(committed=False)
-                        self._write_ticks()
+                        self.tick_buffer.flush()
                         self._read_again()
                 raise
 
@@ -267,31 +262,33 @@ class Engine:
     def _save(self) -> None:
         """Write what changed of the catalogue; of ticks in memory only every so many."""
         rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
-        self._unwritten += rows
         # a listener may look from inside the tick, where nothing can be written for it
-        may_wait = self.database.in_memory and not self.on_tick
-        if not (rows and may_wait and len(self._unwritten) < LATE):
-            self._write_ticks()
+        self.tick_buffer.add(rows, may_wait=self.database.in_memory and not self.on_tick)
 
-    def _write_ticks(self) -> None:
-        if self._unwritten:
-            with self.database.transaction():
-                catalog.write_ticks(self.database, self._unwritten)
-            self._unwritten.clear()
-
-    def settle(self, *, stores: bool = False) -> None:
-        """Write elements into the logs that are not there yet, so that all can be read.
+    def flush(self, *, everything: bool = False) -> None:
+        """Write what buffers hold of the logs, so that all can be read.
 
         Args:
-            stores: Whether rows go into the stores of streams too, and ticks into `cql.ticks`.
+            everything: Whether rows go into the stores of streams too, and ticks into `cql.ticks`.
         """
-        waits = self.fresh.has_some or (stores and self.waiting.holds_some)
-        if waits or (stores and self._unwritten):
+        buffers: list[Buffer] = [self.output_buffer]
+        if everything:
+            buffers += [self.input_buffer, self.tick_buffer]
+        if any(buffer.holds_some for buffer in buffers):
             with self.changing():
-                self.fresh.store_all()
-                if stores:
-                    self.waiting.look(self.catalogue.inputs)
-                    self._write_ticks()
+                for buffer in buffers:
+                    buffer.flush()
+
+    def reading(self, *, everything: bool = False, is_large: bool = True) -> None:
+        """Have the database ready for somebody who is about to read it.
+
+        Args:
+            everything: Whether that may be anything: the stores of streams, and `cql.ticks`.
+            is_large: Whether it may be much, for which all threads are.
+        """
+        self.flush(everything=everything)
+        if is_large:
+            self.database.threads.all()
 
     def keep_answers(self, queries: Iterable[Query] | None = None) -> None:
         """Write the kept answers of queries anew where the elements since outweigh them.
@@ -306,7 +303,7 @@ class Engine:
             # in a tick, where a listener may read, others still see the answers as they were
             if self.closed or self.database.depth:
                 return
-            self.settle()
+            self.flush()
             wanted = self.catalogue.queries.values() if queries is None else queries
             try:
                 for query in self.housekeeping.outweighed(wanted):
@@ -664,7 +661,7 @@ class Engine:
         current: list[str] = []
         bound: int | None = None
         try:
-            with self.changing(), self.waiting.room():
+            with self.changing(), self.input_buffer.open():
                 with self.database.part(INGEST):
                     bound = before()
                 self._tick(current, bound)
@@ -682,10 +679,9 @@ class Engine:
             until = _least(most, bound)
         going = {query.name for query in active}
         with self.database.part(INGEST):
-            waiting = self.waiting.settle(
-                self.catalogue.inputs,
-                lambda queue: self.progress.passes(queue, going, until),
-                lambda thing: self.progress.may_hold(thing, going),
+            waiting = self.input_buffer.settle(
+                lambda queue: self.progress.is_read_once(queue, going, until),
+                lambda thing: self.progress.may_stay(thing, going),
             )
             for name, queue in waiting.items():
                 if queue.held is not None:
@@ -742,7 +738,7 @@ class Engine:
             number, unread = self._unread.get(thing.name, (0, 0))
             if unread + thing.next_seq - number <= size:
                 continue
-            self.waiting.store(thing)
+            self.input_buffer.store(thing)
             low = "true" if floor is None else f"_ts > {floor}"
             row = self.database.rows(
                 f"SELECT _ts FROM cql_state.{quoted(thing.table)} WHERE {low} "
@@ -787,7 +783,7 @@ class Engine:
     def _run_query(self, query: Query, goal: int, waiting: Mapping[str, Queue] = NO_QUEUES) -> int:
         written = 0
         if query.amend_from is not None:
-            self.fresh.store(query)
+            self.output_buffer.store(query)
             self.database.threads.all()
             compiled = self.compiled[query.name.lower()]
             written = amend.amend(
@@ -844,12 +840,12 @@ class Engine:
             )
         form = replace(form, staged=staged)
         started = wall.perf_counter()
-        self._before[query.name] = tick.NEVER if before is None else before
+        self._before[query.name] = NEVER if before is None else before
         # what a large tick writes may be too much for memory, and a listener reads what is written
         may_wait = self._taken <= SOME and not self.catalogue.readers(query) and not self.on_tick
-        fresh = self.fresh if may_wait and not self.catalogue.amends(query) else None
+        fresh = self.output_buffer if may_wait and not self.catalogue.amends(query) else None
         if fresh is None:
-            self.fresh.store(query)
+            self.output_buffer.store(query)
         done = tick.run(
             self.database,
             query,
@@ -881,7 +877,7 @@ class Engine:
             if source.kind == "stream":
                 queue = None if source.is_query else waiting.get(source.name)
                 is_held = queue is not None and queue.held is not None
-                if queue is not None and self.progress.comes(queue, query, goal):
+                if queue is not None and self.progress.covers_tick(queue, query, goal):
                     come[source.name] = queue
                 self.names.bind(source, is_held=is_held, has_just_come=source.name in come)
         return come
@@ -941,7 +937,7 @@ class Engine:
 
     def _advance_alone(self, name: str, error: Exception, until: int | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
-        self.settle(stores=True)
+        self.flush(everything=True)
         query = self.query(name)
         goal = self.progress.goal(query, until)
         assert goal is not None
@@ -1019,7 +1015,7 @@ class Engine:
 
     def accept(self, thing: Input, rows: Arrival) -> Taken:
         """Take rows into an input, inside a change."""
-        if self.waiting.take(self.clock, thing, rows):
+        if self.input_buffer.take(self.clock, thing, rows):
             assert rows.known is not None
             self.took(rows.known.count)
             return Taken(rows.known.count, 0)

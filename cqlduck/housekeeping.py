@@ -16,10 +16,10 @@ from cqlduck.rewrite.time import parse_duration
 from cqlduck.state import amend, answers, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.fresh import Fresh
+from cqlduck.state.input_buffer import InputBuffer
+from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.tick import Ran
-from cqlduck.state.waiting import Waiting
 
 STANDING = "1 day"
 """How long inputs are kept for a query that stands still, by default."""
@@ -35,8 +35,8 @@ class Housekeeping:
         database: The database, inside the tick's transaction.
         catalogue: What is registered.
         compiled: The queries' statements, by lower-case name.
-        fresh: The ends of the logs.
-        waiting: The queues of the streams.
+        output_buffer: The ends of the logs.
+        input_buffer: The queues of the streams.
         progress: How far queries could go.
         results: What is read from the logs without a copy.
         history: How long changes of answers are kept, where a query does not say.
@@ -50,8 +50,8 @@ class Housekeeping:
     database: Database
     catalogue: Catalogue
     compiled: dict[str, Compiled]
-    fresh: Fresh
-    waiting: Waiting
+    output_buffer: OutputBuffer
+    input_buffer: InputBuffer
     progress: Progress
     results: Results
     history: str | None = None
@@ -155,7 +155,7 @@ class Housekeeping:
                 if any(self.catalogue.amends(q) for q, _ in readers):
                     continue
                 until = retention.forgettable(thing, readers, earliest)
-                if until is not None and not self.waiting.forget(thing, until):
+                if until is not None and not self.input_buffer.forget(thing, until):
                     retention.forget(self.database, thing, until)
 
     def _compact_relations(self, earliest: int) -> None:
@@ -200,7 +200,7 @@ class Housekeeping:
         if query.kind == "stream" and self.catalogue.amends(query):
             amend.set_aside(self.database, query, until)
         query.history_from = until
-        if self.fresh.forget(query, until):
+        if self.output_buffer.forget(query, until):
             self.results.keep(query.changes)
             answers.forget_history(
                 self.database,
@@ -213,8 +213,8 @@ class Housekeeping:
 
     def _note_lost(self, query: Query, until: int) -> None:
         """Note the last element up to an instant, which history is about to let go of."""
-        last = self.fresh.last(query, until)
-        if last is None and self.fresh.has_log(query):
+        last = self.output_buffer.last(query, until)
+        if last is None and self.output_buffer.has_log(query):
             last = answers.last_of(self.database, query, until)
         if last is not None:
             self.lost[query.name] = last

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
-from cqlduck.state.waiting import Queue
+from cqlduck.state.input_buffer import Queue
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Progress:
         """Return whether a query has a way to its target, or will have when it gets a heartbeat."""
         return target is None or query.frontier is None or target > query.frontier
 
-    def passes(self, queue: Queue, going: Set[str], until: int | None) -> bool:
+    def is_read_once(self, queue: Queue, going: Set[str], until: int | None) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it.
 
         Args:
@@ -178,7 +178,7 @@ class Progress:
         # what nobody reads yet people may look at, or ask for with WITH (history = true)
         return bool(readers)
 
-    def may_hold(self, thing: Input, going: Set[str]) -> bool:
+    def may_stay(self, thing: Input, going: Set[str]) -> bool:
         """Return whether a stream's queue may hold what its readers look back to.
 
         Args:
@@ -194,7 +194,7 @@ class Progress:
                 return False
         return bool(readers) and self.in_memory
 
-    def comes(self, queue: Queue, query: Query, goal: int) -> bool:
+    def covers_tick(self, queue: Queue, query: Query, goal: int) -> bool:
         """Return whether what lies in a queue is what comes of its stream in a query's tick."""
         if queue.is_read_once:
             return True

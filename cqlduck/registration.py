@@ -500,7 +500,7 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
         engine.housekeeping.lost.pop(query.name, None)
     engine.tables.drop()
     engine.forms.forget(query.name)
-    engine.fresh.store(query)
+    engine.output_buffer.store(query)
 
 
 def set_active(engine: Engine, name: str, active: bool) -> None:

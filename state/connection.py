@@ -25,6 +25,7 @@ import pyarrow as pa
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
 from cqlduck.state import claims, machine, migrations
+from cqlduck.state.buffers import Participant
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.interrupts import Interrupts
@@ -165,8 +166,8 @@ class Database:
         self.frames = Frames()
         self._parsed = Parsed()
         self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
-        self.macros: dict[str, str] = {}
-        """The temporary macros that are there (`state.names`): heads, and bodies."""
+        self.participants: list[Participant] = [self.incoming]
+        """What takes part in transactions."""
         self.threads = Threads(self.rows)
         if not in_memory:
             self._claim()
@@ -266,8 +267,7 @@ class Database:
             self._attach(apart)
         finally:
             apart.close()
-        self.incoming.forget()
-        self.macros.clear()
+        self.incoming.roll_back()
         self.is_invalid = False
 
     def session(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -465,6 +465,7 @@ class Database:
             yield
             return
         with self.interrupts.held(), self.part(BETWEEN):
+            marks = [(participant, participant.mark()) for participant in self.participants]
             try:
                 with self.interrupts.settling():
                     self.execute("BEGIN TRANSACTION")
@@ -476,7 +477,7 @@ class Database:
                 with self.part(COMMIT), self.interrupts.settling():
                     self._commit()
             except BaseException:
-                self._roll_back()
+                self._roll_back(marks)
                 raise
         if self.profile is not None:
             self.profile.committed()
@@ -499,7 +500,7 @@ class Database:
                 hint="nothing of it was done; call again",
             ) from error
 
-    def _roll_back(self) -> None:
+    def _roll_back(self, marks: Sequence[tuple[Participant, Any]]) -> None:
         """Undo a transaction, if a COMMIT that failed has not done so."""
         with self.interrupts.settling():
             try:
@@ -508,8 +509,8 @@ class Database:
             finally:
                 with contextlib.suppress(duckdb.Error):
                     self.connection.execute("ROLLBACK")
-                self.incoming.forget()
-                self.macros.clear()
+                for participant, mark in marks:
+                    participant.roll_back(mark)
                 self.recorded.clear()
 
     def reader(self) -> duckdb.DuckDBPyConnection:

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.delta.at_rest import Need
 from cqlduck.rewrite.delta.content import Content
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.state.catalog import Catalogue, Query
-
-NEVER = -9223372036854775808
-"""Before all instants."""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,9 @@ class Incoming:
             # it may be large, and is not ours to keep
             current.table = current.nothing
 
-    def forget(self) -> None:
-        """Register anew what comes: the transaction is rolled back that may have registered."""
+    def mark(self) -> None:
+        """Return nothing: what is registered stays, unless a transaction is undone."""
+
+    def roll_back(self, _: None = None) -> None:
+        """Register anew what comes: the transaction is undone that may have registered."""
         self._registered.clear()

@@ -34,6 +34,15 @@ class Names:
     def __init__(self, database: Database) -> None:
         """Begin without any."""
         self._database = database
+        self._bodies: dict[str, str] = {}
+        database.participants.append(self)
+
+    def mark(self) -> None:
+        """Return nothing: macros stay, unless a transaction is undone."""
+
+    def roll_back(self, _: None) -> None:
+        """Define them anew: the transaction is undone that may have defined them."""
+        self._bodies.clear()
 
     def bind(self, source: Source, *, is_held: bool = False, has_just_come: bool = False) -> None:
         """Bind the names of a stream for the statements that follow.
@@ -51,7 +60,6 @@ class Names:
         self._define(f"{quoted(stream_of(source.name))}()", f"FROM {kept}")
 
     def _define(self, head: str, body: str) -> None:
-        known = self._database.macros
-        if known.get(head) != body:
+        if self._bodies.get(head) != body:
             self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
-            known[head] = body
+            self._bodies[head] = body

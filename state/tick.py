@@ -14,17 +14,15 @@ import pyarrow as pa
 
 from cqlduck.rewrite.compile import Compiled, Step
 from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.weighted import TS, WEIGHT
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.fresh import Fresh
+from cqlduck.state.input_buffer import Queue
+from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.queues import ones
 from cqlduck.state.shared import Tables
-from cqlduck.state.waiting import Queue
-
-NEVER = -9223372036854775808
-"""Before all instants."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def run(
     come: Mapping[str, Queue],
     prefetcher: Prefetcher,
     tables: Tables,
-    fresh: Fresh | None = None,
+    fresh: OutputBuffer | None = None,
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
 
@@ -113,7 +111,7 @@ class _Running:
     come: Mapping[str, Queue]
     prefetcher: Prefetcher
     tables: Tables
-    fresh: Fresh | None
+    fresh: OutputBuffer | None
     known: Mapping[str, pa.Table]
     elements: int = 0
     rows: int = 0
@@ -168,7 +166,7 @@ def _taken(
     step: Step,
     values: Mapping[str, int],
     come: Mapping[str, Queue],
-    fresh: Fresh,
+    fresh: OutputBuffer,
 ) -> int | None:
     """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
     if step.answer is not None and fresh.may_take(query):

@@ -109,7 +109,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine.py",
         ("the rows of ticks get lost in a failure",
-         "self._write_ticks()\n                        self._read_again()",
+         "self.tick_buffer.flush()\n                        self._read_again()",
          "self._read_again()",
          "test_catalog.py::test_ticks_that_are_not_written_yet_outlast_a_failure"),
     ),
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_sharing.py::test_a_tick_that_is_undone_has_made_nothing"),
     ),
     *_of(
-        "state/waiting.py",
+        "state/input_buffer.py",
         ("what nobody needs stays in the store",
          "self._database.execute(f\"DELETE FROM cql_state.{quoted(thing.table)}\")", "pass",
          "test_waiting.py::test_what_was_stored_before_goes_when_nobody_needs_it"),
@@ -190,7 +190,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "table = pa.concat_tables([first.table, table])", "pass",
          "test_footers.py"),
         ("what is held stays when a tick is undone",
-         "self._held = dict(marks)", "pass",
+         "self._held = dict(mark)", "pass",
          "test_waiting.py::test_a_tick_that_is_undone_holds_what_was_held"),
         ("what is held counts as new",
          "self._show(names.arrived(thing.name), queue.table)",
@@ -220,7 +220,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_connection.py::test_subscribe_gives_a_stream_in_the_order_of_time"),
     ),
     *_of(
-        "state/fresh.py",
+        "state/output_buffer.py",
         ("a tick that is undone leaves its elements",
          "            end.cut(length, size)\n", "            pass\n",
          "test_fresh.py::test_a_tick_that_is_undone_leaves_none"),
@@ -309,7 +309,7 @@ MUTANTS: tuple[Mutant, ...] = (
          'kept = f"cql_state.{quoted(source.table)}"',
          "test_waiting.py::test_in_memory_the_queue_holds_what_a_window_looks_back_to"),
         ("names stay bound to where rows were",
-         "if known.get(head) != body:", "if head not in known:",
+         "if self._bodies.get(head) != body:", "if head not in self._bodies:",
          "test_waiting.py::test_arrivals_that_are_not_those_of_the_tick_are_read_from_the_store"),
     ),
     *_of(

@@ -119,8 +119,8 @@ def fill(con: cqlduck.Connection, upto: int = 22) -> None:
 
 def keep_stores(con: cqlduck.Connection) -> None:
     """Let the stores of streams forget nothing, so that more content can be had."""
-    con.engine.progress.passes = lambda *_: False  # type: ignore[method-assign]
-    con.engine.progress.may_hold = lambda *_: False  # type: ignore[method-assign]
+    con.engine.progress.is_read_once = lambda *_: False  # type: ignore[method-assign]
+    con.engine.progress.may_stay = lambda *_: False  # type: ignore[method-assign]
     con.engine.housekeeping._forget = lambda _: None  # type: ignore[method-assign]
 
 
@@ -276,7 +276,7 @@ def elements(con: cqlduck.Connection, name: str) -> list[str]:
 
 def renew(con: cqlduck.Connection, name: str) -> Iterator[str]:
     """Put its content in the place of each synopsis of a query, from the top; yield their kinds."""
-    con.engine.settle(stores=True)
+    con.engine.reading(everything=True)
     query, base = con.engine.query(name), con.engine.database
     compiled = con.engine.compiled[name]
     values = {"t1": query.frontier, "begin": query.begin_instant, "since": -(2**63)}
@@ -364,7 +364,7 @@ def test_nothing_changes(con: cqlduck.Connection) -> None:
     con.execute(INPUTS)
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT k, sum(v) AS x FROM s [RANGE 5] GROUP BY k")
     fill(con)
-    con.engine.settle(stores=True)
+    con.engine.reading(everything=True)
     base = con.engine.database
 
     def everything() -> dict[str, str]:
@@ -468,8 +468,8 @@ def play(case: strategies.Case, keeps: bool, edge: reference.Edge) -> None:
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         if keeps:
-            patch.setattr("cqlduck.progress.Progress.passes", lambda *_: False)
-            patch.setattr("cqlduck.progress.Progress.may_hold", lambda *_: False)
+            patch.setattr("cqlduck.progress.Progress.is_read_once", lambda *_: False)
+            patch.setattr("cqlduck.progress.Progress.may_stay", lambda *_: False)
             patch.setattr("cqlduck.housekeeping.Housekeeping._forget", lambda *_: None)
         restarts = any(isinstance(step, strategies.Restart) for step in case.script)
         database = str(Path(folder) / "case.duckdb") if restarts else ":memory:"

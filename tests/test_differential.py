@@ -33,7 +33,7 @@ def connect(case: strategies.Case, database: str, **options) -> cqlduck.Connecti
 
 def work_ahead(con: cqlduck.Connection) -> None:
     """Have what a tick makes of its queues alone worked out before it, as of a drop zone's."""
-    waiting, prefetcher = con.engine.waiting, con.engine.prefetcher
+    waiting, prefetcher = con.engine.input_buffer, con.engine.prefetcher
     take = waiting.take
 
     def taken(clock, thing, rows) -> bool:

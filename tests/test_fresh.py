@@ -13,7 +13,7 @@ import pytest
 
 import cqlduck
 from cqlduck import engine
-from cqlduck.state import fresh
+from cqlduck.state import output_buffer
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 ALL = "CREATE CONTINUOUS QUERY q AS SELECT a, b FROM s"
@@ -148,7 +148,7 @@ def test_a_change_that_fails_keeps_them(con: cqlduck.Connection) -> None:
 def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fresh, "MOST", 100)
+    monkeypatch.setattr(output_buffer, "MOST", 100)
     con.execute(f"{S}; {ALL}")
     everything = []
     for n in range(1, 9):
@@ -168,7 +168,7 @@ def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
 def test_a_query_of_the_same_name_has_none_of_them(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fresh, "MOST", 100)
+    monkeypatch.setattr(output_buffer, "MOST", 100)
     con.execute(f"{S}; {ALL}")
     for n in range(1, 5):
         con.tick({"s": rows((n, "x", n), (-n, "y", n))}, n)

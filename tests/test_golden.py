@@ -22,7 +22,7 @@ import pytest
 import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
 from cqlduck.rewrite.delta import Form
-from cqlduck.rewrite.plan import Plan, walk
+from cqlduck.rewrite.plan import NEVER, Plan, walk
 from cqlduck.rewrite.syntax import Sql
 
 FOLDER = Path(__file__).parent / "golden"
@@ -33,7 +33,6 @@ CATALOG = """
     CREATE STREAM t (k INTEGER, w BIGINT);
     CREATE RELATION r (k INTEGER, name VARCHAR);
 """
-NEVER = -9223372036854775808
 
 
 @dataclass

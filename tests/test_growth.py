@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.state import fresh, inspection, waiting
+from cqlduck.state import input_buffer, inspection, output_buffer
 
 S = "CREATE STREAM s (k INTEGER, v BIGINT, t BIGINT) TIMESTAMP BY t"
 R = "CREATE RELATION r (k INTEGER, name VARCHAR) PRIMARY KEY (k)"
@@ -140,7 +140,7 @@ def test_rows_of_many_ticks_are_held_in_few_pieces(con: cqlduck.Connection) -> N
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {QUERIES[2].replace('90', '100000')}")
     for t in range(100):
         con.tick({"s": rows(t)}, t)
-    held = con.engine.waiting._held["s"]
+    held = con.engine.input_buffer._held["s"]
     assert 200 == sum(piece.table.num_rows for piece in held)
     assert len(held) <= 10
     assert [99] == [held[-1].last]
@@ -150,10 +150,10 @@ def test_rows_of_many_ticks_are_held_in_few_pieces(con: cqlduck.Connection) -> N
 
 
 def test_pieces_are_not_larger_than_they_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PIECE", 8)
-    held: waiting.Held = ()
+    monkeypatch.setattr(input_buffer, "PIECE", 8)
+    held: input_buffer.Held = ()
     for n in range(64):
-        held = waiting.joined(held, pa.table({"_ts": pa.array([n], pa.int64())}))
+        held = input_buffer.joined(held, pa.table({"_ts": pa.array([n], pa.int64())}))
         sizes = [piece.table.num_rows for piece in held]
         assert n + 1 == sum(sizes)
         assert max(sizes) <= 8
@@ -164,12 +164,12 @@ def test_pieces_are_not_larger_than_they_may_be(monkeypatch: pytest.MonkeyPatch)
 def test_of_small_ticks_so_many_tables_wait_and_no_more(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fresh, "MANY", 10)
+    monkeypatch.setattr(output_buffer, "MANY", 10)
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
     seen = []
     for t in range(1, 48):
         con.tick({"s": rows(t)}, t)
-        assert len(con.engine.fresh._ends["q"].tables) <= 10
+        assert len(con.engine.output_buffer._ends["q"].tables) <= 10
         seen += [row for batch in con.subscribe("q", since=t - 1) for row in batch.to_pylist()]
     assert 40 < con.engine.database.value("SELECT count(*) FROM cql_state.changes_q")
     assert [(t % 17, t) for t in range(1, 48)] == [(r["v"], r["_ts"]) for r in seen[::2]]
@@ -179,13 +179,13 @@ def test_of_small_ticks_so_many_tables_wait_and_no_more(
 def test_what_an_undone_tick_added_is_gone(con: cqlduck.Connection) -> None:
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
     con.tick({"s": rows(1)}, 1)
-    end = con.engine.fresh._ends["q"]
+    end = con.engine.output_buffer._ends["q"]
     size = end.size
 
     def fails() -> None:
         with con.engine.changing():
-            con.engine.fresh.take(con.engine.query("q"), end.tables[0], 1)
-            assert 2 * size == con.engine.fresh._ends["q"].size
+            con.engine.output_buffer.take(con.engine.query("q"), end.tables[0], 1)
+            assert 2 * size == con.engine.output_buffer._ends["q"].size
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

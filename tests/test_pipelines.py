@@ -131,7 +131,7 @@ def test_duckdb_keeps_the_written_order(
         at = [t * 2000 // size for t in range(size)]
         con.append(f"s{place}", pa.table({"t": at, "a": at, "b": at, "c": at}))
     con.advance(1000)
-    con.engine.settle(stores=True)
+    con.engine.reading(everything=True)
     database = con.engine.database
     values = {"t0": 1000, "t1": 1001, "low": 1000, "begin": 0, "since": -1}
     found = 0

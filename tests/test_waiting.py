@@ -13,7 +13,7 @@ import pytest
 import cqlduck
 from cqlduck.engine import Engine
 from cqlduck.sources import dropzone
-from cqlduck.state import waiting
+from cqlduck.state import input_buffer
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
@@ -59,14 +59,14 @@ def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     """Of what streams each tick from here on has all that is kept in queues."""
     found: list[frozenset[str]] = []
-    settle = waiting.Waiting.settle
+    settle = input_buffer.InputBuffer.settle
 
-    def noted(self: waiting.Waiting, *args: object) -> Mapping[str, waiting.Queue]:
+    def noted(self: input_buffer.InputBuffer, *args: object) -> Mapping[str, input_buffer.Queue]:
         queues = settle(self, *args)  # type: ignore[arg-type]
         found.append(frozenset(n for n, q in queues.items() if q.held is not None))
         return queues
 
-    monkeypatch.setattr(waiting.Waiting, "settle", noted)
+    monkeypatch.setattr(input_buffer.InputBuffer, "settle", noted)
     return found
 
 
@@ -262,7 +262,7 @@ def test_in_memory_the_queue_holds_what_a_window_looks_back_to(
 def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
     memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "QUIET", 2)
+    monkeypatch.setattr(input_buffer, "QUIET", 2)
     memory.execute(f"{S}; {WINDOW}")
     memory.tick({"s": rows((1, "x", 1))}, 1)
     assert [(1, "x", 1)] == memory.sql("FROM s").fetchall()
@@ -278,7 +278,7 @@ def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
 def test_a_queue_holds_no_more_rows_than_it_may(
     memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "MOST", 2)
+    monkeypatch.setattr(input_buffer, "MOST", 2)
     memory.execute(f"{S}; {WINDOW}")
     memory.tick({"s": rows((1, "x", 1))}, 1)
     memory.tick({"s": rows((2, "x", 2))}, 2)
@@ -335,7 +335,7 @@ def arriving(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     found: list[frozenset[str]] = []
     bind = Engine._bind
 
-    def noted(*args: Any) -> Mapping[str, waiting.Queue]:
+    def noted(*args: Any) -> Mapping[str, input_buffer.Queue]:
         come = bind(*args)
         found.append(frozenset(come))
         return come
@@ -355,7 +355,7 @@ def test_a_tick_takes_from_the_queue_what_comes_in_it(
         with cqlduck.connect(place) as con:
             con.execute(f"{S}; {query}")
             # in memory the queue would hold what the window looks back to
-            con.engine.waiting._looked["s"] = 100
+            con.engine.input_buffer._looked["s"] = 100
             for t in range(0, 12, 2):
                 table = rows((1, "x", t), (t, "y", t + 1), (t, None, t + 1))
                 if at_once:

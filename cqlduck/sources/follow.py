@@ -238,7 +238,7 @@ def _take_together(engine: Engine, thing: Input, batches: list[Batch]) -> bool:
             whole = _whole(engine, thing, stamp, batches, seen)
             if whole is None:
                 return False
-            engine.waiting.store(thing)
+            engine.input_buffer.store(thing)
             queues.insert(database, engine.clock, thing, rows, whole)
             engine.took(whole.count)
     except (duckdb.Error, DataError, DropZoneError) as error:

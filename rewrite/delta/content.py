@@ -28,6 +28,7 @@ from cqlduck.rewrite.delta.at_rest import AtRest, Need, Past, without_past
 from cqlduck.rewrite.delta.rules import Rules, Synopsis
 from cqlduck.rewrite.explain import describe, kind_of
 from cqlduck.rewrite.plan import (
+    NEVER,
     Aggregate,
     Column,
     Difference,
@@ -65,9 +66,6 @@ from cqlduck.rewrite.weighted import (
     state_table,
     until,
 )
-
-NEVER = -9223372036854775808
-"""Before all instants."""
 
 
 @dataclass(frozen=True)

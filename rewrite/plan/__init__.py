@@ -2,6 +2,7 @@
 
 from cqlduck.rewrite.plan.nodes import (
     FOREVER,
+    NEVER,
     LEG,
     Aggregate,
     AggregateCall,
@@ -41,6 +42,7 @@ from cqlduck.rewrite.plan.traversal import (
 
 __all__ = [
     "FOREVER",
+    "NEVER",
     "LEG",
     "Aggregate",
     "AggregateCall",

@@ -25,6 +25,9 @@ from typing import Literal
 
 from sqlglot import exp
 
+NEVER = -9223372036854775808
+"""Before all instants."""
+
 FOREVER = 9223372036854775807
 """The instant that never comes: the end of a lifetime that is not known yet."""
 

@@ -1,4 +1,4 @@
-"""Rows of streams that have come, and lie in their queues until the tick says where they go.
+"""The buffer of what comes: rows of streams lie in it until a tick says where they go.
 
 What a tick reads of a stream it mostly reads once: a filter, a sum over all that came. If no later
 tick can need any of it, the rows need not go into the store and leave it again: the arrivals of the
@@ -97,23 +97,26 @@ def _tables(held: Held) -> list[pa.Table]:
     return [piece.table for piece in held]
 
 
-class Waiting:
-    """The queues of a tick.
+class InputBuffer:
+    """The rows of streams that are in no store yet.
 
     Args:
         database: The database.
+        inputs: Gives the inputs, by lower-case name.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, inputs: Callable[[], Mapping[str, Input]]) -> None:
         """Begin closed: what comes then goes into the store."""
         self._database = database
+        self._inputs = inputs
+        database.participants.append(self)
         self._stack: contextlib.ExitStack | None = None
         self._queues: dict[str, Queue] = {}
         self._held: dict[str, Held] = {}
         self._looked: dict[str, int] = {}
 
     @contextlib.contextmanager
-    def room(self) -> Iterator[None]:
+    def open(self) -> Iterator[None]:
         """Let rows wait inside of the block, which is a transaction with its tick."""
         with contextlib.ExitStack() as stack:
             self._stack = stack
@@ -123,13 +126,13 @@ class Waiting:
                 self._stack = None
                 self._queues.clear()
 
-    def marks(self) -> Mapping[str, Held]:
-        """Return what is held now, for `back`."""
+    def mark(self) -> Mapping[str, Held]:
+        """Return what is held now."""
         return dict(self._held)
 
-    def back(self, marks: Mapping[str, Held]) -> None:
-        """Hold what was held then: what has happened since is undone."""
-        self._held = dict(marks)
+    def roll_back(self, mark: Mapping[str, Held]) -> None:
+        """Hold what was held then."""
+        self._held = dict(mark)
 
     def take(self, clock: Clock, thing: Input, rows: Arrival) -> bool:
         """Let rows wait if they are clean rows of a stream; return whether they do.
@@ -170,9 +173,9 @@ class Waiting:
                 f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
             )
 
-    def look(self, inputs: Mapping[str, Input]) -> None:
-        """Take what queues hold into the stores, because somebody is about to look at them."""
-        for thing in inputs.values():
+    def flush(self) -> None:
+        """Take what is held into the stores, because somebody is about to look at them."""
+        for thing in self._inputs().values():
             if self._held.get(thing.name):
                 self.store(thing)
                 self._looked[thing.name] = QUIET
@@ -183,27 +186,23 @@ class Waiting:
         return any(self._held.values())
 
     def settle(
-        self,
-        inputs: Mapping[str, Input],
-        passes: Callable[[Queue], bool],
-        may_hold: Callable[[Input], bool],
+        self, is_read_once: Callable[[Queue], bool], may_stay: Callable[[Input], bool]
     ) -> Mapping[str, Queue]:
         """Take into the stores what they are for; return what waits besides, by stream.
 
         Args:
-            inputs: The inputs.
-            passes: Says of a queue whether this tick reads all of it, and no later one any of it.
-            may_hold: Says of a stream whether its queue may hold what later ticks read.
+            is_read_once: Says of a queue whether this tick reads all of it, and no later one any.
+            may_stay: Says of a stream whether its queue may hold what later ticks read.
         """
         found: dict[str, Queue] = {}
-        for thing in inputs.values():
+        for thing in self._inputs().values():
             queue = self._queues.get(thing.name)
             if queue is None and not self._held.get(thing.name):
                 continue
-            if queue is not None and thing.name not in self._held and passes(queue):
+            if queue is not None and thing.name not in self._held and is_read_once(queue):
                 self._forget(queue)
                 queue = replace(queue, held=queue.table, is_read_once=True)
-            elif may_hold(thing) and self._hold(thing, queue):
+            elif may_stay(thing) and self._hold(thing, queue):
                 everything = pa.concat_tables(_tables(self._held[thing.name]))
                 if queue is None:
                     queue = Queue(thing, everything.slice(0, 0), thing.last_instant)

@@ -1,4 +1,4 @@
-"""The fresh end of a stream query's log, while the database is in memory.
+"""The buffer of what goes out: the end of a stream query's log, while the database is in memory.
 
 A filter or projection of what has just come has as many elements as it reads. To write 100,000 of
 them into the log and read them out again, for a subscriber, was three fourths of such a tick. In
@@ -91,7 +91,7 @@ Mark = tuple[End, int, int]
 """An end, how many tables it had, and of how many bytes."""
 
 
-class Fresh:
+class OutputBuffer:
     """The ends of the logs.
 
     Args:
@@ -101,22 +101,23 @@ class Fresh:
     def __init__(self, database: Database) -> None:
         """Begin with nothing."""
         self._database = database
+        database.participants.append(self)
         self._ends: dict[str, End] = {}
         self._unfit: set[tuple[str, tuple[Column, ...]]] = set()
         self._logged: set[str] = set()
         """The queries that have elements in their logs."""
 
-    def marks(self) -> tuple[Mapping[str, Mark], frozenset[str]]:
-        """Return where the ends are now, for `back`."""
+    def mark(self) -> tuple[Mapping[str, Mark], frozenset[str]]:
+        """Return where the ends are now."""
         ends = {name: (end, len(end.tables), end.size) for name, end in self._ends.items()}
         return ends, frozenset(self._logged)
 
-    def back(self, marks: tuple[Mapping[str, Mark], frozenset[str]]) -> None:
-        """Go back to where the ends were: what has happened since is undone."""
-        for end, length, size in marks[0].values():
+    def roll_back(self, mark: tuple[Mapping[str, Mark], frozenset[str]]) -> None:
+        """Go back to where the ends were."""
+        for end, length, size in mark[0].values():
             end.cut(length, size)
-        self._ends = {name: end for name, (end, _, _) in marks[0].items()}
-        self._logged = set(marks[1])
+        self._ends = {name: end for name, (end, _, _) in mark[0].items()}
+        self._logged = set(mark[1])
 
     def may_take(self, query: Query) -> bool:
         """Return whether elements of a query may stay here: Arrow has all of its types."""
@@ -160,13 +161,13 @@ class Fresh:
                 f"INSERT INTO cql_state.{quoted(query.changes)} FROM {quoted(name)}"
             )
 
-    def store_all(self) -> None:
+    def flush(self) -> None:
         """Write all elements into the logs, inside a transaction."""
         for end in list(self._ends.values()):
             self.store(end.query)
 
     @property
-    def has_some(self) -> bool:
+    def holds_some(self) -> bool:
         """Whether there are elements that are not in their log."""
         return any(end.tables and not end.are_logged for end in self._ends.values())
 

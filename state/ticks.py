@@ -1,0 +1,55 @@
+"""The record of ticks, `cql.ticks`, of which the last rows may wait in memory.
+
+In a file a tick's row is written in its transaction. In memory it is written with some others: that
+is half a millisecond a tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cqlduck.state import catalog
+from cqlduck.state.connection import Database
+
+LATE = 64
+"""How many rows wait at most."""
+
+
+class TickBuffer:
+    """Rows of the record that are not written yet.
+
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Begin with none."""
+        self._database = database
+        self._rows: list[tuple[Any, ...]] = []
+
+    def mark(self) -> tuple[tuple[Any, ...], ...]:
+        """Return the rows that wait now."""
+        return tuple(self._rows)
+
+    def roll_back(self, mark: tuple[tuple[Any, ...], ...]) -> None:
+        """Let those wait again that did then."""
+        self._rows = list(mark)
+
+    @property
+    def holds_some(self) -> bool:
+        """Whether rows wait."""
+        return bool(self._rows)
+
+    def add(self, rows: Sequence[tuple[Any, ...]], *, may_wait: bool) -> None:
+        """Take rows; write them and those that wait, unless they may wait too."""
+        self._rows += rows
+        if not (rows and may_wait and len(self._rows) < LATE):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows."""
+        if self._rows:
+            with self._database.transaction():
+                catalog.write_ticks(self._database, self._rows)
+            self._rows.clear()
