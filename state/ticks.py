@@ -7,7 +7,6 @@ is half a millisecond a tick.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cqlduck.state import catalog
 from cqlduck.state.connection import Database
@@ -26,13 +25,14 @@ class TickBuffer:
     def __init__(self, database: Database) -> None:
         """Begin with none."""
         self._database = database
-        self._rows: list[tuple[Any, ...]] = []
+        database.participants.append(self)
+        self._rows: list[catalog.TickRow] = []
 
-    def mark(self) -> tuple[tuple[Any, ...], ...]:
+    def mark(self) -> tuple[catalog.TickRow, ...]:
         """Return the rows that wait now."""
         return tuple(self._rows)
 
-    def roll_back(self, mark: tuple[tuple[Any, ...], ...]) -> None:
+    def roll_back(self, mark: tuple[catalog.TickRow, ...]) -> None:
         """Let those wait again that did then."""
         self._rows = list(mark)
 
@@ -41,7 +41,7 @@ class TickBuffer:
         """Whether rows wait."""
         return bool(self._rows)
 
-    def add(self, rows: Sequence[tuple[Any, ...]], *, may_wait: bool) -> None:
+    def add(self, rows: Sequence[catalog.TickRow], *, may_wait: bool) -> None:
         """Take rows; write them and those that wait, unless they may wait too."""
         self._rows += rows
         if not (rows and may_wait and len(self._rows) < LATE):

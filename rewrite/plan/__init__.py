@@ -2,8 +2,8 @@
 
 from cqlduck.rewrite.plan.nodes import (
     FOREVER,
-    NEVER,
     LEG,
+    NEVER,
     Aggregate,
     AggregateCall,
     Column,
@@ -42,8 +42,8 @@ from cqlduck.rewrite.plan.traversal import (
 
 __all__ = [
     "FOREVER",
-    "NEVER",
     "LEG",
+    "NEVER",
     "Aggregate",
     "AggregateCall",
     "Column",
