@@ -275,10 +275,6 @@ MUTANTS: tuple[Mutant, ...] = (
          "if len(rows.chains) > 1 or rows.ctes or chain.predicates or chain.columns is None:",
          "if len(rows.chains) > 1 or rows.ctes or chain.columns is None:",
          "test_fresh.py"),
-        ("a window that slides reads the arrivals of the tick alone",
-         "or (isinstance(node, TimeWindow) and node.slide is None)",
-         "or isinstance(node, TimeWindow)",
-         "test_golden.py"),
     ),
     *_of(
         "state/synopses.py",
