@@ -5,7 +5,7 @@ each time logical time advances, those statements run over just what is new.
 
     CQL text ─ rewrite/ ─> plan of operators ─ rewrite/ ─> delta statements
     drop zone ─┐                                                │
-    append() ──┴─> queues (state/) ──────────── tick ───────────┴─> answers, changes (state/)
+    append() ──┴─> arrivals, stores (state/) ── tick ───────────┴─> logs, answers (state/)
 
 The rooms, each of which may import only what stands below it:
 
@@ -14,15 +14,16 @@ The rooms, each of which may import only what stands below it:
   `engine` runs ticks, `progress` says how far they can go, `forms` in which form, `housekeeping`
   keeps what they leave small, `scheduler` calls the engine in the background, `sources` reads and
   writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are the program.
-* `cqlduck.state` (folder `state/`): what is in DuckDB. The only room that runs SQL, through one
-  function with a trace hook.
+* `cqlduck.state` (folder `state/`): what is in DuckDB, and buffers of what is not there yet. The
+  only room that runs SQL, through one function with a trace hook.
 * `cqlduck.rewrite` (folder `rewrite/`): CQL text to plan to delta statements. Pure.
 * `cqlduck.sql` (folder `sql/`): SQL that is the same for every query, and the examples.
 * `cqlduck.errors` may be imported by every room.
 
 Time is a discrete domain of instants. A tick covers the instants (t₀, t₁] and gives the exact
 elements of each of them: `rewrite.delta` says how. A tick is one DuckDB transaction: what was
-consumed, the state, the output and the frontier move together.
+consumed, the state, the output and the frontier move together. `docs/architecture.md` follows a row
+and a query on their way.
 """
 
 from __future__ import annotations

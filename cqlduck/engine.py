@@ -843,8 +843,8 @@ class Engine:
         self._before[query.name] = NEVER if before is None else before
         # what a large tick writes may be too much for memory, and a listener reads what is written
         may_wait = self._taken <= SOME and not self.catalogue.readers(query) and not self.on_tick
-        fresh = self.output_buffer if may_wait and not self.catalogue.amends(query) else None
-        if fresh is None:
+        buffer = self.output_buffer if may_wait and not self.catalogue.amends(query) else None
+        if buffer is None:
             self.output_buffer.store(query)
         done = tick.run(
             self.database,
@@ -856,7 +856,7 @@ class Engine:
             come,
             self.prefetcher,
             self.tables,
-            fresh,
+            buffer,
         )
         if chosen:
             seconds = wall.perf_counter() - started

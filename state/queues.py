@@ -141,7 +141,7 @@ class Prepared:
         place: The column of a row's place, from 0.
         instant: The column of a row's instant, or None.
         seen: What a survey would tell of a stream's rows, or None.
-        made: What was worked out of them for the tick, by the SELECT (`state.apart`).
+        made: What was worked out of them for the tick, by the SELECT (`state.prefetch`).
         begin: The number of the first row in its stream that `made` goes by.
     """
 

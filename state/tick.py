@@ -50,7 +50,7 @@ def run(
     come: Mapping[str, Queue],
     prefetcher: Prefetcher,
     tables: Tables,
-    fresh: OutputBuffer | None = None,
+    buffer: OutputBuffer | None = None,
 ) -> Ran:
     """Bring a query's answer from its frontier to an instant.
 
@@ -64,13 +64,13 @@ def run(
         come: The queues whose rows are the arrivals, by stream.
         prefetcher: What has been worked out of them.
         tables: What the tick's queries have made before this one.
-        fresh: Where elements may stay before they are in the log, if they may.
+        buffer: Where elements may stay before they are in the log, if they may.
     """
     values = _instants_of(query, until, begin)
     steps = compiled.steps.of(form)
     prefetcher.note(steps)
     known = {select: table for queue in come.values() for select, table in queue.made.items()}
-    running = _Running(database, query, values, come, prefetcher, tables, fresh, known)
+    running = _Running(database, query, values, come, prefetcher, tables, buffer, known)
     for step in steps:
         running.run(step)
     query.frontier = until
@@ -111,7 +111,7 @@ class _Running:
     come: Mapping[str, Queue]
     prefetcher: Prefetcher
     tables: Tables
-    fresh: OutputBuffer | None
+    buffer: OutputBuffer | None
     known: Mapping[str, pa.Table]
     elements: int = 0
     rows: int = 0
@@ -150,8 +150,8 @@ class _Running:
 
     def _made(self, step: Step) -> int | None:
         """Return how many rows a step has that need not run, or None."""
-        if step.answer is not None and self.fresh is not None:
-            return _taken(self.database, self.query, step, self.values, self.come, self.fresh)
+        if step.answer is not None and self.buffer is not None:
+            return _taken(self.database, self.query, step, self.values, self.come, self.buffer)
         return None if step.prefetch is None else self.prefetcher.take(self.known, step.prefetch)
 
     def _count(self, step: Step, written: int) -> None:
@@ -166,17 +166,17 @@ def _taken(
     step: Step,
     values: Mapping[str, int],
     come: Mapping[str, Queue],
-    fresh: OutputBuffer,
+    buffer: OutputBuffer,
 ) -> int | None:
     """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
-    if step.answer is not None and fresh.may_take(query):
+    if step.answer is not None and buffer.may_take(query):
         given = {name: values[name] for name in step.parameters}
         table = _passed(database, query, step, given, come)
         if table is None:
             table = database.arrow(step.answer, given)
-        if fresh.take(query, table, values["t0"]):
+        if buffer.take(query, table, values["t0"]):
             return int(table.num_rows)
-    fresh.store(query)
+    buffer.store(query)
     return None
 
 
