@@ -106,6 +106,19 @@ def ceil_to(expression: exp.Expr, step: int) -> exp.Expr:
     return floor_to(add(expression, step - 1), step)
 
 
+def greatest(*values: exp.Expr) -> exp.Expr:
+    """Return the greatest of values; NULLs do not count.
+
+    By name: sqlglot guards its own node against NULL, which makes NULL of it.
+    """
+    return exp.Anonymous(this="greatest", expressions=[*values])
+
+
+def least(*values: exp.Expr) -> exp.Expr:
+    """Return the least of values; NULLs do not count."""
+    return exp.Anonymous(this="least", expressions=[*values])
+
+
 def is_null(expression: exp.Expr) -> exp.Expr:
     """Return `expression IS NULL`, of a copy."""
     return exp.Is(this=expression.copy(), expression=exp.null())

@@ -72,6 +72,8 @@ from cqlduck.rewrite.weighted import (
     after,
     count,
     forever,
+    greatest,
+    least,
     named,
     number,
     parameter,
@@ -694,8 +696,7 @@ class _Query:
                 total: exp.Expr = exp.Add(this=known, expression=new)
                 change = named(new.copy(), "_cql_d_n" if name == N else f"{name}_d")
             else:
-                function = "least" if extreme is exp.Min else "greatest"
-                total = exp.Anonymous(this=function, expressions=[old, new])
+                total = (least if extreme is exp.Min else greatest)(old, new)
                 change = named(old.copy(), f"{name}_d")
             states += [named(cast(total, kind), name), change]
         on = same(

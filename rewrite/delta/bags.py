@@ -38,6 +38,7 @@ from cqlduck.rewrite.weighted import (
     SEQ,
     TS,
     is_null,
+    least,
     named,
     number,
     qualified,
@@ -126,7 +127,7 @@ def _sums() -> exp.Select:
 def _lowest() -> exp.Select:
     """Return m after each change."""
     total = over(exp.Min(this=column(TOTAL)), [TUPLE], [column(TS)])
-    low = exp.Anonymous(this="least", expressions=[number(0), total])
+    low = least(number(0), total)
     return exp.select("*", named(low, LOWEST)).from_(table("sums"), copy=False)
 
 

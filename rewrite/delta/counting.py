@@ -50,7 +50,9 @@ from cqlduck.rewrite.weighted import (
     count,
     element_names,
     forever,
+    greatest,
     is_null,
+    least,
     named,
     number,
     parameter,
@@ -384,12 +386,12 @@ def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
     assert isinstance(node, SetOperation)
     left, right = counts
     if node.all:
-        function = "greatest" if node.kind == "except" else "least"
+        function = greatest if node.kind == "except" else least
         second = number(0) if node.kind == "except" else right.copy()
         first: exp.Expr = left.copy()
         if node.kind == "except":
             first = exp.Sub(this=first, expression=right.copy())
-        most = exp.Anonymous(this=function, expressions=[first, second])
+        most = function(first, second)
         return cast(most, "BIGINT")
     wanted = after if node.kind == "intersect" else _until
     return cast(exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT")

@@ -13,6 +13,7 @@ input that touch the tick.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -25,6 +26,8 @@ from cqlduck.rewrite.weighted import (
     LEAVE,
     WEIGHT,
     after,
+    greatest,
+    least,
     named,
     parameter,
     references,
@@ -75,14 +78,12 @@ def _cut(node: During, lifetimes: Rows) -> Rows:
         for end in (LEAVE, *ends)
         if (begin, end) != (ENTER, LEAVE)
     ]
-    enter = named(_most("greatest", [ENTER, *begins]), ENTER)
-    leave = named(_most("least", [LEAVE, *ends]), LEAVE)
+    enter = named(_of(greatest, [ENTER, *begins]), ENTER)
+    leave = named(_of(least, [LEAVE, *ends]), LEAVE)
     return limited.where(*conditions, alias="limited").project(
         [*references(node.columns), enter, leave, column(WEIGHT)], "limited"
     )
 
 
-def _most(function: str, names: list[str]) -> exp.Expr:
-    if len(names) == 1:
-        return column(names[0])
-    return exp.Anonymous(this=function, expressions=[column(name) for name in names])
+def _of(function: Callable[..., exp.Expr], names: list[str]) -> exp.Expr:
+    return column(names[0]) if len(names) == 1 else function(*map(column, names))

@@ -35,7 +35,16 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.raising import can_raise, parts, tried
 from cqlduck.rewrite.relalg import Rows, joined
 from cqlduck.rewrite.time import Clock
-from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, forever, named, qualified
+from cqlduck.rewrite.weighted import (
+    ENTER,
+    LEAVE,
+    WEIGHT,
+    forever,
+    greatest,
+    least,
+    named,
+    qualified,
+)
 
 
 @dataclass(frozen=True)
@@ -250,10 +259,10 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
                 conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
         read = {c.name for condition in later for c in condition.find_all(exp.Column)}
         listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
-        enter = _most("greatest", qualified(name, ENTER), qualified(other, ENTER))
+        enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
         leave: exp.Expr = forever()
         if has_end and ends:
-            leave = _most("least", qualified(name, LEAVE), qualified(other, LEAVE))
+            leave = least(qualified(name, LEAVE), qualified(other, LEAVE))
         elif has_end or ends:
             leave = qualified(name if has_end else other, LEAVE)
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
@@ -274,7 +283,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
 def _both(one: str, other: str) -> exp.Expr:
     """Return what is true of all combinations, and reads both sides."""
     return exp.LT(
-        this=_most("greatest", qualified(one, ENTER), qualified(other, ENTER)),
+        this=greatest(qualified(one, ENTER), qualified(other, ENTER)),
         expression=forever(),
     )
 
@@ -282,8 +291,3 @@ def _both(one: str, other: str) -> exp.Expr:
 def _before(one: str, other: str) -> exp.Expr:
     """Return that the lifetime of one begins before that of the other ends."""
     return exp.LT(this=qualified(one, ENTER), expression=qualified(other, LEAVE))
-
-
-def _most(function: str, one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    # by name: sqlglot guards its own nodes of these against NULL, which lifetimes never are
-    return exp.Anonymous(this=function, expressions=[one, other])

@@ -49,6 +49,7 @@ from cqlduck.rewrite.weighted import (
     TS,
     after,
     is_null,
+    least,
     named,
     number,
     qualified,
@@ -193,7 +194,7 @@ def _linked() -> exp.Select:
     ends = ends.else_(over(comes, [KEY], [column(TS)], later()))
     resets = over(sets, [KEY], [column(TS)], later())
     # of instants that there are not, the other one
-    following = exp.Anonymous(this="least", expressions=[resets, ends])
+    following = least(resets, ends)
     known = exp.or_(column(RESETS), _is_something())
     begun = over(exp.LogicalOr(this=exp.paren(known)), [KEY], [column(TS)], earlier())
     nothing_before = exp.Not(this=exp.Coalesce(this=begun, expressions=[exp.false()]))

@@ -38,6 +38,7 @@ from cqlduck.rewrite.weighted import (
     consolidate,
     count,
     element_names,
+    greatest,
     named,
     number,
     parameter,
@@ -201,9 +202,7 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
             .where(until(column(TS), parameter("t1")), copy=False)
         )
     if node.always:
-        first = exp.Anonymous(
-            this="greatest", expressions=[add(parameter("t0"), 1), parameter("begin")]
-        )
+        first = greatest(add(parameter("t0"), 1), parameter("begin"))
         every = exp.Anonymous(this="range", expressions=[first, add(parameter("t1"), 1)])
         parts.append(exp.select(named(exp.Unnest(expressions=[every]), TS)))
     for name, condition in (

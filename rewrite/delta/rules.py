@@ -62,6 +62,7 @@ from cqlduck.rewrite.weighted import (
     after,
     elements_to_lifetimes,
     forever,
+    greatest,
     lifetime_names,
     lifetimes_to_elements,
     named,
@@ -565,7 +566,7 @@ class Rules:
 
     def _relation_lives(self, node: RelationScan, *conditions: exp.Expr) -> Rows:
         """Return the tuples of a base relation that are there in the tick, from $begin on."""
-        enter = exp.Anonymous(this="greatest", expressions=[column(ENTER), parameter("begin")])
+        enter = greatest(column(ENTER), parameter("begin"))
         return (
             Rows.of(state_table(node.source.table))
             .where(
@@ -587,7 +588,7 @@ class Rules:
     def _relation_elements(self, node: RelationScan) -> Rows:
         if not node.source.is_query:
             return lifetimes_to_elements(self.lives(node), node.columns)
-        instant = exp.Anonymous(this="greatest", expressions=[column(TS), parameter("begin")])
+        instant = greatest(column(TS), parameter("begin"))
         return (
             Rows.of(state_table(node.source.table))
             .where(after(column(TS), parameter("low")), until(column(TS), parameter("t1")))
@@ -595,7 +596,7 @@ class Rules:
         )
 
     def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> Rows:
-        instant = exp.Anonymous(this="greatest", expressions=[column(TS), parameter("begin")])
+        instant = greatest(column(TS), parameter("begin"))
         end = named(forever(), LEAVE)
         return (
             Rows.of(state_table(node.source.table))

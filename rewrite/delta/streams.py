@@ -36,6 +36,8 @@ from cqlduck.rewrite.weighted import (
     consolidate,
     element_names,
     elements_to_lifetimes,
+    greatest,
+    least,
     lifetime_names,
     lifetimes_to_elements,
     named,
@@ -69,8 +71,8 @@ def elements(rules: Rules, node: ToStream) -> Rows:
 def _rstream(rules: Rules, node: ToStream) -> Rows:
     inner = node.input
     lives = rules.lives(inner) if properties(inner).is_instantaneous else rules.alive(inner)
-    first = exp.Greatest(this=column(ENTER), expressions=[add(parameter("t0"), 1)])
-    last = exp.Least(this=column(LEAVE), expressions=[add(parameter("t1"), 1)])
+    first = greatest(column(ENTER), add(parameter("t0"), 1))
+    last = least(column(LEAVE), add(parameter("t1"), 1))
     instants = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[first, last])])
     listed = [*references(node.columns), named(instants, TS), column(WEIGHT)]
     return consolidate(lives.project(listed, "lives"), node.columns)

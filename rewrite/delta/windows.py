@@ -42,6 +42,7 @@ from cqlduck.rewrite.weighted import (
     copies,
     floor_to,
     forever,
+    least,
     named,
     number,
     parameter,
@@ -312,8 +313,7 @@ def placed(node: RowWindow, rows: exp.Query, results: Sequence[exp.Expr] = ()) -
         leave = _successor(node, keys, rest)
     if node.width is not None:
         expiry = add(column(TS), node.width if node.half_open else node.width + 1)
-        # by name: sqlglot guards its own node against NULL, which neither is
-        leave = exp.Anonymous(this="least", expressions=[leave, expiry])
+        leave = least(leave, expiry)
     at = len(node.columns) + 1
     listed[at:at] = [named(enter, ENTER), named(leave, LEAVE)]
     query = exp.select(*listed, *results).from_(rows.subquery("rows", copy=False), copy=False)

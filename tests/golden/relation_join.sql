@@ -236,22 +236,7 @@ FROM (
   SELECT
     "v",
     "name",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_cql_enter" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
-      END,
-      CASE
-        WHEN "_cql_leave" IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_cql_enter", $t0 + 1), LEAST("_cql_leave", $t1 + 1))) AS "_ts",
     "_weight"
   FROM (
     SELECT
@@ -334,22 +319,7 @@ FROM (
   SELECT
     "v",
     "name",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_cql_enter" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
-      END,
-      CASE
-        WHEN "_cql_leave" IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_cql_enter", $t0 + 1), LEAST("_cql_leave", $t1 + 1))) AS "_ts",
     "_weight"
   FROM (
     SELECT

@@ -100,22 +100,7 @@ FROM (
   SELECT
     "k",
     "n",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_cql_enter" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
-      END,
-      CASE
-        WHEN "_cql_leave" IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_cql_enter", $t0 + 1), LEAST("_cql_leave", $t1 + 1))) AS "_ts",
     "_weight"
   FROM (
     SELECT
@@ -271,22 +256,7 @@ FROM (
   SELECT
     "k",
     "n",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_cql_enter" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
-      END,
-      CASE
-        WHEN "_cql_leave" IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_cql_enter", $t0 + 1), LEAST("_cql_leave", $t1 + 1))) AS "_ts",
     "_weight"
   FROM (
     SELECT
@@ -386,22 +356,7 @@ SELECT
 FROM (
   SELECT
     "v",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_cql_enter" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_cql_enter", $t0 + 1)
-      END,
-      CASE
-        WHEN "_cql_leave" IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST("_cql_leave", $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_cql_enter", $t0 + 1), LEAST("_cql_leave", $t1 + 1))) AS "_ts",
     "_weight"
   FROM (
     SELECT
@@ -439,26 +394,9 @@ SELECT
 FROM (
   SELECT
     "k",
-    UNNEST(RANGE(
-      CASE
-        WHEN "_ts" IS NULL OR (
-          $t0 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE GREATEST("_ts", $t0 + 1)
-      END,
-      CASE
-        WHEN (
-          "_ts" + 11
-        ) IS NULL OR (
-          $t1 + 1
-        ) IS NULL
-        THEN NULL
-        ELSE LEAST((
-          "_ts" + 11
-        ), $t1 + 1)
-      END
-    )) AS "_ts",
+    UNNEST(RANGE(GREATEST("_ts", $t0 + 1), LEAST((
+      "_ts" + 11
+    ), $t1 + 1))) AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM temp."_cql_stream_s"()
   WHERE
