@@ -848,7 +848,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
         ("a query sees all that came before it began",
          'since = after(column(TS), parameter("since"))', "since = exp.true()",
-         SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
+         SEMANTICS + "what_came_before_a_query_neither_stands_nor_leaves"),
         ("a stream's store is kept for its shortest window",
          "else max(known, span)", "else min(known, span)",
          SEMANTICS + "a_range_holds_both_its_ends"),

@@ -1180,6 +1180,19 @@ def test_late_elements_are_counted_or_stored(
 # ------------------------------------------------------------------------ rules that close the gaps
 
 
+def test_what_came_before_a_query_neither_stands_nor_leaves() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER)")
+        # somebody else needs what came, so it is kept
+        con.execute("CREATE CONTINUOUS QUERY other AS SELECT k FROM s [RANGE 9]")
+        con.append("s", [(1,)], at=4)
+        con.advance(5)
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM s [RANGE 3]")
+        con.append("s", [(2,)], at=6)
+        con.advance(20)
+        assert [(2, 6, 1), (2, 10, -1)] == con.changes("q").fetchall()
+
+
 def test_a_query_begins_after_the_frontier_with_relations_as_they_are(
     con: cqlduck.Connection,
 ) -> None:
