@@ -20,6 +20,7 @@ FIXED = {
     "default_null_order": "write NULLS FIRST or NULLS LAST",
     "default_order": "write ASC or DESC",
     "dialect_compatibility_mode": "write DuckDB's SQL",
+    "disabled_optimizers": "leave it: those that are off would lose rows inside a transaction",
     "disable_timestamptz_casts": "write AT TIME ZONE",
     "error_on_division_by_zero": "write nullif(…, 0) around a divisor",
     "ieee_floating_point_ops": "write CASE around what divides",

@@ -32,8 +32,9 @@ def keep_first(
     for name, count in counts.items():
         table, condition, order = _place(catalogue, name, instant)
         database.execute(
-            f"DELETE FROM {table} WHERE {condition} AND rowid NOT IN (SELECT rowid FROM {table} "
-            f"WHERE {condition} ORDER BY {order} LIMIT {count})"
+            f"DELETE FROM {table} WHERE {condition} AND rowid NOT IN (SELECT id FROM ("
+            f"SELECT rowid AS id, row_number() OVER (ORDER BY {order}) AS place FROM {table} "
+            f"WHERE {condition}) AS arrived WHERE place <= {count})"
         )
 
 
@@ -53,7 +54,8 @@ def shown(
     thing = _thing(catalogue, name)
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     rows = database.rows(
-        f"SELECT {listed} FROM {table} WHERE {condition} ORDER BY {order} LIMIT 1 OFFSET {place}"
+        f"SELECT {listed} FROM (SELECT *, row_number() OVER (ORDER BY {order}) AS _cql_place "
+        f"FROM {table} WHERE {condition}) AS arrived WHERE _cql_place = {place + 1}"
     )
     if not rows:
         return None

@@ -82,6 +82,16 @@ warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning
 _NOTHING = contextlib.nullcontext()
 
 
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    # DuckDB would look for the variables of frames that are ours
+    "python_enable_replacements": False,
+    # they find rows by row ids, of which a scan in DuckDB 2.0 loses committed ones, now and then,
+    # where the same transaction has appended
+    "disabled_optimizers": "late_materialization,top_n_window_elimination",
+}
+"""The settings of DuckDB that an instance begins with."""
+
+
 def quoted(name: str) -> str:
     """Return a name as an SQL identifier.
 
@@ -160,8 +170,7 @@ class Database:
         self.is_new = in_memory or not os.path.exists(self.path)
         self.is_invalid = False
         """Whether a checkpoint failed: then DuckDB wants the file attached anew (`reattach`)."""
-        # DuckDB would look for the variables of frames that are ours
-        self.connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+        self.connection = duckdb.connect(":memory:", config=CONFIG)
         self.owner = Owner(self.connection)
         self.frames = Frames()
         self._parsed = Parsed()
