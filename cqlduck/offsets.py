@@ -23,6 +23,9 @@ from cqlduck.rewrite.syntax import tokenize
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
 
+_TEXTS = ("VARCHAR", "JSON", "VARIANT", "ENUM")
+"""The types whose values may be texts, as parts of DuckDB's names of types."""
+
 Describe = Callable[[str], list[tuple[str, str]] | None]
 
 
@@ -72,7 +75,7 @@ def _brings_text(text: str, insert: Insert, describe: Describe) -> bool:
 
 
 def _has_text(found: list[tuple[str, str]] | None) -> bool:
-    return found is None or any("VARCHAR" in kind or "JSON" in kind for _, kind in found)
+    return found is None or any(text in kind for _, kind in found for text in _TEXTS)
 
 
 def _replaced(text: str, piece: assignments.Piece, edits: Sequence[Edit]) -> str:

@@ -261,6 +261,9 @@ def cases(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
 @settings(suppress_health_check=list(HealthCheck))
 @example(("MAP(VARCHAR, INTEGER)", "pandas", [{"a": 1}, {"b": 2}]))
 @example(("STRUCT(a INTEGER, b INTEGER[])", "rows", [{"a": 1}, {"a": 1, "b": [None]}]))
+@example(
+    ("STRUCT(a TIMESTAMP, b TIMESTAMP[])", "pandas", [{"a": MOMENT}, {"a": "2024-01-01 00:00+02"}])
+)
 @given(cases())
 def test_a_frame_comes_by_each_way_as_its_values_come_alone(
     con: cqlduck.Connection, case: tuple[str, str, list[Any]]

@@ -187,6 +187,27 @@ def test_what_is_compared_stays_as_duckdb_has_it() -> None:
             assert want == con.sql("FROM r ORDER BY ALL").fetchall(), statement
 
 
+@pytest.mark.parametrize(("kind", "expression", "want"), [
+    ("TIMESTAMP", f"CAST({O} AS VARIANT)", IN_UTC),
+    ("DATE", f"CAST({O} AS VARIANT)", IN_UTC.date()),
+    ("TIMESTAMP", f"CAST({O} AS ENUM({O}))", IN_UTC),
+    ("TIMESTAMP", f"to_json({O})", IN_UTC),
+    ("TIMESTAMP", f"CAST({TIME} AS VARIANT)", PLAIN),
+    ("STRUCT(a TIMESTAMP, b TIMESTAMP[])", f"CAST({{'a': {O}}} AS VARIANT)",
+     {"a": IN_UTC, "b": None}),
+    ("TIMESTAMP[]", f"[CAST({O} AS VARIANT)]", [IN_UTC]),
+])  # fmt: skip
+@pytest.mark.parametrize("rest", ["", " ON CONFLICT DO NOTHING"])
+def test_a_column_of_a_query_holds_texts_in_other_types_too(
+    kind: str, expression: str, want: Any, rest: str
+) -> None:
+    with cqlduck.connect() as con:
+        con.execute(f"CREATE RELATION r (k INTEGER PRIMARY KEY, x {kind})")
+        con.execute(f"INSERT INTO r SELECT 1, x FROM (SELECT {expression} AS x){rest}")
+        con.advance(0)
+        assert [(want,)] == con.sql("SELECT x FROM r").fetchall()
+
+
 @st.composite
 def expressions(draw: st.DrawFn, deep: int = 3) -> tuple[str, dt.datetime | None]:
     """An expression of texts and times, and the moment that it is."""
