@@ -342,7 +342,8 @@ class _Build:
         guard_conditions(body, self, aggregates)
         keep_apart(body, self)
         self._columns(body)
-        alone = why_alone(body, aggregates) or self._why_not_lateral(body)
+        read = [c for plan in self.inputs for c in plan.columns]
+        alone = why_alone(body, aggregates, [*read, *columns]) or self._why_not_lateral(body)
         if timed:
             instant = parameter("at") if alone else qualified("_cql_instants", TS)
             at_instant = current.at(body, self.binder.catalog.clock, instant)

@@ -7,11 +7,13 @@ they are. That is exact too, and costs a statement an instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.scope import function_name
+from cqlduck.rewrite.values import unsized
 
 NULL_OVER_NOTHING = frozenset(
     {"any_value", "arbitrary", "arg_max", "arg_max_null", "arg_min", "arg_min_null", "argmax",
@@ -25,12 +27,25 @@ NULL_OVER_NOTHING = frozenset(
 """Aggregates that are NULL over nothing: all that a LATERAL gives there, but for count."""
 
 
-def why_alone(body: exp.Query, aggregates: frozenset[str]) -> str | None:
-    """Return what in a query keeps the instants from sharing a statement, or None."""
-    return next(_reasons(body, aggregates), None)
+def why_alone(body: exp.Query, aggregates: frozenset[str], columns: Iterable[Column]) -> str | None:
+    """Return what in a query keeps the instants from sharing a statement, or None.
+
+    Args:
+        body: The query.
+        aggregates: The names of DuckDB's aggregates.
+        columns: Those of the inputs, and of the result.
+    """
+    types = [c.type for c in columns] + [kind.sql("duckdb") for kind in body.find_all(exp.DataType)]
+    has_arrays = any(unsized(kind) != kind for kind in types)
+    has_arrays = has_arrays or any(_makes_array(call) for call in body.find_all(exp.Func))
+    return next(_reasons(body, aggregates, has_arrays), None)
 
 
-def _reasons(body: exp.Query, aggregates: frozenset[str]) -> Iterator[str]:
+def _makes_array(call: exp.Func) -> bool:
+    return function_name(call).startswith("array_")
+
+
+def _reasons(body: exp.Query, aggregates: frozenset[str], has_arrays: bool) -> Iterator[str]:
     for node in body.walk():
         match node:
             case exp.With() if node.args.get("recursive"):
@@ -48,10 +63,12 @@ def _reasons(body: exp.Query, aggregates: frozenset[str]) -> Iterator[str]:
                 if left is not None and isinstance(left.this, exp.Tuple) and node.find(exp.Query):
                     yield "IN with several columns"
             case exp.Select():
-                yield from _of_everything(node, aggregates)
+                yield from _of_everything(node, aggregates, has_arrays)
 
 
-def _of_everything(select: exp.Select, aggregates: frozenset[str]) -> Iterator[str]:
+def _of_everything(
+    select: exp.Select, aggregates: frozenset[str], has_arrays: bool
+) -> Iterator[str]:
     """Yield what a LATERAL gets wrong in an aggregate over everything."""
     if select.args.get("group") is not None:
         return
@@ -65,6 +82,9 @@ def _of_everything(select: exp.Select, aggregates: frozenset[str]) -> Iterator[s
         name = function_name(call)
         if name not in NULL_OVER_NOTHING and name not in ("count", "count_star"):
             yield f"{name} over nothing"
+    if has_arrays and any(function_name(call) not in ("count", "count_star") for call in calls):
+        # of the NULL that an array is over nothing, what stands in it is read
+        yield "an array beside an aggregate over everything"
     if calls:
         for written in select.expressions:
             for query in written.find_all(exp.Query):

@@ -426,8 +426,11 @@ def test_what_is_worked_out_again_shows_the_same(world: World) -> None:
 
 
 @pytest.mark.parametrize("by_instants", [True, False])
-@pytest.mark.parametrize("call", ["min(x)", "first(x)", "max(y)", "list(x)"])
-def test_arrays_pass_left_joins_with_their_nulls(call: str, by_instants: bool) -> None:
+@pytest.mark.parametrize("keys", ["k", "NULL"])
+@pytest.mark.parametrize(
+    "call", ["min(x)", "first(x)", "max(y)", "list(x)", "{'n': count(DISTINCT x), 'x': min(x)}"]
+)
+def test_arrays_pass_left_joins_with_their_nulls(call: str, keys: str, by_instants: bool) -> None:
     """DuckDB (release 2.0) cannot hand on a NULL that stands on the right of one."""
     rows = """
         SELECT k, x, {'a': CASE WHEN x IS NOT NULL THEN [k, -0.0] END}::STRUCT(a DOUBLE[2]) AS y
@@ -439,7 +442,8 @@ def test_arrays_pass_left_joins_with_their_nulls(call: str, by_instants: bool) -
         with cqlduck.connect(recompute=recompute) as con:
             con.execute(f"""
                 CREATE STREAM s (k INTEGER, x INTERVAL[2], y STRUCT(a DOUBLE[2]));
-                CREATE CONTINUOUS QUERY q AS SELECT k, {call} AS v FROM s [RANGE 2] GROUP BY k;
+                CREATE CONTINUOUS QUERY q AS SELECT {keys} AS k, {call} AS v FROM s [RANGE 2]
+                {"GROUP BY k" if keys == "k" else ""};
             """)
             for t in range(1, 7):
                 con.append("s", con.sql(rows.replace("$t", str(t))), at=t)
@@ -450,4 +454,4 @@ def test_arrays_pass_left_joins_with_their_nulls(call: str, by_instants: bool) -
             found.append(sorted(map(str, con.changes("q").fetchall())))
     kept, again = found
     assert again == kept
-    assert 6 < len(kept)
+    assert 4 < len(kept)

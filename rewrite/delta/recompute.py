@@ -101,8 +101,8 @@ def at_instant(node: Recompute, inputs: Sequence[Rows], instant: exp.Expr) -> ex
     return exp.select(*references(node.columns)).from_(again, copy=False)
 
 
-def _in_order(columns: Sequence[Column]) -> list[str]:
-    return [f"{e.sql('duckdb')} NULLS LAST" for e in told_apart(columns)]
+def _in_order(columns: Sequence[Column]) -> list[exp.Ordered]:
+    return [exp.Ordered(this=part, nulls_first=False) for part in told_apart(columns)]
 
 
 def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Query:
