@@ -37,12 +37,9 @@ def why_alone(body: exp.Query, aggregates: frozenset[str], columns: Iterable[Col
     """
     types = [c.type for c in columns] + [kind.sql("duckdb") for kind in body.find_all(exp.DataType)]
     has_arrays = any(unsized(kind) != kind for kind in types)
-    has_arrays = has_arrays or any(_makes_array(call) for call in body.find_all(exp.Func))
-    return next(_reasons(body, aggregates, has_arrays), None)
-
-
-def _makes_array(call: exp.Func) -> bool:
-    return function_name(call).startswith("array_")
+    # what DuckDB calls array_agg, or array_append, makes lists
+    calls = map(function_name, body.find_all(exp.Func))
+    return next(_reasons(body, aggregates, has_arrays or "array_value" in calls), None)
 
 
 def _reasons(body: exp.Query, aggregates: frozenset[str], has_arrays: bool) -> Iterator[str]:
