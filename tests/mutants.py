@@ -140,6 +140,24 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_fresh.py::test_a_tick_beside_a_read_does_not_show_in_it"),
     ),
     *_of(
+        "state/connection.py",
+        ("the first rows are found by row ids",
+         "late_materialization,top_n_window_elimination", "late_materialization",
+         "test_uncommitted.py"),
+    ),
+    *_of(
+        "cqlduck/offsets.py",
+        ("a VARIANT holds no texts",
+         '"JSON", "VARIANT", "ENUM"', '"JSON", "ENUM"',
+         "test_offsets.py::test_a_column_of_a_query_holds_texts_in_other_types_too"),
+    ),
+    *_of(
+        "rewrite/lateral.py",
+        ("arrays over nothing pass a LATERAL",
+         "if has_arrays and any(", "if False and any(",
+         "test_values.py::test_arrays_pass_left_joins_with_their_nulls"),
+    ),
+    *_of(
         "state/shared.py",
         ("what queries share is taken at other instants",
          "self._made.get(shared.table) == _given(shared, values)", "shared.table in self._made",
