@@ -51,13 +51,13 @@ bench-smoke: $(VENV)/installed  ## the benchmarks on little data: are all result
 peers: $(PEERS:%=.peers/%/installed)  ## other engines for the benchmarks, under ./.peers
 
 long: $(VENV)/installed  ## 20,000 random cases of each generator; CASES, SEED, GENERATORS choose
-	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -m long -v tests/test_many_cases.py
+	CASES=$(or $(CASES),20000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long -v tests/test_many_cases.py
 
 compiled: $(VENV)/installed  ## the parser's tests under sqlglot's compiled build, sqlglot[c]
-	$(BIN)/pytest -m long -rs tests/test_compiled.py
+	$(BIN)/pytest -o faulthandler_timeout=0 -m long -rs tests/test_compiled.py
 
 fuzz: $(VENV)/installed  ## a hundred thousand mangled statements, and odd data; FUZZ=5000 for fewer
-	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -m long tests/test_fuzz.py tests/test_append_fuzz.py \
+	FUZZ=$(or $(FUZZ),100000) $(BIN)/pytest -n 2 -o faulthandler_timeout=0 -m long tests/test_fuzz.py tests/test_append_fuzz.py \
 	    tests/test_connect_fuzz.py tests/test_damaged_file.py tests/test_damaged_drop_zone.py \
 	    tests/test_full_disk.py
 

@@ -11,9 +11,10 @@ The rooms, each of which may import only what stands below it:
 
 * `cqlduck` (this package): `connection` is the public face, `settings` are its keywords,
   `inventory` shows what there is, `registration` changes it, `compiler` has queries compiled,
-  `engine` runs ticks, `progress` says how far they can go, `forms` in which form, `housekeeping`
-  keeps what they leave small, `scheduler` calls the engine in the background, `sources` reads and
-  writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are the program.
+  `engine` runs ticks, `progress` says how far they can go, `streamon` which options they run,
+  `housekeeping` keeps what they leave small, `scheduler` calls the engine in the background,
+  `sources` reads and writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are
+  the program.
 * `cqlduck.state` (folder `state/`): what is in DuckDB, and buffers of what is not there yet. The
   only room that runs SQL, through one function with a trace hook.
 * `cqlduck.rewrite` (folder `rewrite/`): CQL text to plan to delta statements. Pure.

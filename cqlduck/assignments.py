@@ -202,8 +202,9 @@ def of_query(columns: Sequence[Column], query: Piece, *, by_name: bool) -> Itera
         return
     for place, token in outer(query):
         if word(token) == "SELECT":
-            is_marked = word(query[place + 1]) in ("DISTINCT", "ALL")
-            after = query[place + 1 + is_marked :]
+            after = query[place + 1 :]
+            if after and word(after[0]) in ("DISTINCT", "ALL"):
+                after = after[1:]
             items = split(_until(after, _AFTER_ITEMS), TokenType.COMMA)
             yield from _selected(columns, items, by_name)
         elif token.token_type == TokenType.L_PAREN and (
@@ -213,9 +214,9 @@ def of_query(columns: Sequence[Column], query: Piece, *, by_name: bool) -> Itera
 
 
 def _group(piece: Piece) -> Piece:
-    """Return the brackets that a piece begins with."""
-    end = next(place for place, token in outer(piece) if token.token_type in _CLOSE)
-    return piece[: end + 1]
+    """Return the brackets that a piece begins with; nothing if they do not end."""
+    ends = (place for place, token in outer(piece) if token.token_type in _CLOSE)
+    return piece[: next(ends, -1) + 1]
 
 
 def _selected(

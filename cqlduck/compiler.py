@@ -85,11 +85,6 @@ class Compiler:
         )
         return compile_query(name, body, view)
 
-    def has_function(self, name: str) -> bool:
-        """Return whether DuckDB lists a function of its own of a lower-case name."""
-        listed = "SELECT 1 FROM duckdb_functions() WHERE internal AND lower(function_name) = ?"
-        return bool(self.database.rows(f"{listed} LIMIT 1", [name]))
-
     def forget_macros(self) -> None:
         """Read macros anew for the next query: a statement may have changed them."""
         self._macros = None

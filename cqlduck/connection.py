@@ -32,7 +32,7 @@ from cqlduck.errors import (
     NotSupportedError,
 )
 from cqlduck.housekeeping import STANDING
-from cqlduck.meaning import macro_made, refuse_fixed, refuse_shadow
+from cqlduck.meaning import refuse_fixed, refuse_shadow
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
 from cqlduck.rewrite.dollars import apart, place_before
@@ -481,9 +481,7 @@ class Connection:
             return self._kept(text, parameters)
         self._refuse_ours(text)
         refuse_fixed(tokens)
-        made = macro_made(tokens)
-        if made is not None:
-            refuse_shadow(made, self._engine.compiler.has_function(made))
+        refuse_shadow(self._engine.database, tokens)
         self._engine.database.execute(text, parameters)
         if first in ("SET", "RESET", "PRAGMA"):
             self._engine.prefetcher.stop()
@@ -970,8 +968,7 @@ class Connection:
     def explain(self, query: str) -> str:
         """Return the plan of a query and, for each operator, its SQL."""
         with self._open() as engine:
-            found = engine.query(query)
-            return engine.compiled[found.name.lower()].explain()
+            return engine.explain(engine.query(query))
 
     def check(self, query: str | None = None) -> duckdb.DuckDBPyRelation:
         """Compare what operators keep with what they would keep if it were made anew.

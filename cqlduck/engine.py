@@ -19,7 +19,7 @@ import logging
 import threading
 import time as wall
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -35,7 +35,6 @@ from cqlduck.errors import (
     Error,
     first_line,
 )
-from cqlduck.forms import Forms, stored
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
@@ -76,6 +75,8 @@ from cqlduck.state.shared import Tables
 from cqlduck.state.threads import SOME
 from cqlduck.state.tick import Ran
 from cqlduck.state.ticks import TickBuffer
+from cqlduck.streamon.points import OUTPUT, Facts
+from cqlduck.streamon.streamon import StreaMon, stored
 from cqlduck.subscription import Changed
 
 log = logging.getLogger("cqlduck")
@@ -129,7 +130,7 @@ class Engine:
     compiled: dict[str, Compiled] = field(default_factory=dict)
     lock: OwnLock = field(init=False)
     closed: bool = False
-    forms: Forms = field(init=False)
+    streamon: StreaMon = field(init=False)
     on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
     ticks: int = 0
     changed: Changed = field(default_factory=Changed)
@@ -154,7 +155,6 @@ class Engine:
         """Read the catalogue and compile the queries that are there."""
         self.lock = OwnLock(self.database.owner, self.database.interrupts)
         self.catalogue = catalog.load(self.database)
-        self.forms = Forms()
         self.compiler = Compiler(self.database)
         self.input_buffer = InputBuffer(self.database, lambda: self.catalogue.inputs)
         self.tick_buffer = TickBuffer(self.database)
@@ -178,11 +178,15 @@ class Engine:
         self.ticks = int(
             self.database.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0
         )
+        self.streamon = StreaMon(self.database, self.compiled, lambda: self._tick_number)
         self.configure(self.wanted)
         self._compile_all()
         self._adopt()
         for key in self._changed_plans:
-            plans.save(self.database, self.catalogue.queries[key].name, self.compiled[key])
+            name = self.catalogue.queries[key].name
+            plans.save(self.database, name, self.compiled[key])
+            self.streamon.forget(name)
+        self.streamon.opened()
         self._inspectable()
 
     # -- the frame of every change ----------------------------------------------------------------
@@ -234,6 +238,8 @@ class Engine:
                             records.cut(self.database, self.kept_records)
                             stored = plans.save_statements(self.database, self.compiled)
                             self._save()
+                            if not self._may_wait and self.streamon.holds_some:
+                                self.streamon.flush()
                 if outermost:
                     for steps, form in stored:
                         steps.note(form)
@@ -262,8 +268,20 @@ class Engine:
     def _save(self) -> None:
         """Write what changed of the catalogue; of ticks in memory only every so many."""
         rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
-        # a listener may look from inside the tick, where nothing can be written for it
-        self.tick_buffer.add(rows, may_wait=self.database.in_memory and not self.on_tick)
+        self.tick_buffer.add(rows, may_wait=self._may_wait)
+
+    @property
+    def _may_wait(self) -> bool:
+        """Whether what people look at may be written when they do.
+
+        A listener may look from inside the tick, where nothing can be written for it.
+        """
+        return self.database.in_memory and not self.on_tick
+
+    @property
+    def _tick_number(self) -> int:
+        """The number of the tick that runs, or of the next one."""
+        return self.ticks + len(self._ticked) + 1
 
     def flush(self, *, everything: bool = False) -> None:
         """Write what buffers hold of the logs, so that all can be read.
@@ -274,6 +292,8 @@ class Engine:
         buffers: list[Buffer] = [self.output_buffer]
         if everything:
             buffers += [self.input_buffer, self.tick_buffer]
+            # elsewhere each change has written what it chose
+            buffers += [self.streamon] if self._may_wait else []
         if any(buffer.holds_some for buffer in buffers):
             with self.changing():
                 for buffer in buffers:
@@ -473,7 +493,7 @@ class Engine:
         plans.save(self.database, query.name, compiled)
         answers.drop(self.database, query)
         synopses.drop(self.database, query.name)
-        self.forms.forget(query.name)
+        self.streamon.forget(query.name)
         query.columns = compiled.columns
         synopses.create(self.database, query.name, compiled)
         answers.create(self.database, self.clock, query, compiled.answer)
@@ -682,14 +702,12 @@ class Engine:
             waiting = self.input_buffer.settle(
                 lambda queue: self.progress.is_read_once(queue, going, until),
                 lambda thing: self.progress.may_stay(thing, going),
+                self.streamon.place,
             )
             for name, queue in waiting.items():
                 if queue.held is not None:
                     self._unread[name] = (queue.thing.next_seq, 0)
-        if most is None:
-            self.database.threads.expect(self._taken)
-        else:
-            self.database.threads.all()
+        self.streamon.expect(self._taken if most is None else None)
         with self.database.part("relations"):
             self._close_relations(going, until, bound)
         before = [q.frontier for q in active if q.frontier is not None]
@@ -708,11 +726,11 @@ class Engine:
         self.tables.end()
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
-        self.database.threads.took(seconds / max(len(moved), 1))
+        self.streamon.ended(seconds / max(len(moved), 1))
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
             since = min(before, default=None)
-            number = self.ticks + len(self._ticked) + 1
+            number = self._tick_number
             self._ticked.append(
                 catalog.Ticked(number, since, reached, len(moved), elements, seconds)
             )
@@ -827,23 +845,21 @@ class Engine:
             return 0
         arrived = self.progress.arrived(query, goal)
         come = self._bind(query, compiled, goal, waiting)
-        form = Form(single=goal == (begins or 0 if before is None else before + 1), staged=True)
-        chosen = self.forms.may_stage(arrived) and compiled.steps.has_stages(form)
-        # how many came before a query's first tick here is not known
-        staged = query.name not in self._before
-        if chosen:
-            staged = self.forms.staged(
-                query.name,
-                form.single,
-                arrived,
-                lambda: stored(self.database, self.catalogue, query, compiled),
-            )
-        form = replace(form, staged=staged)
+        facts = Facts(
+            arrived,
+            # how many came before a query's first tick here is not known
+            query.name not in self._before,
+            lambda: stored(self.database, self.catalogue, query, compiled),
+        )
+        single = goal == (begins or 0 if before is None else before + 1)
+        chosen = self.streamon.choose(query, compiled, single, facts)
         started = wall.perf_counter()
         self._before[query.name] = NEVER if before is None else before
         # what a large tick writes may be too much for memory, and a listener reads what is written
         may_wait = self._taken <= SOME and not self.catalogue.readers(query) and not self.on_tick
-        buffer = self.output_buffer if may_wait and not self.catalogue.amends(query) else None
+        may_wait = may_wait and self.output_buffer.may_take(query)
+        may_wait = may_wait and not self.catalogue.amends(query) and chosen.is_default(OUTPUT)
+        buffer = self.output_buffer if may_wait else None
         if buffer is None:
             self.output_buffer.store(query)
         done = tick.run(
@@ -852,17 +868,20 @@ class Engine:
             compiled,
             goal,
             begins or 0,
-            form,
+            chosen,
             come,
             self.prefetcher,
             self.tables,
             buffer,
         )
-        if chosen:
-            seconds = wall.perf_counter() - started
-            self.forms.took(query.name, form.single, arrived, staged, seconds, done.stages)
+        self.streamon.saw(chosen, compiled, done, wall.perf_counter() - started)
         self.housekeeping.ran(query, done)
         return done.elements
+
+    def explain(self, query: Query) -> str:
+        """Return the plan of a query, and the statements that run by what is chosen."""
+        forms = self.streamon.forms(query.name)
+        return self.compiled[query.name.lower()].explain(forms, self.streamon.notes(query.name))
 
     def _bind(
         self, query: Query, compiled: Compiled, goal: int, waiting: Mapping[str, Queue]

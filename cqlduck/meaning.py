@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from sqlglot.tokens import Token
 
 from cqlduck.errors import NotSupportedError
+from cqlduck.state import shadows
+from cqlduck.state.connection import Database
 
 FIXED = {
     "calendar": "write out what is meant",
@@ -64,10 +66,6 @@ def refuse_fixed(tokens: Sequence[Token]) -> None:
         )
 
 
-_ALONE = frozenset({"coalesce", "exists", "grouping", "if", "unnest"})
-"""What DuckDB knows as functions and does not list."""
-
-
 def macro_made(tokens: Sequence[Token]) -> str | None:
     """Return the lower-case name of the macro that a statement makes in the schema main, or None.
 
@@ -83,17 +81,18 @@ def macro_made(tokens: Sequence[Token]) -> str | None:
     return None if is_elsewhere else head[-1]
 
 
-def refuse_shadow(name: str, is_listed: bool) -> None:
+def refuse_shadow(database: Database, tokens: Sequence[Token]) -> None:
     """Refuse a macro with the name of a function of DuckDB's, which statements of ticks call.
 
     Args:
-        name: The name of the macro.
-        is_listed: Whether DuckDB lists a function of its own of that name.
+        database: The database.
+        tokens: The tokens of a statement.
 
     Raises:
-        NotSupportedError: There is one.
+        NotSupportedError: It makes one.
     """
-    if is_listed or name in _ALONE:
+    name = macro_made(tokens)
+    if name is not None and shadows.hides(database, name):
         raise NotSupportedError(
             f"{name} is a function of DuckDB's, which statements of ticks call",
             hint="give the macro another name, or make it in a schema of its own",

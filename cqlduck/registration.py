@@ -460,6 +460,7 @@ def drop(engine: Engine, statement: Drop) -> None:
         catalog.drop_input(engine.database, thing)
         records.drop(engine.database, records.LATE, thing.name)
         records.drop(engine.database, records.QUARANTINED, thing.name)
+        engine.streamon.forget(thing.name)
         engine._resolved.pop(thing.name, None)
 
 
@@ -499,7 +500,7 @@ def _drop_query(engine: Engine, query: Query, *, keep_log: bool = False) -> None
     if not keep_log:
         engine.housekeeping.lost.pop(query.name, None)
     engine.tables.drop()
-    engine.forms.forget(query.name)
+    engine.streamon.forget(query.name)
     engine.output_buffer.store(query)
 
 

@@ -628,12 +628,21 @@ class Binder:
     def _renames(self, tree: exp.Expr, alias: str, columns: tuple[Column, ...]) -> list[str]:
         names = [c.name for c in columns]
         clause = tree.args.get("alias")
-        given = [part.name for part in clause.columns] if clause is not None else []
+        parts = clause.columns if clause is not None else []
+        given = [part.name for part in parts]
         if len(given) > len(names):
             raise BindError(
                 f"{alias} has {len(names)} columns, and {len(given)} names are given",
                 offset=place_of(tree),
             )
+        for part, was in zip(parts, names, strict=False):
+            # `*` leaves such a column out, and would do so without a word
+            if part.name.lower() == "_ts" != was:
+                raise BindError(
+                    f"{part.name} is a reserved name",
+                    hint=f"give the column of {alias} another one, as in {alias}(instant)",
+                    offset=place_of(part),
+                )
         renamed = given + names[len(given) :]
         lower = [name.lower() for name in renamed]
         for name in given:
@@ -824,6 +833,12 @@ class Binder:
             names = self._names(tree, list(unnamed.values()), scope)
             for place, name in zip(unnamed, names, strict=True):
                 listed[place] = (name, listed[place][1])
+        if not listed:
+            raise BindError(
+                "* stands for no column here",
+                hint="_ts is no part of it: write _ts AS something else",
+                offset=place_of(tree),
+            )
         return listed, aliases
 
     def _names(self, tree: exp.Select, expressions: list[exp.Expr], scope: Scope) -> list[str]:

@@ -14,9 +14,9 @@ from cqlduck.rewrite.aggregates import aggregate_calls
 from cqlduck.rewrite.bind import Binder, Catalog
 from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.delta import FIRST, WHOLE, Form, Rules, Shared, Statement, Synopsis
-from cqlduck.rewrite.delta.aggregate import needs_lifetimes
+from cqlduck.rewrite.delta.algebra import needs_lifetimes
 from cqlduck.rewrite.delta.arrivals import Passing, Prefetch, passing, prefetch
-from cqlduck.rewrite.delta.frames import has_frame
+from cqlduck.rewrite.delta.evaluators import has_frame
 from cqlduck.rewrite.macros import Taken, expand_macros
 from cqlduck.rewrite.named_types import expand_types
 from cqlduck.rewrite.physical import identity
@@ -148,6 +148,30 @@ class Steps:
         """Note that a form is stored."""
         self.stored[form] = functools.partial(self.written.__getitem__, form)
 
+    def has(self, form: Form) -> bool:
+        """Return whether a form has been asked for, now or before the database was opened."""
+        return form in self.written or form in self.stored
+
+    def shown(self, forms: Sequence[Form]) -> list[tuple[Step, Form | None]]:
+        """Return the statements of forms, each once; those of the first one alone without a form.
+
+        Args:
+            forms: The forms.
+        """
+        found: list[tuple[Step, Form | None]] = [(step, None) for step in self.of(forms[0])]
+        for form in forms[1:]:
+            known = {step for step, _ in found}
+            found += [(step, form) for step in self.of(form) if step not in known]
+        return found
+
+    def texts(self, forms: Sequence[Form]) -> dict[int, str]:
+        """Return the statements of forms as text, by the number of the operator."""
+        found: dict[int, list[str]] = {}
+        for step, form in self.shown(forms):
+            note = "" if form is None else f"-- in {form}\n"
+            found.setdefault(step.operator, []).append(f"{note}{step.sql}")
+        return {number: ";\n\n".join(mine) for number, mine in found.items()}
+
     def has_stages(self, form: Form) -> bool:
         """Return whether stages make a difference to ticks of a form."""
         return any(step.is_stage for step in self.of(replace(form, staged=True)))
@@ -222,21 +246,20 @@ class Compiled:
         """Return whether nothing can change after one instant and up to another."""
         return self.period is not None and before // self.period == until // self.period
 
-    def explain(self) -> str:
+    def explain(
+        self, forms: Sequence[Form] = (WHOLE, Form(single=True, staged=True)), notes: str = ""
+    ) -> str:
         """Return the plan as text, and under each operator's number its statements.
 
-        Of their forms these are two: the one of several instants without stages, and what is
-        another statement in ticks of one instant with stages. The others mix these.
+        Args:
+            forms: The forms of which they are; of those after the first one what is another
+                statement. By default what differs most: the others mix these.
+            notes: What is to be said between the plan and the statements.
         """
-        parts = ["\n".join(explain.tree(self.plan))]
-        other = Form(single=True, staged=True)
-        whole = self.steps.of(WHOLE)
-        parts += [f"-- operator {s.operator}: {s.purpose}\n{s.sql};" for s in whole]
-        parts += [
-            f"-- operator {s.operator}: {s.purpose}, in {other}\n{s.sql};"
-            for s in self.steps.of(other)
-            if s not in whole
-        ]
+        parts = ["\n".join(explain.tree(self.plan)), *([notes] if notes else [])]
+        for step, form in self.steps.shown(forms):
+            where = "" if form is None else f", in {form}"
+            parts.append(f"-- operator {step.operator}: {step.purpose}{where}\n{step.sql};")
         return "\n\n".join(parts)
 
 

@@ -288,6 +288,7 @@ class _Expressions(Operands):
         negated = bool(negation)
         if self.words("BETWEEN"):
             token = self.take()
+            self.asymmetric()
             low = self.operand(OTHER, token)
             between = self.accept("AND")
             high = self.operand(OTHER, token) if between else Part([])
@@ -314,6 +315,18 @@ class _Expressions(Operands):
                 return Part([*sides[0], *negation, token, *sides[1]], MATCH)
         self.place = first
         return None
+
+    def asymmetric(self) -> None:
+        """Step over ASYMMETRIC, which says nothing, and refuse SYMMETRIC, as DuckDB does."""
+        self.accept("ASYMMETRIC")
+        token = self.token()
+        if token is not None and self.words("SYMMETRIC"):
+            raise ParseError(
+                "BETWEEN SYMMETRIC is not known to DuckDB",
+                hint="write x BETWEEN a AND b OR x BETWEEN b AND a",
+                text=self.text,
+                offset=token.start,
+            )
 
     def inside(self, left: Part, negation: list[Token]) -> Part:
         """`a IN (…)` stays; `a IN l` asks whether a list contains it."""

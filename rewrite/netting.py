@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from cqlduck.rewrite.conditions import conjuncts
-from cqlduck.rewrite.delta.aggregate import needs_lifetimes
+from cqlduck.rewrite.delta.algebra import needs_lifetimes
 from cqlduck.rewrite.partners import is_padding
 from cqlduck.rewrite.plan import (
     Aggregate,

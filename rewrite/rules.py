@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 
 from cqlduck.rewrite.canonical import canonical_values
-from cqlduck.rewrite.delta.aggregate import needs_lifetimes, rule_of
+from cqlduck.rewrite.delta.algebra import needs_lifetimes, rule_of
 from cqlduck.rewrite.netting import ends_in_difference, net
 from cqlduck.rewrite.plan import (
     Aggregate,

@@ -92,6 +92,36 @@ CREATE TABLE IF NOT EXISTS cql_state.statements (
 );
 COMMENT ON TABLE cql_state.statements IS 'The statements of the ticks of each query, in each form that has run: JSON, packed with zlib. cql.operators shows them to people.';
 
+CREATE TABLE IF NOT EXISTS cql_state.choices (
+    point VARCHAR NOT NULL,
+    owner VARCHAR,
+    operator INTEGER,
+    ticks VARCHAR,
+    options VARCHAR[] NOT NULL,
+    seconds DOUBLE[] NOT NULL,
+    option VARCHAR NOT NULL,
+    chosen_by VARCHAR NOT NULL,
+    since BIGINT NOT NULL
+);
+COMMENT ON TABLE cql_state.choices IS 'The option that stands at each point of choice that ticks have come to. A row of a user without ticks is for all points of the name, or all of the owner.';
+
+CREATE TABLE IF NOT EXISTS cql_state.plan_log (
+    number BIGINT NOT NULL,
+    tick BIGINT NOT NULL,
+    instant BIGINT,
+    point VARCHAR NOT NULL,
+    owner VARCHAR,
+    operator INTEGER,
+    ticks VARCHAR NOT NULL,
+    from_option VARCHAR NOT NULL,
+    to_option VARCHAR NOT NULL,
+    chosen_by VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    from_seconds DOUBLE,
+    to_seconds DOUBLE
+);
+COMMENT ON TABLE cql_state.plan_log IS 'The last changes of options, in their order: before which tick, after which instant of the query, why, and the seconds that a tick took with each, if they were measured.';
+
 CREATE TABLE IF NOT EXISTS cql_state.synopses (
     query VARCHAR NOT NULL,
     operator INTEGER NOT NULL,

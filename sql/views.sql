@@ -215,6 +215,40 @@ SELECT
 WHERE false;
 COMMENT ON VIEW cql.caches IS 'One row a cache of a join. This version places none, so there are no rows.';
 
+CREATE OR REPLACE VIEW cql.points WITH (DEFER_BINDING) AS
+SELECT
+    c.point,
+    c.owner,
+    c.operator,
+    c.ticks,
+    c.option,
+    c.options,
+    c.seconds,
+    c.chosen_by,
+    c.since
+FROM cql_state.choices AS c
+ORDER BY c.owner NULLS FIRST, c.point, c.operator NULLS FIRST, c.ticks NULLS FIRST;
+COMMENT ON VIEW cql.points IS 'One row a point of choice that ticks have come to: which option stands, of which, and the seconds that a tick took with each when it was chosen, where that was measured. No option changes an answer. owner is the query or stream, NULL the database; operator its number in cql.operators; ticks says for which ticks it is chosen apart from others. chosen_by is default, measured or user; since is the number of the tick from which on.';
+
+CREATE OR REPLACE VIEW cql.plan_log WITH (DEFER_BINDING) AS
+SELECT
+    l.number,
+    l.tick,
+    cql_state.shown(l.instant) AS instant,
+    l.point,
+    l.owner,
+    l.operator,
+    l.ticks,
+    l.from_option,
+    l.to_option,
+    l.chosen_by,
+    l.reason,
+    l.from_seconds,
+    l.to_seconds
+FROM cql_state.plan_log AS l
+ORDER BY l.number;
+COMMENT ON VIEW cql.plan_log IS 'The last changes of what is chosen at points of choice, in their order: before which tick, and after which instant of the query; from which option to which; who chose it (measured or user) and why; and the seconds that a tick took with each, if they were measured.';
+
 CREATE OR REPLACE VIEW cql.late WITH (DEFER_BINDING) AS
 SELECT
     l.input,

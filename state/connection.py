@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite.compile import Step
-from cqlduck.state import claims, machine, migrations
+from cqlduck.state import claims, machine, migrations, shadows
 from cqlduck.state.buffers import Participant
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
@@ -302,6 +302,8 @@ class Database:
             self._asking = None
 
     def _migrate(self) -> None:
+        if not self.is_new:
+            shadows.refuse(self, ALIAS)
         try:
             migrations.run(self)
         except duckdb.CatalogException as error:

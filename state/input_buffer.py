@@ -17,6 +17,7 @@ The rows wait inside of one transaction. If it is undone, they have not come.
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -36,6 +37,19 @@ PIECE = 10_000
 
 QUIET = 16
 """For how many ticks rows stay in a store that somebody has looked at."""
+
+
+class Place(enum.Enum):
+    """Where the rows of a stream lie that come in a tick."""
+
+    QUEUE = "queue"
+    """In memory alone, as far as no later tick can miss them in the store."""
+
+    BOTH = "queue and store"
+    """In the store, for what looks back, and in memory, for the tick."""
+
+    STORE = "store"
+    """In the store alone."""
 
 
 @dataclass(frozen=True)
@@ -186,30 +200,37 @@ class InputBuffer:
         return any(self._held.values())
 
     def settle(
-        self, is_read_once: Callable[[Queue], bool], may_stay: Callable[[Input], bool]
+        self,
+        is_read_once: Callable[[Queue], bool],
+        may_stay: Callable[[Input], bool],
+        place: Callable[[Input], Place],
     ) -> Mapping[str, Queue]:
         """Take into the stores what they are for; return what waits besides, by stream.
 
         Args:
             is_read_once: Says of a queue whether this tick reads all of it, and no later one any.
             may_stay: Says of a stream whether its queue may hold what later ticks read.
+            place: Says of a stream where what comes is to lie, as far as it may.
         """
         found: dict[str, Queue] = {}
         for thing in self._inputs().values():
             queue = self._queues.get(thing.name)
             if queue is None and not self._held.get(thing.name):
                 continue
-            if queue is not None and thing.name not in self._held and is_read_once(queue):
+            where = place(thing)
+            is_queue = where is Place.QUEUE
+            is_new = queue is not None and thing.name not in self._held
+            if is_queue and queue is not None and is_new and is_read_once(queue):
                 self._forget(queue)
                 queue = replace(queue, held=queue.table, is_read_once=True)
-            elif may_stay(thing) and self._hold(thing, queue):
+            elif is_queue and may_stay(thing) and self._hold(thing, queue):
                 everything = pa.concat_tables(_tables(self._held[thing.name]))
                 if queue is None:
                     queue = Queue(thing, everything.slice(0, 0), thing.last_instant)
                 queue = replace(queue, held=everything)
             else:
                 self.store(thing)
-                if queue is None:
+                if queue is None or where is Place.STORE:
                     continue
             found[thing.name] = queue
             self._show(names.arrived(thing.name), queue.table)

@@ -70,7 +70,9 @@ def load(
     for name, form in database.rows("SELECT query, form FROM cql_state.statements"):
         if name.lower() in found:
             read = functools.partial(_read, database, name, form)
-            found[name.lower()].steps.stored[form_of(form)] = read
+            # statements of a form that cannot be read are written anew
+            with contextlib.suppress(*_DAMAGED):
+                found[name.lower()].steps.stored[form_of(form)] = read
     return found
 
 

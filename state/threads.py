@@ -4,8 +4,8 @@ DuckDB (release 2.0) hands the parts of a statement to its threads, and in a sma
 them takes longer than the work. Of ticks of 100 to 10,000 events with one thread instead of two,
 10 to 25 % of the time and a third of the processor's work went away. Of ticks of 100,000 it
 depends: what such a tick reads of its input one thread reads anyway, and another may read the next
-batch; but a large state all read faster. So of ticks up to a row group both are tried
-(`state.learned`).
+batch; but a large state all read faster. So ticks up to a row group are a point of choice
+(`cqlduck.streamon.threads`).
 
 To change the setting takes 0.2 ms, so it is changed when several such ticks have followed each
 other and nothing else was run between them, and changed back for anything else.
@@ -18,8 +18,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-
-from cqlduck.state.learned import Learned
 
 FEW = 20_000
 """How many elements come in a small tick at most."""
@@ -49,8 +47,6 @@ class Threads:
         """Begin with all."""
         self._execute = execute
         self._small = 0
-        self._learned: dict[int, Learned] = {}
-        self._trial: tuple[Learned, bool] | None = None
         self._wanted = IN_A_ROW
         self._before: int | None = None
         self._lock = threading.Lock()
@@ -62,22 +58,20 @@ class Threads:
         """Whether one thread runs statements because ticks are small."""
         return self._before is not None
 
-    def expect(self, elements: int) -> None:
-        """Get ready for a tick in which so many elements come."""
-        self._trial = None
+    def may_be_one(self, elements: int) -> bool:
+        """Return whether a tick in which so many elements come may run on one thread.
+
+        It may not while somebody reads, and not before some such ticks have followed each other.
+        """
         if elements > SOME:
             self.all()
-            return
+            return False
         self._small += 1
         reads = self._reading > 0 or time.monotonic() < self._quiet_from
-        if self._small < self._wanted or reads:
-            return
-        if elements > FEW:
-            learned = self._learned.setdefault(elements.bit_length(), Learned())
-            self._trial = learned, learned.next()
-            if not self._trial[1]:
-                self._let_all()
-                return
+        return self._small >= self._wanted and not reads
+
+    def one(self) -> None:
+        """Let one thread run what comes next."""
         if not self.is_one:
             (before,) = self._execute("SELECT current_setting('threads')")[0]
             if before > 1:
@@ -87,20 +81,18 @@ class Threads:
                 self._small = 0
 
     def took(self, seconds: float) -> None:
-        """Take note of what the tick took for each query; after a long one try half as often."""
-        if self._trial is not None:
-            learned, way = self._trial
-            learned.took(way, seconds)
-        elif self.is_one and seconds > LONG:
+        """Take note of what a tick took for each query; after a long one try half as often."""
+        if self.is_one and seconds > LONG:
             self.all()
             self._wanted *= 2
 
     def all(self) -> None:
         """Let as many threads as before run what comes next, which may be large."""
         self._small = 0
-        self._let_all()
+        self.give_back()
 
-    def _let_all(self) -> None:
+    def give_back(self) -> None:
+        """Let as many threads as before run this tick, and perhaps one thread the next."""
         if self._before is not None:
             self._execute(f"SET threads = {self._before}")
             self._before = None

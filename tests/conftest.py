@@ -2,16 +2,15 @@
 
 import gc
 import os
-import random
 from collections.abc import Iterator
 
+import choices
 import pytest
 from hypothesis import Phase, settings
 from xdist.scheduler import LoadScopeScheduling
 
 import cqlduck
-from cqlduck import engine
-from cqlduck.forms import Forms
+from cqlduck.streamon.streamon import StreaMon
 
 # a tenth of a random case's time went into looking through syntax trees for garbage
 gc.set_threshold(50_000, 20, 20)
@@ -32,30 +31,8 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
-class DrawnForms(Forms):
-    """Draws the form of each tick, so that forms follow each other over the same synopses.
-
-    Random cases seed it anew, each by what it is.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.drawn = random.Random(0)
-
-    def may_stage(self, elements: int | None) -> bool:
-        return True
-
-    def took(self, *_: object) -> None:
-        pass
-
-    def staged(self, query: str, single: bool, *_: object) -> bool:
-        # the form of a tick of one instant without stages is compiled for such ticks alone
-        often = 0.8 if single else 0.5
-        return self.drawn.random() < often if self.always is None else self.always
-
-
 def pytest_configure() -> None:
-    engine.Forms = DrawnForms  # type: ignore[misc]
+    StreaMon.reoptimizer = choices.Drawn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

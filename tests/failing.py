@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import choices
 from hypothesis import strategies as st
 
 import cqlduck
@@ -389,7 +390,7 @@ def check(case: Case) -> None:
     """Run a case, and compare when it fails and what it held before."""
     fails, held = expected(case)
     with cqlduck.connect(recompute=case.recompute) as con:  # type: ignore[arg-type]
-        con.engine.forms.always = case.staged  # type: ignore[attr-defined]
+        choices.force_stages(con, case.staged)
         con.execute("CREATE STREAM s (k INTEGER, x VARCHAR)")
         con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
         con.execute("CREATE RELATION p (k INTEGER, x VARCHAR)")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import choices
 import pyarrow as pa
 import pyarrow.parquet as pq
 import reference
@@ -119,7 +120,7 @@ def check(delivery: Delivery, **options: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with cqlduck.connect(drop_zone=root, threads=1, **options) as con:
-            con.engine.forms.drawn.seed(str(case))
+            choices.draw(con, case)
             for source in case.inputs:
                 con.execute(f"{strategies.declaration(source)} FROM '{source.name}'")
             for query in case.queries:

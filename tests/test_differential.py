@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
+import choices
 import pyarrow as pa
 import reference
 import strategies
@@ -23,9 +24,11 @@ from sql_strategies import sql_cases
 import cqlduck
 
 
-def connect(case: strategies.Case, database: str, **options) -> cqlduck.Connection:
+def connect(
+    case: strategies.Case, database: str, *, everywhere: bool = False, **options
+) -> cqlduck.Connection:
     con = cqlduck.connect(database, **options)
-    con.engine.forms.drawn.seed(str(case))
+    choices.draw(con, case, everywhere=everywhere)
     if random.Random(str(case)).random() < 0.5:
         work_ahead(con)
     return con

@@ -219,6 +219,9 @@ list_transform(l, lambda x: list_transform(x, lambda y: {'a': y, 'b': x[1]}))
 [x + i for x, i in l]
 a IS NOT UNKNOWN
 a BETWEEN b + 1 AND c || d AND e
+a BETWEEN ASYMMETRIC -b AND c
+a NOT BETWEEN ASYMMETRIC (b) AND c
+a BETWEEN "asymmetric" AND "symmetric"
 a IN [1, 2]
 a IN (SELECT 1)
 a NOT IN l AND b
@@ -487,6 +490,8 @@ def test_names_types_and_values_in_a_query_are_those_of_duckdb(table):
         ("'a' 'b'", "strings"),
         ("a + ", "missing"),
         ("NOT", "missing"),
+        ("a BETWEEN SYMMETRIC b AND c", "BETWEEN SYMMETRIC"),
+        ("a NOT BETWEEN symmetric (b) AND c", "BETWEEN SYMMETRIC"),
         ("first(a IGNORE NULLS)", "IGNORE NULLS"),
     ],
 )

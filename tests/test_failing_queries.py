@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import choices
 from counts import halved_in_ci
 from failing_shapes import (
     CONDITIONS,
@@ -229,7 +230,7 @@ def place(case: Case) -> Iterator[str]:
 
 def connected(case: Case, database: str) -> cqlduck.Connection:
     con = cqlduck.connect(database, threads=1, recompute=case.recompute)  # type: ignore[arg-type]
-    con.engine.forms.always = case.staged  # type: ignore[attr-defined]
+    choices.force_stages(con, case.staged)
     return con
 
 

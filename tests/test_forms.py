@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import choices
 import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.forms import FEW, LITTLE, LOOK, MUCH, TIMES, Forms, stored
-from cqlduck.rewrite.delta import WHOLE, Form
-from cqlduck.state.learned import FIRST_LOOK, LAST_LOOK, TRIALS
+from cqlduck.rewrite.delta import Form
+from cqlduck.streamon.budget import SHARE, Budget
+from cqlduck.streamon.points import STAGED, WHOLE, Facts, sized
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.stages import FEW, LITTLE, LOOK, MUCH, TIMES, Stages
+from cqlduck.streamon.streamon import stored
+from cqlduck.streamon.tried import FIRST_LOOK, LAST_LOOK, TRIALS
 
 JOIN = """\
 CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -22,94 +27,99 @@ CREATE CONTINUOUS QUERY q AS
 LEARNING = 2 * (TRIALS + 1)
 
 
-def nothing() -> int:
-    return 0
+class Ticks:
+    """Ticks of a query, by what is said that they take."""
 
+    def __init__(self) -> None:
+        self.budget = Budget()
+        self.known: dict[str, Statistics] = {}
+        self.policies: dict[str, Stages] = {}
+        self.now: dict[str, str] = {}
 
-def run(
-    forms: Forms,
-    ticks: int,
-    staged: float,
-    whole: float,
-    elements: int = 100,
-    stored: Callable[[], int] = nothing,
-) -> list[bool]:
-    """Let ticks take as long as is said; return which of them had stages."""
-    chosen = []
-    for _ in range(ticks):
-        has = forms.staged("q", True, elements, stored)
-        chosen.append(has)
-        seconds = staged if has else whole
-        forms.took("q", True, elements, has, seconds, seconds / 2)
-    return chosen
+    def run(
+        self,
+        ticks: int,
+        staged: float,
+        whole: float,
+        elements: int = 100,
+        stored: Callable[[], int] = int,
+        stages: float | None = None,
+    ) -> list[bool]:
+        """Let ticks take as long as is said; return which of them had stages."""
+        chosen = []
+        for _ in range(ticks):
+            facts = Facts(elements, stored=stored)
+            size = sized(True, elements, FEW)
+            known = self.known.setdefault(size, Statistics())
+            policy = self.policies.setdefault(size, Stages(self.budget))
+            now = self.now.setdefault(size, policy.default(facts))
+            proposal = policy.propose(now, known, facts)
+            option = now if proposal is None else proposal.option
+            if proposal is not None and not proposal.is_trial:
+                self.now[size] = option
+            seconds = staged if option == STAGED else whole
+            share = seconds / 2 if stages is None else stages
+            known.took(option, seconds, share if option == STAGED else None)
+            self.budget.ticks += seconds
+            chosen.append(option == STAGED)
+        return chosen
 
 
 @pytest.mark.parametrize("faster", [False, True])
 def test_both_are_tried_and_the_faster_is_kept(faster: bool) -> None:
     seconds = {"staged": 1.0, "whole": 1.25} if faster else {"staged": 1.25, "whole": 1.0}
-    chosen = run(Forms(), LEARNING + FIRST_LOOK - 1, **seconds)
+    chosen = Ticks().run(LEARNING + FIRST_LOOK - 1, **seconds)
     assert chosen[:LEARNING].count(True) == chosen[:LEARNING].count(False) == TRIALS + 1
     assert {faster} == set(chosen[LEARNING:])
 
 
 def test_what_is_clear_is_not_tried_more_often_than_it_must_be() -> None:
-    chosen = run(Forms(), 1000, staged=1.0, whole=50.0)
+    ticks = Ticks()
+    chosen = ticks.run(1000, staged=1.0, whole=50.0)
     assert 1 == chosen.count(False)
-    assert {True} == set(chosen[TRIALS + 2 :])
-    later = run(Forms(), 20_000, staged=1.0, whole=50.0)
+    later = ticks.run(20_000, staged=1.0, whole=50.0)
     assert later.count(False) <= 2 + len(later) // 4_900
 
 
-def test_the_first_run_of_a_form_does_not_count() -> None:
-    forms = Forms()
-    assert forms.staged("q", True, 1, nothing)
-    forms.took("q", True, 1, True, 100.0, 50.0)
-    assert {True} == set(run(forms, LEARNING + 5, staged=1.0, whole=2.0, elements=1)[LEARNING:])
+def test_the_budget_bounds_what_looking_again_costs() -> None:
+    ticks = Ticks()
+    ticks.run(LEARNING, staged=1.0, whole=1.5)
+    chosen = ticks.run(5_000, staged=1.0, whole=1.5)
+    assert 0 < chosen.count(False) * 0.5 <= SHARE * (ticks.budget.ticks + 1)
+    ticks.budget.counting += 1e9
+    assert False not in ticks.run(5_000, staged=1.0, whole=1.5)
 
 
 def test_the_other_form_is_tried_again_ever_less_often() -> None:
-    chosen = run(Forms(), 10 * LAST_LOOK, staged=1.0, whole=1.25)
+    ticks = Ticks()
+    ticks.budget.ticks = 1e6
+    chosen = ticks.run(10 * LAST_LOOK, staged=1.0, whole=1.25)
     looks = [i for i, has in enumerate(chosen) if not has and i >= LEARNING]
     gaps = [later - earlier for earlier, later in pairwise(looks)]
     assert gaps == sorted(gaps)
-    assert looks[0] - LEARNING < FIRST_LOOK
+    assert looks[0] - LEARNING <= FIRST_LOOK
     assert {LAST_LOOK} == set(gaps[6:])
 
 
 def test_a_state_that_grows_changes_the_choice() -> None:
-    forms = Forms()
-    assert {False} == set(run(forms, LEARNING + 5, staged=2.0, whole=1.0)[LEARNING:])
-    later = run(forms, 3 * FIRST_LOOK, staged=2.0, whole=9.0)
+    ticks = Ticks()
+    chosen = ticks.run(LEARNING + 5, staged=2.0, whole=1.0)
+    assert {False} == set(chosen[LEARNING:])
+    later = ticks.run(3 * FIRST_LOOK, staged=2.0, whole=9.0)
     assert later[-1]
 
 
 def test_one_slow_tick_changes_nothing() -> None:
-    forms = Forms()
-    run(forms, LEARNING, staged=2.0, whole=1.0)
-    forms.took("q", True, 100, False, 50.0, 0.0)
-    assert not forms.staged("q", True, 100, nothing)
+    ticks = Ticks()
+    ticks.run(LEARNING + 5, staged=2.0, whole=1.0)
+    ticks.run(1, staged=2.0, whole=50.0)
+    assert [False] == ticks.run(1, staged=2.0, whole=1.0)
 
 
-def test_stages_that_take_little_are_left_as_they_are() -> None:
-    forms = Forms()
-    chosen = []
-    for tick in range(100):
-        has = forms.staged("q", True, 100, nothing)
-        chosen.append(has)
-        # the first tick, and one of the later ones, are slow by chance
-        stages = 0.9 if tick in (0, 50) else LITTLE - 0.01
-        forms.took("q", True, 100, has, 1.0, stages)
-    assert set(chosen) == {True}
-
-
-def test_stages_that_take_much_are_compared_with_none() -> None:
-    forms = Forms()
-    chosen = []
-    for _ in range(LEARNING):
-        has = forms.staged("q", True, 100, nothing)
-        chosen.append(has)
-        forms.took("q", True, 100, has, 1.0, LITTLE + 0.01)
-    assert chosen.count(False) == TRIALS + 1
+@pytest.mark.parametrize(("more", "tried"), [(-0.01, 0), (0.01, TRIALS + 1)])
+def test_stages_that_take_little_are_left_as_they_are(more: float, tried: int) -> None:
+    chosen = Ticks().run(LEARNING, staged=1.0, whole=1.25, stages=LITTLE + more)
+    assert tried == chosen.count(False)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +127,10 @@ def test_stages_that_take_much_are_compared_with_none() -> None:
 )
 def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) -> None:
     elements = 100 if stored <= MUCH + 1 else 600
-    asked = []
-    chosen = run(Forms(), 2 * LOOK, 1.0, 0.5, elements, lambda: asked.append(stored) or stored)
+    asked: list[int] = []
+    chosen = Ticks().run(2 * LOOK, 1.0, 0.5, elements, lambda: asked.append(stored) or stored)
     assert (False in chosen) == tried
-    assert 2 <= len(asked) <= 3, "it is seldom looked at"
+    assert 1 <= len(asked) <= 3, "it is seldom looked at"
 
 
 def test_what_is_stored_is_about_what_a_tick_may_meet() -> None:
@@ -135,26 +145,26 @@ def test_what_is_stored_is_about_what_a_tick_may_meet() -> None:
         assert 900 <= found <= 1000
 
 
-def test_sizes_and_queries_learn_apart() -> None:
-    forms = Forms()
-    run(forms, LEARNING, staged=1.0, whole=2.0, elements=100)
-    run(forms, LEARNING, staged=2.0, whole=1.0, elements=100_000)
-    assert forms.staged("q", True, 100, nothing)
-    assert not forms.staged("q", True, 100_000, nothing)
-    forms.forget("q")
-    assert forms.staged("q", True, 100_000, nothing), "it is tried anew"
+def test_sizes_learn_apart() -> None:
+    ticks = Ticks()
+    ticks.run(2 * LEARNING, staged=1.0, whole=2.0, elements=100)
+    ticks.run(2 * LEARNING, staged=2.0, whole=1.0, elements=100_000)
+    assert [True] == ticks.run(1, staged=1.0, whole=2.0, elements=100)
+    assert [False] == ticks.run(1, staged=2.0, whole=1.0, elements=100_000)
 
 
 @pytest.mark.parametrize("elements", [None, FEW + 1])
 def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
-    assert not Forms().may_stage(elements)
-    assert Forms().may_stage(FEW)
+    policy = Stages(Budget())
+    assert policy.default(Facts(elements)) == WHOLE
+    assert policy.propose(WHOLE, Statistics(), Facts(elements)) is None
+    assert policy.default(Facts(FEW)) == STAGED
 
 
 def test_the_statements_of_the_first_ticks_are_written_when_a_query_is_registered(
     con: cqlduck.Connection,
 ) -> None:
-    con.engine.forms = Forms(always=True)
+    choices.force_stages(con, True)
     con.execute(JOIN.replace("INTEGER", "BIGINT"))
     written = dict(con.engine.compiled["q"].steps.written)
     for at in (1, 4):
@@ -174,23 +184,32 @@ def test_a_plan_that_stages_nothing_has_one_form(con: cqlduck.Connection) -> Non
     assert not steps.has_stages(Form())
 
 
-def test_explain_shows_what_a_form_has_of_its_own(con: cqlduck.Connection) -> None:
+def test_explain_and_the_operators_show_the_statements_that_run(con: cqlduck.Connection) -> None:
     con.execute(JOIN)
-    compiled = con.engine.compiled["q"]
-    text = con.explain("q")
-    other = Form(single=True, staged=True)
-    for form in (WHOLE, other):
-        for step in compiled.steps.of(form):
-            assert 1 == text.count(f"{step.sql};")
-    assert f"what begins or ends, in {other}\n" in text
-    assert str(WHOLE) not in text
+    steps = con.engine.compiled["q"].steps
+    for at, staged in enumerate((True, False)):
+        choices.force_stages(con, staged)
+        # one instant, and several
+        con.tick({"a": [(1, 1, 3 * at)], "b": [(1, 1, 3 * at)]}, to=3 * at)
+        con.tick({"a": [(1, 1, 3 * at + 1)], "b": [(1, 1, 3 * at + 2)]}, to=3 * at + 2)
+        text = con.explain("q")
+        shown = "".join(sql for (sql,) in con.sql("SELECT sql FROM cql.operators").fetchall())
+        one = Form(single=True, staged=staged)
+        for form in (Form(single=False, staged=staged), one):
+            for step in steps.of(form):
+                assert 1 == text.count(f"{step.sql};")
+                assert step.sql in shown
+        others = [s for s in steps.of(Form(staged=not staged)) if s not in steps.of(one)]
+        others = [s for s in others if s not in steps.of(Form(staged=staged))]
+        assert others
+        assert not [s for s in others if f"{s.sql};" in text]
 
 
 def test_forms_write_the_same_elements() -> None:
     changes = []
     for always in (False, True, None):
         with cqlduck.connect() as con:
-            con.engine.forms = Forms(always)
+            choices.force_stages(con, always)
             con.execute(JOIN)
             for t in range(0, 60, 2):
                 con.append("a", [(t % 5, t, t)])
@@ -204,7 +223,7 @@ def test_forms_write_the_same_elements() -> None:
 @pytest.mark.parametrize("always", [False, True])
 def test_a_form_works_out_nothing_that_no_tuple_asks_for(always: bool) -> None:
     with cqlduck.connect() as con:
-        con.engine.forms = Forms(always)
+        choices.force_stages(con, always)
         con.execute(
             "CREATE STREAM s (k INTEGER, c VARCHAR, t INTEGER) TIMESTAMP BY t;"
             "CREATE RELATION r (k INTEGER);"
@@ -221,15 +240,7 @@ def test_a_form_works_out_nothing_that_no_tuple_asks_for(always: bool) -> None:
 
 
 def test_ticks_that_do_not_go_as_far_as_they_could_are_not_learned_from() -> None:
-    seen: list[int | None] = []
-
-    class Asked(Forms):
-        def may_stage(self, elements: int | None) -> bool:
-            seen.append(elements)
-            return super().may_stage(elements)
-
     with cqlduck.connect(max_tick=2) as con:
-        con.engine.forms = Asked()
         con.execute(JOIN)
         for t in range(3):
             con.append("b", [(1, t, t)])
@@ -238,12 +249,15 @@ def test_ticks_that_do_not_go_as_far_as_they_could_are_not_learned_from() -> Non
         con.advance(9)
         con.append("b", [(1, 10, 10)])
         con.advance(10)
-    assert None in seen[3:-1]
-    assert 0 not in seen
+        points = con.engine.streamon.executor.chosen
+        sizes = {p.ticks: con.engine.streamon.profiler.statistics(p) for p in points if p.ticks}
+    (unknown,) = (known for ticks, known in sizes.items() if ticks.endswith("unknown size"))
+    assert not unknown.warm
+    assert any(known.warm for known in sizes.values())
 
 
 def test_a_tick_never_goes_without_a_stage_that_always_pays(con: cqlduck.Connection) -> None:
-    con.engine.forms = Forms()
+    choices.measure(con)
     con.execute("""
         CREATE STREAM s (k BIGINT, t BIGINT) TIMESTAMP BY t;
         CREATE CONTINUOUS QUERY q AS SELECT DISTINCT k FROM s;

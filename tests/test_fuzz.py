@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -214,6 +215,26 @@ def test_what_was_found(text: str, outcome: str) -> None:
         assert {outcome: 1} == dict(target.outcomes)
     finally:
         target.close()
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "INSERT INTO r ( k , t ) SELECT DISTINCT 1 , '2020-01-01' UNION ( SELECT ALL k , t FROM r",
+        "INSERT INTO r BY NAME ( SELECT 1 AS k , coalesce ( t , '2020-01-01' ) AS t FROM s [NOW] )",
+        "INSERT INTO r WITH c AS ( SELECT 1 ) VALUES ( 1 , '2020-01-01' ) , ( 2 , DEFAULT )",
+        "UPDATE r SET t = CASE WHEN k = 1 THEN '2020-01-01' ELSE t END , k = 2 WHERE k = 1",
+        "DELETE FROM r WHERE t = '2020-01-01' AND k IN ( SELECT k FROM r )",
+    ],
+)
+def test_a_statement_that_ends_anywhere_is_done_or_an_error(whole: str) -> None:
+    words = whole.split()
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER, t TIMESTAMP)")
+        con.execute("CREATE RELATION r (k INTEGER, t TIMESTAMP)")
+        for end in range(2, len(words)):
+            with contextlib.suppress(cqlduck.Error):
+                con.execute(" ".join(words[:end]))
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import choices
 from counts import halved_in_ci
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -60,7 +61,7 @@ LAST_ROWS = {
 def test_the_last_row(query: str, rows: list[Row], cuts: set[int], staged: bool | None) -> None:
     rows = sorted(rows, key=lambda row: row[0])
     with cqlduck.connect() as con:
-        con.engine.forms.always = staged
+        choices.force_stages(con, staged)
         con.execute(
             "CREATE STREAM s (k BIGINT, v BIGINT); CREATE CONTINUOUS QUERY d AS SELECT k, v FROM s;"
             f"CREATE CONTINUOUS QUERY q AS {query}"

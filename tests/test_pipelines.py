@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import choices
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -89,7 +90,7 @@ def run(con: cqlduck.Connection, append: dict[str, list[int]], to: int) -> list[
 
 def test_a_pipeline_whose_input_did_not_change_is_not_run(con: cqlduck.Connection) -> None:
     streams(con, 3)
-    con.engine.forms.always = True
+    choices.force_stages(con, True)
     compiled(con, JOIN)
     places = {"s0": [1, 2], "s1": [1, 2], "s2": [1, 2]}
     into = 'INSERT INTO temp."_cql_delta_q_'

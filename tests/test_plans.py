@@ -262,6 +262,20 @@ def test_a_plan_that_is_damaged_is_made_anew(path: Path, facts: str) -> None:
         assert [(13.0,)] == con.table("above").fetchall()
 
 
+@pytest.mark.parametrize("form", ["", "zz", "[]", "{}", '{"single": 1}'])
+def test_statements_of_a_form_that_is_damaged_are_made_anew(path: Path, form: str) -> None:
+    with cqlduck.connect(path) as con:
+        database = con.engine.database
+        database.execute(
+            "DELETE FROM cql_state.statements AS s WHERE form <> "
+            "(SELECT min(form) FROM cql_state.statements WHERE query = s.query)"
+        )
+        database.execute("UPDATE cql_state.statements SET form = ?", [form])
+    with cqlduck.connect(path) as con:
+        tick(con, 7, 10)
+        assert [(13.0,)] == con.table("above").fetchall()
+
+
 def test_statements_that_are_damaged_are_named(path: Path) -> None:
     with cqlduck.connect(path) as con:
         con.engine.database.execute("UPDATE cql_state.statements SET steps = 'none'::BLOB")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import choices
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -73,7 +74,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def con(root: Path) -> Iterator[cqlduck.Connection]:
     with cqlduck.connect(drop_zone=root) as made:
-        made.engine.forms.always = True
+        choices.force_stages(made, True)
         yield made
 
 
@@ -115,7 +116,7 @@ def test_rows_that_came_between_change_the_numbers(tmp_path: Path, taken: list[s
         odd = [2 * at.as_py() + 1 for at in rows.column("t")]
         write(tmp_path, number, rows.set_column(3, "t", pa.array(odd, pa.int64())))
     with cqlduck.connect(drop_zone=tmp_path) as con:
-        con.engine.forms.always = True
+        choices.force_stages(con, True)
         con.execute(f"{S}; {NEWEST}")
         for _ in range(3):
             con.follow(limit=1)
@@ -169,7 +170,7 @@ def test_what_fails_is_said_by_the_tick_and_not_tried_again(
         )
         write(tmp_path, number, rows)
     with cqlduck.connect(drop_zone=tmp_path) as con:
-        con.engine.forms.always = True
+        choices.force_stages(con, True)
         con.execute(
             f"{S}; CREATE CONTINUOUS QUERY q AS "
             "SELECT count(DISTINCT v + 1) AS n, sum(k) AS k FROM s"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import choices
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner, Result
@@ -35,7 +36,7 @@ START = datetime(2013, 1, 1)
 @pytest.fixture
 def con() -> Iterator[cqlduck.Connection]:
     with cqlduck.connect() as made:
-        made.engine.forms.always = False
+        choices.force_stages(made, False)
         made.execute(SCRIPT)
         yield made
 

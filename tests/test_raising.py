@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import choices
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -112,7 +113,7 @@ def test_a_query_fails_at_the_first_pair_that_raises(
 ) -> None:
     fails, held = expected(shape, WINDOWS[window], conditions, lefts, rights)
     with cqlduck.connect() as con:
-        con.engine.forms.always = staged
+        choices.force_stages(con, staged)
         con.execute("CREATE STREAM s (t BIGINT, k INTEGER, x VARCHAR) TIMESTAMP BY t")
         con.execute("CREATE RELATION r (k INTEGER, y VARCHAR)")
         body = SHAPES[shape].format(window=window, conditions=" AND ".join(conditions))

@@ -1176,6 +1176,11 @@ MESSAGES = (
     ("SELECT 1 AS x FROM s JOIN r USING (name)", BindError, "USING names name"),
     ("SELECT a FROM t AS t (a, b, c)", BindError, "3 names are given"),
     ("SELECT k AS _ts FROM r", BindError, "_ts is a reserved name"),
+    ("WITH c(_ts) AS (SELECT k FROM r) SELECT * FROM c", BindError, "_ts is a reserved name"),
+    ("SELECT * FROM (SELECT k, name FROM r) c(k, _TS)", BindError, "_TS is a reserved name"),
+    ("SELECT * FROM s [RANGE 5] AS c(_ts)", BindError, "_ts is a reserved name"),
+    ("SELECT * FROM (SELECT _ts FROM s [RANGE 5])", BindError, "* stands for no column"),
+    ("SELECT * EXCLUDE (k, name) FROM r", BindError, "* stands for no column"),
     ("SELECT k FROM s [RANGE 5 SLIDE 0]", BindError, "slides by at least one instant"),
     ("", ParseError, "empty"),
     ("SELECT k FROM", ParseError, ""),
@@ -1280,7 +1285,7 @@ def test_sql_in_a_text_would_be_found() -> None:
 
 
 def test_every_module_of_the_room_is_seen() -> None:
-    assert {"bind", "compile", "join", "windows"} <= {path.stem for path in MODULES}
+    assert {"bind", "compile", "join", "time_windows"} <= {path.stem for path in MODULES}
 
 
 @pytest.mark.parametrize(

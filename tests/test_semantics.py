@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import choices
 import pytest
 import reference
 
@@ -645,7 +646,7 @@ def test_one_value_under_conditions_of_which_each_alone_may_hold(window: str) ->
 @pytest.mark.parametrize("staged", [False, True])
 def test_of_one_instant_the_last_arrival_of_each_partition_stays(staged: bool) -> None:
     with cqlduck.connect() as con:
-        con.engine.forms.always = staged
+        choices.force_stages(con, staged)
         con.execute(
             f"{S}; CREATE CONTINUOUS QUERY q AS SELECT a, b FROM s [PARTITION BY b ROWS 1];"
             "CREATE CONTINUOUS QUERY last AS SELECT a, b FROM s [ROWS 1]"
@@ -692,7 +693,7 @@ def test_of_several_new_rows_the_first_pushes_the_old_one_out() -> None:
 @pytest.mark.parametrize("staged", [False, True])
 def test_what_several_joins_read_is_not_cut_by_the_conditions_of_one(staged: bool) -> None:
     with cqlduck.connect() as con:
-        con.engine.forms.always = staged
+        choices.force_stages(con, staged)
         con.execute(
             f"{S}; CREATE STREAM u (c INTEGER); CREATE CONTINUOUS QUERY q AS "
             "SELECT a, b FROM s [RANGE 9], u [RANGE 9] WHERE a = c AND b = 'x' "
@@ -707,7 +708,7 @@ def test_what_several_joins_read_is_not_cut_by_the_conditions_of_one(staged: boo
 
 def test_a_condition_about_another_input_is_not_in_a_stage() -> None:
     with cqlduck.connect() as con:
-        con.engine.forms.always = True
+        choices.force_stages(con, True)
         con.execute(
             f"{S}; CREATE STREAM u (c INTEGER, d INTEGER); CREATE CONTINUOUS QUERY q AS "
             "SELECT a, d FROM s [RANGE 9], u [RANGE 9] WHERE a = c AND d IS NULL AND b = 'x'"

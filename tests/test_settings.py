@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import pydoc
+from pathlib import Path
 from typing import Any, get_type_hints
 
+import duckdb
 import pytest
 
 import cqlduck
@@ -124,3 +126,55 @@ def test_a_macro_hides_no_function_of_ticks(con: cqlduck.Connection, head: str) 
     con.append("s", [(3,)], at=1)
     con.advance(2)
     assert [(3, 3)] == con.table("q").fetchall()
+
+
+def with_macro(path: Path, macro: str) -> None:
+    """Make a database with a query, and then a macro in it by DuckDB alone."""
+    with cqlduck.connect(path) as con:
+        con.execute("CREATE STREAM s (k INTEGER)")
+        con.execute("CREATE CONTINUOUS QUERY q AS SELECT sum(k) AS v, max(k) AS m FROM s [RANGE 5]")
+        con.append("s", [(3,)], at=1)
+        con.advance(2)
+    with duckdb.connect(path) as own:
+        own.execute(f"CREATE {macro}")
+
+
+@pytest.mark.parametrize(
+    ("macro", "kind"),
+    [("MACRO sum(a) AS 42", "MACRO"), ("MACRO Max(a) AS 'x'", "MACRO"),
+     ("MACRO greatest(a, b) AS a", "MACRO"), ('MACRO "+"(a, b) AS 42', "MACRO"),
+     ("MACRO range(a) AS TABLE SELECT 1", "MACRO TABLE"),
+     ("MACRO duckdb_tables() AS TABLE SELECT 1", "MACRO TABLE")],
+)  # fmt: skip
+def test_a_file_with_a_macro_that_hides_a_function_is_not_opened(
+    tmp_path: Path, macro: str, kind: str
+) -> None:
+    path = tmp_path / "a.db"
+    with_macro(path, macro)
+    before = path.read_bytes()
+    with pytest.raises(cqlduck.DatabaseError, match="hides a function of DuckDB") as caught:
+        cqlduck.connect(path)
+    assert "with duckdb" in (caught.value.hint or "")
+    assert before == path.read_bytes()
+    name = macro.split()[1].split("(")[0]
+    with duckdb.connect(path) as own:
+        own.execute(f"DROP {kind} {name}")
+    with cqlduck.connect(path) as con:
+        con.append("s", [(4,)], at=3)
+        con.advance(4)
+        assert [(7, 4)] == con.table("q").fetchall()
+
+
+@pytest.mark.parametrize(
+    "macro",
+    ["MACRO shown(a) AS 42", "MACRO _cql_arrivals_s(a, b) AS TABLE SELECT 1",
+     "OR REPLACE MACRO cql_state.shown(a) AS 42", "MACRO _cql_stream_s() AS TABLE SELECT 1",
+     "SCHEMA own; CREATE MACRO own.sum(a) AS 42"],
+)  # fmt: skip
+def test_macros_that_no_tick_calls_change_nothing(tmp_path: Path, macro: str) -> None:
+    with_macro(tmp_path / "a.db", macro)
+    with cqlduck.connect(tmp_path / "a.db") as con:
+        con.append("s", [(4,)], at=3)
+        con.advance(4)
+        assert [(7, 4)] == con.table("q").fetchall()
+        assert [("4",)] == con.sql("SELECT frontier FROM cql.queries").fetchall()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import choices
 import pytest
 
 import cqlduck
@@ -53,7 +54,7 @@ def changes(con: cqlduck.Connection, name: str) -> Counter[tuple[Any, ...]]:
 def test_what_queries_have_in_common_is_worked_out_once(
     query: str, differ: list[str], con: cqlduck.Connection, ran: list[str]
 ) -> None:
-    con.engine.forms.always = True
+    choices.force_stages(con, True)
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q0 AS {query.format(differ[0])}")
     tick(con, 1)
     tick(con, 2)
@@ -76,7 +77,7 @@ def test_what_queries_have_in_common_is_worked_out_once(
 def test_queries_that_are_at_other_instants_share_nothing(
     con: cqlduck.Connection, ran: list[str]
 ) -> None:
-    con.engine.forms.always = True
+    choices.force_stages(con, True)
     con.execute(S)
     for i in range(3):
         con.execute(f"CREATE CONTINUOUS QUERY q{i} AS {PAIRS.format(0)}")
@@ -97,7 +98,7 @@ def test_queries_that_are_at_other_instants_share_nothing(
 
 def test_a_tick_that_is_undone_has_made_nothing(con: cqlduck.Connection, ran: list[str]) -> None:
     """The first query fails after the stages of both are there; the second makes them again."""
-    con.engine.forms.always = True
+    choices.force_stages(con, True)
     con.execute(
         f"{S}; CREATE CONTINUOUS QUERY bad AS SELECT n.v // (n.v - 40) AS v, w.v AS x "
         "FROM s [NOW] n, s [RANGE 5] w WHERE n.k = w.k AND CAST(CASE WHEN n.v = 40 THEN 'no' "

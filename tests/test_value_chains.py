@@ -235,6 +235,9 @@ def usable(kind: str) -> list[str]:
     if kind == "FLOAT" or kind.endswith("[2]"):
         # DuckDB (release 2.0) makes 0.0 of −0.0, and fails at arrays that are NULL
         steps.remove("of the greatest k")
+    if kind == "FLOAT":
+        # the same: what it sorts inside of an aggregate loses its sign
+        steps = [name for name in steps if name not in ("first", "last")]
     return steps
 
 

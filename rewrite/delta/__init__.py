@@ -1,7 +1,8 @@
 """The delta rule of each operator: from the changes below, its own change in ($t0, $t1].
 
 One tick covers many instants, and one statement gives the exact elements of each of them, because
-the instant is a column. `Rules` asks four things of a node:
+the instant is a column. A node of the plan becomes an `Operator`
+(`choose`: one table of alternatives), which says four things of it:
 
 * `elements`: its changes in the tick, as elements;
 * `lives`: the same as lifetimes, of all tuples that come or go in the tick;
@@ -12,8 +13,8 @@ State is read as it was before the tick: every table of elements is cut at $t0 b
 synopses that are updated in place are updated after the last statement that reads them.
 
 Linear operators (filter, project, union all) answer by asking the same of their inputs. The join is
-multilinear: its change is a sum of one term for each input. Windows, aggregates and distinct have
-files of their own here, with their law in the docstring.
+multilinear: its change is a sum of one term for each input. Each operator has a file of its own,
+with its law in the docstring. `Rules` takes the statements and synopses that they write.
 
 All of it is written in several forms (`form`): for ticks of one instant and of many, and with or
 without stages, which are temporary tables of what meets a large state. Streams are read by names

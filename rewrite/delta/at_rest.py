@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import aggregate, counting, groups, pipelines, recompute, windows
+from cqlduck.rewrite.delta import aggregate, counting, groups, pipelines, recompute, row_windows
+from cqlduck.rewrite.delta.choose import Place
 from cqlduck.rewrite.delta.rules import Rules
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -84,27 +85,24 @@ class _Reading(Rules):
     needs: list[Need] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Number the operators; nothing is kept for a tick."""
-        self._number_operators()
+        """Choose the operators; nothing is kept for a tick."""
+        self.choose()
 
-    def _stored(
-        self,
-        node: StreamScan,
-        low: exp.Expr | None,
-        high: exp.Expr,
-        span: int | None,
-        extra: tuple[str, ...],
-    ) -> Rows:
-        self.needs.append(Need(node.source, low))
-        return super()._stored(node, low, high, span, extra)
+    def place_of_nodes(self) -> Place:
+        """Return the same, each node by itself."""
+        return Place(self.plan, self.clock, self.form)
 
-    def _arrivals(self, source: Source) -> Rows:
+    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+        """Note that a store is needed from an instant on."""
+        self.needs.append(Need(source, low))
+
+    def arrivals(self, source: Source) -> Rows:
         """Return what comes in the tick, from the store."""
         later = (parameter(name) for name in ("since", "t0"))
         bounds = [after(column(TS), bound) for bound in later]
-        return self._kept(source).where(*bounds, until(column(TS), parameter("t1")))
+        return self.kept(source).where(*bounds, until(column(TS), parameter("t1")))
 
-    def _kept(self, source: Source) -> Rows:
+    def kept(self, source: Source) -> Rows:
         """Return the store."""
         return Rows.of(state_table(source.table))
 
@@ -114,14 +112,14 @@ class AtRest(_Reading):
     """Says what stands when no tick is under way.
 
     Attributes:
-        kept: The numbers of the operators that have a synopsis, each with its kind.
+        synopses_of: The numbers of the operators that have a synopsis, each with its kind.
     """
 
-    kept: frozenset[tuple[int, str]] = frozenset()
+    synopses_of: frozenset[tuple[int, str]] = frozenset()
 
     def has(self, node: Plan, kind: str) -> bool:
         """Return whether an operator has a synopsis of a kind."""
-        return (self.number(node), kind) in self.kept
+        return (self.number(node), kind) in self.synopses_of
 
     def standing(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): the tuples at the frontier."""
@@ -134,14 +132,16 @@ class AtRest(_Reading):
             case Join():
                 return self._joined(node)
             case Aggregate() if self.has(node, "groups"):
-                return _now(node, aggregate.kept(self, node))
+                return _now(node, self.held(node))
             case Aggregate():
                 state = groups.state(node, self.standing(node.input))
                 return _now(node, aggregate.shown(node, state))
             case Distinct():
                 return self._first(node)
             case SetOperation() | Net() if self.has(node, "counts"):
-                return _now(node, counting.kept(self, node))
+                return _now(
+                    node, counting.shown(node, Rows.of(state_table(self.table(node, "counts"))))
+                )
             case Net():
                 return self.standing(node.input)
             case SetOperation():
@@ -174,14 +174,20 @@ class AtRest(_Reading):
         bounds = [until(column(TS), high), *([] if low is None else [after(column(TS), low)])]
         return log.where(*bounds)
 
+    def held(self, node: Plan) -> Rows:
+        """Return (columns, `_weight`): what a synopsis holds that is the answer of its operator."""
+        found = self.operator(node).answer()
+        assert found is not None
+        return found
+
     def _window(self, node: RowWindow) -> Rows:
         """Return the tuples of a window in rows, from its synopsis."""
         if node.slide is None and node.every is None:
-            return _now(node, windows.row_content(self, node))
+            return _now(node, self.held(node))
         kept = exp.select("*").from_(state_table(self.table(node, "rows")), copy=False)
-        shown = Rows.given(windows.placed(node, kept), windows.placed_names(node), "placed").where(
-            until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t1"))
-        )
+        shown = Rows.given(
+            row_windows.placed(node, kept), row_windows.placed_names(node), "placed"
+        ).where(until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t1")))
         one = named(cast(number(1), "BIGINT"), WEIGHT)
         return shown.project([*references(node.columns), column(ENTER), column(LEAVE), one])
 

@@ -30,7 +30,8 @@ from sqlglot import exp
 
 from cqlduck.rewrite import guards
 from cqlduck.rewrite.aggregates import EXTREMES, FLOATS
-from cqlduck.rewrite.delta import windows
+from cqlduck.rewrite.delta.operator import Operator
+from cqlduck.rewrite.delta.time_windows import Stub
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -206,19 +207,45 @@ def _has_parts(call: AggregateCall) -> bool:
     return call.function in _PARTS and (call.function == "count" or call.argument is not None)
 
 
-def keep(rules: Rules, relation: Plan) -> None:
-    """Put the content at each boundary of the tick into the synopsis; the last one stays."""
-    made = _Contents(rules, _slide(relation))
-    query = made.whole(relation)
-    columns = (*relation.columns, Column(BOUNDARY, "BIGINT"))
-    table = state_table(rules.synopsis(relation, "content", columns))
-    rules.first(relation, "the content at each boundary", exp.insert(query, table))
-    last = floor_to(parameter("t1"), made.slide)
-    earlier = exp.LT(this=column(BOUNDARY), expression=last)
-    gone = exp.delete(table.copy()).where(earlier, copy=False)
-    rules.update(relation, "forget the contents before the last", gone)
-    for purpose, tree in made.updates:
-        rules.update(relation, purpose, tree)
+class AtBoundaries(Operator[Plan]):
+    """A relation that is worked out whole, at each boundary of the tick."""
+
+    def keep(self) -> None:
+        """Put the content at each boundary of the tick into the synopsis; the last one stays."""
+        relation, writer = self.node, self.writer
+        made = _Contents(writer, _slide(relation))
+        query = made.whole(relation)
+        columns = (*relation.columns, Column(BOUNDARY, "BIGINT"))
+        table = state_table(writer.synopsis(relation, "content", columns))
+        writer.first(relation, "the content at each boundary", exp.insert(query, table))
+        last = floor_to(parameter("t1"), made.slide)
+        earlier = exp.LT(this=column(BOUNDARY), expression=last)
+        gone = exp.delete(table.copy()).where(earlier, copy=False)
+        writer.update(relation, "forget the contents before the last", gone)
+        for purpose, tree in made.updates:
+            writer.update(relation, purpose, tree)
+
+    def elements(self) -> Rows:
+        """Return the net elements of the tick."""
+        columns, content = references(self.node.columns), self._content
+        ends = add(column(BOUNDARY), _slide(self.node))
+        less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+        come = content.where(after(column(BOUNDARY), parameter("t0")))
+        go = content.where(until(ends, parameter("t1")))
+        changes = [
+            come.project([*columns, named(column(BOUNDARY), TS), one]),
+            go.project([*columns, named(ends, TS), less]),
+        ]
+        return consolidate(Rows.union(changes), self.node.columns)
+
+    def answer(self) -> Rows:
+        """Return (columns, `_weight`): the relation after the tick, a row for each tuple."""
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        return self._content.project([*references(self.node.columns), one])
+
+    @property
+    def _content(self) -> Rows:
+        return Rows.of(state_table(self.writer.table(self.node, "content")))
 
 
 def _slide(relation: Plan) -> int:
@@ -227,35 +254,11 @@ def _slide(relation: Plan) -> int:
     return slide
 
 
-def _content(rules: Rules, relation: Plan) -> exp.Table:
-    return state_table(rules.table(relation, "content"))
-
-
-def elements(rules: Rules, relation: Plan) -> Rows:
-    """Return the net elements of the tick."""
-    columns, content = references(relation.columns), Rows.of(_content(rules, relation))
-    ends = add(column(BOUNDARY), _slide(relation))
-    less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
-    come = content.where(after(column(BOUNDARY), parameter("t0")))
-    go = content.where(until(ends, parameter("t1")))
-    changes = [
-        come.project([*columns, named(column(BOUNDARY), TS), one]),
-        go.project([*columns, named(ends, TS), less]),
-    ]
-    return consolidate(Rows.union(changes), relation.columns)
-
-
-def answer(rules: Rules, relation: Plan) -> Rows:
-    """Return (columns, `_weight`): the relation after the tick, a row for each tuple."""
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return Rows.of(_content(rules, relation)).project([*references(relation.columns), one])
-
-
 class _Contents:
     """Writes relations at each boundary B with t₀ < B ≤ t₁: (columns, `_cql_boundary`)."""
 
-    def __init__(self, rules: Rules, slide: int) -> None:
-        self.rules = rules
+    def __init__(self, writer: Rules, slide: int) -> None:
+        self.writer = writer
         self.slide = slide
         self.updates: list[tuple[str, exp.Expr]] = []
         self._shared: dict[int, str] = {}
@@ -270,10 +273,10 @@ class _Contents:
 
     def at(self, node: Plan) -> Rows:
         """Return a relation for an operator that reads it."""
-        if self.rules.readers[id(node)] == 1 or not isinstance(node, _MEETING):
+        if self.writer.readers[id(node)] == 1 or not isinstance(node, _MEETING):
             return self._of(node)
         if id(node) not in self._shared:
-            name = f"_cql_shared{self.rules.number(node)}"
+            name = f"_cql_shared{self.writer.number(node)}"
             self._queries.append((name, self._of(node).query()))
             self._shared[id(node)] = name
         return Rows.of(exp.to_table(self._shared[id(node)]), self._names(node))
@@ -334,7 +337,7 @@ class _Contents:
 
     def _window(self, node: TimeWindow) -> Rows:
         listed = [*references(node.columns), named(self._end(), BOUNDARY)]
-        return windows.entering(self.rules, node).project(listed, "stream")
+        return Stub(node, self.writer).entering().project(listed, "stream")
 
     def _end(self) -> exp.Expr:
         """Return the boundary at which a tuple's pane ends, as an expression over `_ts`."""
@@ -344,7 +347,7 @@ class _Contents:
         """Return (columns, `_ts`) of what enters a window, seen through filters and projections."""
         match node:
             case TimeWindow():
-                return windows.entering(self.rules, node)
+                return Stub(node, self.writer).entering()
             case Filter():
                 return self._entering(node.input).where(guards.restriction(node))
             case Project():
@@ -405,9 +408,9 @@ class _Contents:
         """Return an aggregate put together from the results over each pane."""
         panes = _width(node)
         columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
-        table = self.rules.synopsis(node, "panes", columns)
+        table = self.writer.synopsis(node, "panes", columns)
         begun = self.begun(node).query()
-        self.rules.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
+        self.writer.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
         oldest = self._oldest(node)
         self.updates.append(
             (
@@ -440,15 +443,15 @@ class _Contents:
         return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
 
 
-def held_panes(rules: Rules, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
+def held_panes(writer: Rules, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
     """Return what the synopsis `panes` holds, as the panes of a tick, and where that begins ($t0).
 
     Args:
-        rules: The rules that read the stream.
+        writer: Reads the stream.
         relation: The relation that is worked out at boundaries.
         node: The aggregate in it.
     """
-    made = _Contents(rules, _slide(relation))
+    made = _Contents(writer, _slide(relation))
     return made.begun(node), made._oldest(node)
 
 

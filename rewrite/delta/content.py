@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from cqlduck.rewrite.delta import boundaries, counting, groups, windows
+from cqlduck.rewrite.delta import boundaries, counting, groups, row_windows
 from cqlduck.rewrite.delta.at_rest import AtRest, Need, Past, without_past
 from cqlduck.rewrite.delta.rules import Rules, Synopsis
 from cqlduck.rewrite.explain import describe, kind_of
@@ -160,7 +160,7 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
         rules.query,
         rules.plan,
         rules.clock,
-        kept=frozenset((s.operator, s.kind) for s in rules.synopses),
+        synopses_of=frozenset((s.operator, s.kind) for s in rules.synopses),
     )
     table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
     values: dict[str, exp.Expr] = {"t0": parameter("t1")}
@@ -185,11 +185,11 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
         case "counts", Net():
             held = _each_once(counting.counted(node, [rest.standing(node.input)]), columns)
         case "rows", RowWindow():
-            held = windows.history(rest, node)
+            held = row_windows.history(rest, node)
             if not properties(node.input).is_numbered:
                 order: list[exp.Expr] = [column(TS), column(SEQ)]
-                held = windows.in_order(node, held, order)
-                kept = _each_once(windows.in_order(node, table, order), columns)
+                held = row_windows.in_order(node, held, order)
+                kept = _each_once(row_windows.in_order(node, table, order), columns)
             held = _each_once(held, columns)
         case "trace", Trace() if properties(node).is_stream:
             reads = past = Past(rules.query, rules.plan, rules.clock)

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta.operator import Operator
 from cqlduck.rewrite.plan import (
     Column,
     Distinct,
@@ -66,112 +67,250 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.rules import Rules
+    pass
 
 Counting = Distinct | SetOperation | Net
 
 LAST, WAS = "_cql_last", "_cql_was"
 
 
-def keep(rules: Rules, node: Counting) -> None:
-    """Keep the tuples and instants that changed, and the synopsis of the counts."""
-    if isinstance(node, Distinct):
-        _keep_first(rules, node)
-        return
-    if isinstance(node, Net) and not node.is_kept:
-        net = consolidate(rules.elements(node.input), node.columns)
-        rules.delta(node, net.query(), "the elements that do not cancel")
-        return
-    counts = _counts(node)
-    columns = (*node.columns, *(Column(name, "BIGINT") for name in counts))
-    table = rules.synopsis(node, "counts", columns)
-    rules.delta(node, _changed(rules, node, table), "the tuples and instants that changed")
-    delta = temp_table(rules.deltas[id(node)])
-    touched = (
-        exp.select("1")
-        .from_(delta.copy().as_("delta"), copy=False)
-        .where(column(LAST), same(_of("delta", node), _of("kept", node)), copy=False)
-    )
-    gone = exp.delete(state_table(table).as_("kept")).where(exp.Exists(this=touched), copy=False)
-    rules.update(node, "forget the old counts of the tuples that changed", gone)
-    stay = (
-        exp.select(*references(columns))
-        .from_(delta.copy(), copy=False)
-        .where(column(LAST), exp.or_(*[_is_there(column(name)) for name in counts]), copy=False)
-    )
-    rules.update(node, "keep their new counts", exp.insert(stay, state_table(table)))
+class Counts(Operator[SetOperation | Net]):
+    """How often each tuple is there, by how often it is in each input."""
+
+    def keep(self) -> None:
+        """Keep the tuples and instants that changed, and the synopsis of the counts."""
+        counts = _counts(self.node)
+        columns = (*self.node.columns, *(Column(name, "BIGINT") for name in counts))
+        table = self.writer.synopsis(self.node, "counts", columns)
+        self.writer.delta(self.node, self._changed(table), "the tuples and instants that changed")
+        delta = temp_table(self.writer.deltas[id(self.node)])
+        touched = (
+            exp.select("1")
+            .from_(delta.copy().as_("delta"), copy=False)
+            .where(column(LAST), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
+        )
+        gone = exp.delete(state_table(table).as_("kept")).where(
+            exp.Exists(this=touched), copy=False
+        )
+        self.writer.update(self.node, "forget the old counts of the tuples that changed", gone)
+        stay = (
+            exp.select(*references(columns))
+            .from_(delta.copy(), copy=False)
+            .where(column(LAST), exp.or_(*[_is_there(column(name)) for name in counts]), copy=False)
+        )
+        self.writer.update(self.node, "keep their new counts", exp.insert(stay, state_table(table)))
+
+    def elements(self) -> Rows:
+        """Return the changes of how often each tuple is there."""
+        change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
+        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        return changed.project([*references(self.node.columns), column(TS), change])
+
+    def lives(self) -> Rows:
+        """Return what begins or ends in the tick: a tuple lives until its count changes."""
+        following, previous = (
+            exp.Window(
+                this=function(this=column(TS)),
+                partition_by=_keys(self.node),
+                order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+            )
+            for function in (exp.Lead, exp.Lag)
+        )
+        stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
+        until_next = exp.Coalesce(this=following, expressions=[forever()])
+        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        steps = changed.project(
+            [
+                *references(self.node.columns),
+                column(TS),
+                named(until_next, LEAVE),
+                column(WEIGHT),
+                named(stood, WAS),
+            ]
+        )
+        both = Rows.of(exp.to_table("steps"))
+        begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
+        come = [named(column(TS), ENTER), column(LEAVE), column(WEIGHT)]
+        gone = [begin, named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
+        return Rows.union(
+            [
+                both.where(_is_there(column(weight))).project(
+                    [*references(self.node.columns), *listed]
+                )
+                for weight, listed in ((WEIGHT, come), (WAS, gone))
+            ]
+        ).with_("steps", steps.query())
+
+    def standing(self) -> Rows:
+        """Return what is there throughout the tick, as lifetimes without an end."""
+        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+        listed = [*references(self.node.columns), begin, end]
+        changed = (
+            exp.select("1")
+            .from_(temp_table(self.writer.deltas[id(self.node)]).as_("delta"), copy=False)
+            .where(_changes(), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
+        )
+        times = _times(self.node, [column(name) for name in _counts(self.node)])
+        table = state_table(self.writer.table(self.node, "counts"))
+        table.set("alias", exp.TableAlias(this=exp.to_identifier("kept")))
+        stays = Rows.of(table).where(_is_there(times), exp.not_(exp.Exists(this=changed)))
+        return stays.project([*listed, named(times, WEIGHT)])
+
+    def _changed(self, table: str) -> exp.Select:
+        """Return the counts after each instant, and f of them after it and before it."""
+        counts = _counts(self.node)
+        net = {name: count(column(name)) for name in counts}
+        changes: exp.Query = self._tagged().select(
+            [
+                *references(self.node.columns),
+                column(TS),
+                *[named(sum_, n) for n, sum_ in net.items()],
+            ],
+            group=[*_keys(self.node), column(TS)],
+            having=exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]),
+            alias="elements",
+        )
+        listed = [*references(self.node.columns), column(TS), *[column(name) for name in counts]]
+        history = union_all(
+            [
+                exp.select(*[x.copy() for x in listed]).from_(part, copy=False)
+                for part in ("before", "changes")
+            ]
+        )
+        sums = [
+            named(cast(_over(self.node, exp.Sum(this=column(name))), "BIGINT"), name)
+            for name in counts
+        ]
+        changed = [named(column(name), f"{name}_d") for name in counts]
+        last = is_null(_over(self.node, exp.Lead(this=column(TS)), frame=False))
+        running = exp.select(
+            *references(self.node.columns), column(TS), *sums, *changed, named(last, LAST)
+        ).from_(history.subquery("history", copy=False), copy=False)
+        earlier = [
+            exp.paren(exp.Sub(this=column(name), expression=column(f"{name}_d"))) for name in counts
+        ]
+        query = (
+            exp.select(
+                *references(self.node.columns),
+                column(TS),
+                *[column(name) for name in counts],
+                named(_times(self.node, [column(name) for name in counts]), WEIGHT),
+                named(_times(self.node, earlier), WAS),
+                column(LAST),
+            )
+            .from_("running", copy=False)
+            .where(after(column(TS), parameter("t0")), copy=False)
+        )
+        changes = self.writer.staged(self.node, "sums", changes, "the elements, summed up")
+        query = query.with_("changes", as_=changes, copy=False)
+        query = query.with_("before", as_=self._before(table), copy=False)
+        return query.with_("running", as_=running, copy=False)
+
+    def _before(self, table: str) -> exp.Select:
+        """Return the counts of the touched tuples, as of $t0."""
+        touched = (
+            exp.select("1")
+            .from_("changes", copy=False)
+            .where(same(_of("changes", self.node), _of("kept", self.node)), copy=False)
+        )
+        return (
+            exp.select(
+                *references(self.node.columns),
+                named(cast(parameter("t0"), "BIGINT"), TS),
+                *[column(name) for name in _counts(self.node)],
+            )
+            .from_(state_table(table).as_("kept"), copy=False)
+            .where(exp.Exists(this=touched), copy=False)
+        )
+
+    def _tagged(self) -> Rows:
+        """Return the elements of all inputs, each weight in the column of its input."""
+        return _side_by_side(
+            self.node, [self.writer.elements(inner) for inner in children(self.node)], TS
+        )
 
 
-def elements(rules: Rules, node: Counting) -> Rows:
-    """Return the changes of how often each tuple is there."""
-    if isinstance(node, Distinct):
-        return _come(rules, node).project([*references(node.columns), column(TS), _once()], "first")
-    if isinstance(node, Net) and not node.is_kept:
-        return Rows.of(temp_table(rules.deltas[id(node)]), element_names(node.columns))
-    change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
-    changed = Rows.of(temp_table(rules.deltas[id(node)])).where(_changes())
-    return changed.project([*references(node.columns), column(TS), change])
+class Consolidation(Operator[Net]):
+    """The elements of the input that do not cancel in the tick; nothing is kept beyond it."""
+
+    def keep(self) -> None:
+        """Keep the elements of the tick that do not cancel."""
+        net = consolidate(self.writer.elements(self.node.input), self.node.columns)
+        self.writer.delta(self.node, net.query(), "the elements that do not cancel")
+
+    def elements(self) -> Rows:
+        """Return the elements of the tick that do not cancel."""
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), element_names(self.node.columns))
+
+
+class First(Operator[Distinct]):
+    """Each tuple of what only grows, from when it came first."""
+
+    def keep(self) -> None:
+        """Put the tuples that come into the synopsis, each with its instant."""
+        columns = (*self.node.columns, Column(TS, "BIGINT"))
+        table = state_table(self.writer.synopsis(self.node, "counts", columns))
+        (inner,) = children(self.node)
+        first = union_all(
+            [
+                self.writer.elements(arm).select(
+                    [*references(self.node.columns), named(exp.Min(this=column(TS)), TS)],
+                    group=references(self.node.columns),
+                    alias="elements",
+                )
+                for arm in _apart(inner)
+            ]
+        )
+        # without a stage all of the synopsis is read, which only many tuples are worth
+        fresh = self.writer.staged(
+            self.node, "first", first, "the tuples of the tick, each once", is_sure=True
+        )
+        is_known = same(_of("first", self.node), _of("kept", self.node))
+        kept: exp.Expr = table.copy().as_("kept")
+        query = exp.select(*references(columns)).from_(
+            fresh.subquery("first", copy=False), copy=False
+        )
+        if self.writer.form.staged:
+            # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
+            met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
+            here = exp.select(*references(self.node.columns)).from_(kept, copy=False)
+            here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
+            query = query.with_("here", as_=here, materialized=True, copy=False)
+            kept = exp.to_table("here").as_("kept")
+        known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
+        query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
+        self.writer.first(self.node, "the tuples that were not there yet", exp.insert(query, table))
+
+    def elements(self) -> Rows:
+        """Return the tuples that come."""
+        listed = [*references(self.node.columns), column(TS), _once()]
+        return self._come().project(listed, "first")
+
+    def lives(self) -> Rows:
+        """Return the lifetimes that begin in the tick; none ends."""
+        end = named(forever(), LEAVE)
+        listed = [*references(self.node.columns), named(column(TS), ENTER), end, _once()]
+        return self._come().project(listed, "first")
+
+    def standing(self) -> Rows:
+        """Return what was there before the tick, as lifetimes without an end."""
+        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+        there = Rows.of(self._table).where(until(column(TS), parameter("t0")))
+        return there.project([*references(self.node.columns), begin, end, _once()])
+
+    @property
+    def _table(self) -> exp.Table:
+        return state_table(self.writer.table(self.node, "counts"))
+
+    def _come(self) -> Rows:
+        """Return (columns, `_ts`) of the tuples that come in the tick."""
+        kept = Rows.of(self._table, [*(c.name for c in self.node.columns), TS])
+        return kept.where(after(column(TS), parameter("t0")))
 
 
 def _once() -> exp.Expr:
     return named(cast(number(1), "BIGINT"), WEIGHT)
-
-
-def lives(rules: Rules, node: Counting) -> Rows:
-    """Return the lifetimes that begin or end in the tick: each lasts until the count changes."""
-    end = named(forever(), LEAVE)
-    if isinstance(node, Distinct):
-        listed = [*references(node.columns), named(column(TS), ENTER), end, _once()]
-        return _come(rules, node).project(listed, "first")
-    following, previous = (
-        exp.Window(
-            this=function(this=column(TS)),
-            partition_by=_keys(node),
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-        )
-        for function in (exp.Lead, exp.Lag)
-    )
-    stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
-    until_next = exp.Coalesce(this=following, expressions=[forever()])
-    changed = Rows.of(temp_table(rules.deltas[id(node)])).where(_changes())
-    steps = changed.project(
-        [
-            *references(node.columns),
-            column(TS),
-            named(until_next, LEAVE),
-            column(WEIGHT),
-            named(stood, WAS),
-        ]
-    )
-    both = Rows.of(exp.to_table("steps"))
-    begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
-    come = [named(column(TS), ENTER), column(LEAVE), column(WEIGHT)]
-    gone = [begin, named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
-    return Rows.union(
-        [
-            both.where(_is_there(column(weight))).project([*references(node.columns), *listed])
-            for weight, listed in ((WEIGHT, come), (WAS, gone))
-        ]
-    ).with_("steps", steps.query())
-
-
-def standing(rules: Rules, node: Counting) -> Rows:
-    """Return what is there throughout the tick, as lifetimes without an end."""
-    begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
-    listed = [*references(node.columns), begin, end]
-    if isinstance(node, Distinct):
-        there = Rows.of(_table(rules, node)).where(until(column(TS), parameter("t0")))
-        return there.project([*listed, _once()])
-    changed = (
-        exp.select("1")
-        .from_(temp_table(rules.deltas[id(node)]).as_("delta"), copy=False)
-        .where(_changes(), same(_of("delta", node), _of("kept", node)), copy=False)
-    )
-    times = _times(node, [column(name) for name in _counts(node)])
-    table = _table(rules, node)
-    table.set("alias", exp.TableAlias(this=exp.to_identifier("kept")))
-    stays = Rows.of(table).where(_is_there(times), exp.not_(exp.Exists(this=changed)))
-    return stays.project([*listed, named(times, WEIGHT)])
 
 
 def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
@@ -182,11 +321,6 @@ def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
         alias="lifetimes",
     )
     return Rows.given(query, [*(c.name for c in node.columns), TS], "first")
-
-
-def kept(rules: Rules, node: SetOperation | Net) -> Rows:
-    """Return (columns, `_weight`): the tuples that the synopsis has."""
-    return shown(node, Rows.of(_table(rules, node)))
 
 
 def counted(node: SetOperation | Net, sides: Sequence[Rows]) -> Rows:
@@ -213,43 +347,7 @@ def shown(node: SetOperation | Net, counts: Rows) -> Rows:
     return counts.where(_is_there(times)).project(listed, "counted")
 
 
-def _table(rules: Rules, node: Counting) -> exp.Table:
-    return state_table(rules.table(node, "counts"))
-
-
 # -- what only grows ------------------------------------------------------------------------------
-
-
-def _keep_first(rules: Rules, node: Counting) -> None:
-    """Put the tuples that come into the synopsis, each with its instant."""
-    columns = (*node.columns, Column(TS, "BIGINT"))
-    table = state_table(rules.synopsis(node, "counts", columns))
-    (inner,) = children(node)
-    first = union_all(
-        [
-            rules.elements(arm).select(
-                [*references(node.columns), named(exp.Min(this=column(TS)), TS)],
-                group=references(node.columns),
-                alias="elements",
-            )
-            for arm in _apart(inner)
-        ]
-    )
-    # without a stage all of the synopsis is read, which only many tuples are worth
-    fresh = rules.staged(node, "first", first, "the tuples of the tick, each once", is_sure=True)
-    is_known = same(_of("first", node), _of("kept", node))
-    kept: exp.Expr = table.copy().as_("kept")
-    query = exp.select(*references(columns)).from_(fresh.subquery("first", copy=False), copy=False)
-    if rules.form.staged:
-        # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
-        met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
-        here = exp.select(*references(node.columns)).from_(kept, copy=False)
-        here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
-        query = query.with_("here", as_=here, materialized=True, copy=False)
-        kept = exp.to_table("here").as_("kept")
-    known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
-    query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
-    rules.first(node, "the tuples that were not there yet", exp.insert(query, table))
 
 
 def _apart(plan: Plan) -> Sequence[Plan]:
@@ -284,76 +382,7 @@ def _numbers(plan: Plan) -> dict[int, str]:
     }
 
 
-def _come(rules: Rules, node: Counting) -> Rows:
-    """Return (columns, `_ts`) of the tuples that come in the tick."""
-    kept = Rows.of(_table(rules, node), [*(c.name for c in node.columns), TS])
-    return kept.where(after(column(TS), parameter("t0")))
-
-
 # -- what comes and goes --------------------------------------------------------------------------
-
-
-def _changed(rules: Rules, node: Counting, table: str) -> exp.Select:
-    """Return the counts after each instant, and f of them after it and before it."""
-    counts = _counts(node)
-    net = {name: count(column(name)) for name in counts}
-    changes: exp.Query = _tagged(rules, node).select(
-        [*references(node.columns), column(TS), *[named(sum_, n) for n, sum_ in net.items()]],
-        group=[*_keys(node), column(TS)],
-        having=exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]),
-        alias="elements",
-    )
-    touched = (
-        exp.select("1")
-        .from_("changes", copy=False)
-        .where(same(_of("changes", node), _of("kept", node)), copy=False)
-    )
-    before = (
-        exp.select(
-            *references(node.columns),
-            named(cast(parameter("t0"), "BIGINT"), TS),
-            *[column(name) for name in counts],
-        )
-        .from_(state_table(table).as_("kept"), copy=False)
-        .where(exp.Exists(this=touched), copy=False)
-    )
-    listed = [*references(node.columns), column(TS), *[column(name) for name in counts]]
-    history = union_all(
-        [
-            exp.select(*[x.copy() for x in listed]).from_(part, copy=False)
-            for part in ("before", "changes")
-        ]
-    )
-    sums = [named(cast(_over(node, exp.Sum(this=column(name))), "BIGINT"), name) for name in counts]
-    changed = [named(column(name), f"{name}_d") for name in counts]
-    last = is_null(_over(node, exp.Lead(this=column(TS)), frame=False))
-    running = exp.select(
-        *references(node.columns), column(TS), *sums, *changed, named(last, LAST)
-    ).from_(history.subquery("history", copy=False), copy=False)
-    earlier = [
-        exp.paren(exp.Sub(this=column(name), expression=column(f"{name}_d"))) for name in counts
-    ]
-    query = (
-        exp.select(
-            *references(node.columns),
-            column(TS),
-            *[column(name) for name in counts],
-            named(_times(node, [column(name) for name in counts]), WEIGHT),
-            named(_times(node, earlier), WAS),
-            column(LAST),
-        )
-        .from_("running", copy=False)
-        .where(after(column(TS), parameter("t0")), copy=False)
-    )
-    changes = rules.staged(node, "sums", changes, "the elements, summed up")
-    query = query.with_("changes", as_=changes, copy=False)
-    query = query.with_("before", as_=before, copy=False)
-    return query.with_("running", as_=running, copy=False)
-
-
-def _tagged(rules: Rules, node: Counting) -> Rows:
-    """Return the elements of all inputs, each weight in the column of its input."""
-    return _side_by_side(node, [rules.elements(inner) for inner in children(node)], TS)
 
 
 def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:

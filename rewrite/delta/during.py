@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta.operator import Operator
 from cqlduck.rewrite.plan import During
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import column
@@ -35,30 +36,36 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.rules import Rules
+    pass
 
 
-def lives(rules: Rules, node: During) -> Rows:
-    """Return the lifetimes that begin or end in the tick."""
-    changes = exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
-    return _touching(rules, node, exp.paren(changes))
+class Cut(Operator[During]):
+    """Selection by the current time: lifetimes, cut."""
 
+    def lives(self) -> Rows:
+        """Return the lifetimes that begin or end in the tick."""
+        changes = exp.or_(
+            after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1"))
+        )
+        return self._touching(exp.paren(changes))
 
-def standing(rules: Rules, node: During) -> Rows:
-    """Return the lifetimes that cover the whole tick."""
-    return _cut(node, rules.standing(node.input)).where(
-        until(column(ENTER), parameter("t0")), after(column(LEAVE), parameter("t1")), alias="cut"
-    )
+    def standing(self) -> Rows:
+        """Return the lifetimes that cover the whole tick."""
+        return _cut(self.node, self.writer.standing(self.node.input)).where(
+            until(column(ENTER), parameter("t0")),
+            after(column(LEAVE), parameter("t1")),
+            alias="cut",
+        )
 
+    def alive(self) -> Rows:
+        """Return the lifetimes that touch the tick."""
+        return self._touching()
 
-def alive(rules: Rules, node: During) -> Rows:
-    """Return the lifetimes that touch the tick."""
-    return _touching(rules, node)
-
-
-def _touching(rules: Rules, node: During, *conditions: exp.Expr) -> Rows:
-    touch = [until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t0"))]
-    return _cut(node, rules.alive(node.input)).where(*touch, *conditions, alias="cut")
+    def _touching(self, *conditions: exp.Expr) -> Rows:
+        touch = [until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t0"))]
+        return _cut(self.node, self.writer.alive(self.node.input)).where(
+            *touch, *conditions, alias="cut"
+        )
 
 
 def _cut(node: During, lifetimes: Rows) -> Rows:

@@ -21,12 +21,14 @@ rows are put in order (`results`), so that they are sorted once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import each_call
+from cqlduck.rewrite.delta.aggregate import Grouping
+from cqlduck.rewrite.delta.evaluators import row_window
 from cqlduck.rewrite.plan import (
     Aggregate,
     Plan,
@@ -53,39 +55,10 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.aggregate import Rule
     from cqlduck.rewrite.delta.rules import Rules
 
 ROW, RESULT = "_cql_row", "_cql_result"
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
-
-
-def has_frame(node: Aggregate) -> bool:
-    """Return whether each group of an aggregate is a frame of the log."""
-    return properties(node.input).frame_width is not None or _is_row_frame(node)
-
-
-def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
-    """Return whether all aggregates of a partition are worked out as one frame of its rows.
-
-    Sums of doubles are not: they would differ in their last bits where nothing changed.
-    """
-    return (
-        bool(made)
-        and not node.everything
-        and any(rule.again for rule in made)
-        and not any(rule.outliers for rule in made)
-        and _is_row_frame(node)
-    )
-
-
-def only_window(node: Aggregate, readers: Mapping[int, int]) -> RowWindow | None:
-    """Return the ROWS window whose rows an aggregate alone reads, or None."""
-    window = _row_window(node)
-    plan = node.input
-    while isinstance(plan, Project) and readers[id(plan)] == 1:
-        plan = plan.input
-    return window if plan is window and readers[id(plan)] == 1 else None
 
 
 def results(node: Aggregate, window: RowWindow) -> list[exp.Expr]:
@@ -125,43 +98,24 @@ def _over_window(node: Aggregate, expression: exp.Expr) -> exp.Expr:
     return found
 
 
-def _is_row_frame(node: Aggregate) -> bool:
-    return properties(node.input).has_unit_weights and _row_window(node) is not None
-
-
-def frame(rules: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
+def frame(writer: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
     """Return (keys, `_ts`, results) for each changed group and instant.
 
     Args:
-        rules: The statements so far; `running` is the CTE of groups and instants.
+        writer: The statements so far; `running` is the CTE of groups and instants.
         node: The aggregate, for which `has_frame` is true.
         calls: Names and calls of the aggregates to work out.
     """
     width = properties(node.input).frame_width
     if width is not None:
-        return _range_frame(rules, node, width, calls)
-    rows = _row_window(node)
+        return _range_frame(writer, node, width, calls)
+    rows = row_window(node)
     assert rows is not None
-    return _row_frame(rules, node, rows, calls)
-
-
-def _row_window(node: Aggregate) -> RowWindow | None:
-    plan = node.input
-    keys = set(node.keys)
-    while isinstance(plan, Project):
-        made = dict(zip((c.name for c in plan.columns), plan.expressions, strict=True))
-        sources = [made[key] for key in keys]
-        if not all(isinstance(source, exp.Column) for source in sources):
-            return None
-        keys = {source.name for source in sources}
-        plan = plan.input
-    if not isinstance(plan, RowWindow) or plan.width is not None or plan.slide is not None:
-        return None
-    return plan if keys == set(plan.partition_by) else None
+    return _row_frame(writer, node, rows, calls)
 
 
 def _range_frame(
-    rules: Rules, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
+    writer: Rules, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     inner = node.input
     keys = list(node.keys)
@@ -173,7 +127,7 @@ def _range_frame(
             copy=False,
         )
     )
-    tuples = rules.alive(inner).select(
+    tuples = writer.alive(inner).select(
         [*references(inner.columns), named(column(ENTER), TS), named(exp.true(), ROW)],
         where=[exp.Exists(this=touched)] if keys else [],
         alias="l",
@@ -210,10 +164,10 @@ def _range_frame(
 
 
 def _row_frame(
-    rules: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
+    writer: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     keys = [column(k) for k in node.keys]
-    framed = _row_log(rules, node, window).select(
+    framed = _row_log(writer, node, window).select(
         [*keys, column(TS), *_in_order(node.keys, window, calls)], alias="log"
     )
     return (
@@ -224,9 +178,9 @@ def _row_frame(
     )
 
 
-def _row_log(rules: Rules, node: Aggregate, window: RowWindow) -> Rows:
+def _row_log(writer: Rules, node: Aggregate, window: RowWindow) -> Rows:
     """Return the rows of the touched partitions as the aggregate sees them, in the log."""
-    log = rules.row_log(window).project([*references(window.columns), column(TS), column(SEQ)])
+    log = writer.row_log(window).project([*references(window.columns), column(TS), column(SEQ)])
     chain: list[Project] = []
     plan: Plan = node.input
     while isinstance(plan, Project):
@@ -254,11 +208,11 @@ def _framed(keys: Sequence[str], window: RowWindow, call: exp.Expr) -> exp.Windo
     )
 
 
-def _with_results(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+def _with_results(writer: Rules, node: Aggregate, names: list[str]) -> exp.Select:
     """Return each row of the window's log with the results of the frame that ends there."""
-    window = _row_window(node)
+    window = row_window(node)
     assert window is not None
-    if rules.framed.get(id(window)) is node:
+    if writer.framed.get(id(window)) is node:
         keys = [column(k) for k in node.keys]
         return exp.select(
             *[named(_over_window(node, key), key.name) for key in keys],
@@ -266,14 +220,14 @@ def _with_results(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select
             *[named(column(f"{RESULT}_{name}"), name) for name in names],
             column(N),
             column(NEXT),
-        ).from_(temp_table(rules.deltas[id(window)]), copy=False)
+        ).from_(temp_table(writer.deltas[id(window)]), copy=False)
     calls = [(call.name, call.call) for call in node.calls]
     calls.append((N, exp.Count(this=exp.Star(), big_int=True)))
     listed = [*map(column, node.keys), column(TS), *_in_order(node.keys, window, calls)]
-    return _row_log(rules, node, window).select(listed, alias="log")
+    return _row_log(writer, node, window).select(listed, alias="log")
 
 
-def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+def states(writer: Rules, node: Aggregate, names: list[str]) -> exp.Select:
     """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
 
     The rows that were in the window at $t0 are in the log, so the last of them has the results
@@ -283,7 +237,7 @@ def states(rules: Rules, node: Aggregate, names: list[str]) -> exp.Select:
     # of each instant the last row, and of all that were there before the tick the very last
     ends = (
         exp.select("*")
-        .from_(_with_results(rules, node, names).subquery("framed", copy=False), copy=False)
+        .from_(_with_results(writer, node, names).subquery("framed", copy=False), copy=False)
         .where(exp.NullSafeNEQ(this=column(NEXT), expression=column(TS)), copy=False)
         .where(
             exp.or_(
@@ -339,3 +293,11 @@ def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
         condition = exp.and_(inner.expression.this.copy(), condition)
         inner = inner.this
     return exp.Filter(this=inner, expression=exp.Where(this=condition))
+
+
+class Frames(Grouping):
+    """All aggregates of a partition as one frame of the rows of its window."""
+
+    def changes(self, table: str) -> exp.Query:
+        """Return each group and instant with its old and its new results, from the log alone."""
+        return states(self.writer, self.node, [rule.call.name for rule in self.made])

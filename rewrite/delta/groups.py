@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.aggregates import aggregate_core
-from cqlduck.rewrite.delta.aggregate import (
+from cqlduck.rewrite.delta.algebra import (
     N,
     Rule,
     is_outlier,
-    is_whole,
     no_change,
     outlying,
     rules_of,
     value_of,
 )
+from cqlduck.rewrite.delta.evaluators import is_whole
 from cqlduck.rewrite.plan import Aggregate, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, function_name

@@ -13,11 +13,11 @@ out: where one input is always the latest, its term is all, with everything that
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.delta import pipelines
+from cqlduck.rewrite.delta.operator import Operator
 from cqlduck.rewrite.delta.pipelines import Pipeline
 from cqlduck.rewrite.partners import names_in
 from cqlduck.rewrite.plan import Join, Plan, properties
@@ -34,66 +34,67 @@ from cqlduck.rewrite.weighted import (
     temp_table,
 )
 
-if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.rules import Rules
+
+class Combinations(Operator[Join]):
+    """All pipelines in one SELECT, which the operator above works out where it needs it."""
+
+    def elements(self) -> Rows:
+        """Return the changes of the join in the tick."""
+        if properties(self.node).never_expires:
+            listed = [*references(self.node.columns), named(column(ENTER), TS), column(WEIGHT)]
+            return self.lives().project(listed, "joined")
+        return lifetimes_to_elements(self.lives(), self.node.columns)
+
+    def lives(self) -> Rows:
+        """Return the combinations that begin or end in the tick."""
+        return Rows.union([rows for rows, _ in self._pipelines()])
+
+    def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
+        """Yield each pipeline, and the temporary tables without which it is empty."""
+        for pipe in pipelines.of(self.writer.clock, self.node):
+            for arm in pipelines.arms(self.node):
+                legs = {place: self._leg(pipe, place) for place in pipe.order}
+                read = list(legs[pipe.changed].tables())
+                is_kept = all(table.db == "temp" for table in read)
+                needs = frozenset(table.name for table in read) if is_kept else frozenset()
+                yield pipelines.nested(self.node, pipe, arm, legs), needs
+
+    def _leg(self, pipe: Pipeline, place: int) -> Rows:
+        """Return what a pipeline meets of an input."""
+        plan = self.node.inputs[place]
+        if place == pipe.changed:
+            return self.writer.staged_lives(plan, _harmless(plan, self.node))
+        if place in pipe.standing:
+            return self.writer.standing(plan)
+        return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)
 
 
-def is_stepwise(rules: Rules, node: Join) -> bool:
-    """Return whether each pipeline is a step of its own, which is not run if nothing changed.
+class KeptCombinations(Combinations):
+    """The same once a tick, for several operators that read it."""
 
-    In a large tick it is not: there all inputs change, and the combinations are many.
-    """
-    return rules.form.staged and len(list(pipelines.of(rules.clock, node))) > 1
+    def keep(self) -> None:
+        """Keep the combinations that begin or end in the tick."""
+        query = super().lives().query()
+        self.writer.delta(self.node, query, "the combinations that begin or end")
 
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether what begins or ends is read from a temporary table: it is."""
+        return True
 
-def keep(rules: Rules, node: Join) -> None:
-    """Keep the combinations that begin or end in the tick, which several operators read."""
-    if is_stepwise(rules, node):
-        parts = [(rows.query(), needs) for rows, needs in _pipelines(rules, node)]
-        rules.gather(node, parts, "combinations that begin or end")
-    else:
-        rules.delta(node, _lives(rules, node).query(), "the combinations that begin or end")
-
-
-def elements(rules: Rules, node: Join) -> Rows:
-    """Return the changes of the join in the tick."""
-    if properties(node).never_expires:
-        listed = [*references(node.columns), named(column(ENTER), TS), column(WEIGHT)]
-        return lives(rules, node).project(listed, "joined")
-    return lifetimes_to_elements(lives(rules, node), node.columns)
+    def lives(self) -> Rows:
+        """Return the combinations that were kept."""
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), lifetime_names(self.node.columns))
 
 
-def lives(rules: Rules, node: Join) -> Rows:
-    """Return the combinations that begin or end in the tick."""
-    name = rules.deltas.get(id(node))
-    if name is None:
-        return _lives(rules, node)
-    return Rows.of(temp_table(name), lifetime_names(node.columns))
+class Pipelines(KeptCombinations):
+    """The same, each pipeline a step of its own, which is not run if its input did not change."""
 
-
-def _lives(rules: Rules, node: Join) -> Rows:
-    return Rows.union([rows for rows, _ in _pipelines(rules, node)])
-
-
-def _pipelines(rules: Rules, node: Join) -> Iterator[tuple[Rows, frozenset[str]]]:
-    """Yield each pipeline, and the temporary tables without which it is empty."""
-    for pipe in pipelines.of(rules.clock, node):
-        for arm in pipelines.arms(node):
-            legs = {place: _leg(rules, node, pipe, place) for place in pipe.order}
-            read = list(legs[pipe.changed].tables())
-            is_kept = all(table.db == "temp" for table in read)
-            needs = frozenset(table.name for table in read) if is_kept else frozenset()
-            yield pipelines.nested(node, pipe, arm, legs), needs
-
-
-def _leg(rules: Rules, node: Join, pipe: Pipeline, place: int) -> Rows:
-    """Return what a pipeline meets of an input."""
-    plan = node.inputs[place]
-    if place == pipe.changed:
-        return rules.staged_lives(plan, _harmless(plan, node))
-    if place in pipe.standing:
-        return rules.standing(plan)
-    return rules.lives(plan) if place in pipe.fresh else rules.alive(plan)
+    def keep(self) -> None:
+        """Gather the combinations that begin or end in the tick, pipeline by pipeline."""
+        parts = [(rows.query(), needs) for rows, needs in self._pipelines()]
+        self.writer.gather(self.node, parts, "combinations that begin or end")
 
 
 def _harmless(plan: Plan, node: Join) -> list[exp.Expr]:

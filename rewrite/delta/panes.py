@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Aggregate, Filter, Project, TimeWindow, properties
+from cqlduck.rewrite.delta.aggregate import Grouping
+from cqlduck.rewrite.delta.evaluators import tumbling
+from cqlduck.rewrite.plan import Aggregate
 from cqlduck.rewrite.scope import cast, column, typed_null
 from cqlduck.rewrite.weighted import (
     ENTER,
@@ -42,37 +44,18 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.aggregate import Rule
     from cqlduck.rewrite.delta.rules import Rules
 
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 BEFORE, FOUND = "_cql_before", "_cql_found"
 
 
-def fits(node: Aggregate, made: Sequence[Rule]) -> bool:
-    """Return whether an aggregate is worked out a pane at a time."""
-    return (
-        _window(node) is not None
-        and properties(node.input).has_unit_weights
-        and not any(rule.outliers for rule in made)
-    )
-
-
-def _window(node: Aggregate) -> TimeWindow | None:
-    plan = node.input
-    while isinstance(plan, (Filter, Project)):
-        plan = plan.input
-    if not isinstance(plan, TimeWindow) or not plan.hop or plan.half_open:
-        return None
-    return plan if plan.width == plan.slide else None
-
-
-def begun(rules: Rules, node: Aggregate) -> exp.Select:
+def begun(writer: Rules, node: Aggregate) -> exp.Select:
     """Return (keys, `_ts`, `_cql_n`, results) of the panes that begin in the tick."""
     keys = [column(key) for key in node.keys]
     rows = exp.Count(this=exp.Star(), big_int=True)
     results = [named(call.call.copy(), call.name) for call in node.calls]
-    return rules.begins(node.input).select(
+    return writer.begins(node.input).select(
         [*keys, named(column(ENTER), TS), named(rows, N), *results],
         group=[*keys, column(ENTER)],
         alias="tuples",
@@ -87,7 +70,7 @@ def states(node: Aggregate, table: str, panes: str) -> exp.Query:
         table: Its synopsis.
         panes: The temporary table that holds `begun`.
     """
-    window = _window(node)
+    window = tumbling(node)
     assert window is not None
     assert window.slide is not None
     pane = window.slide
@@ -205,3 +188,14 @@ def _named(node: Aggregate, results: Sequence[exp.Expr]) -> list[exp.Expr]:
 
 def _none() -> exp.Expr:
     return cast(number(0), "BIGINT")
+
+
+class Panes(Grouping):
+    """All results a pane at a time."""
+
+    def changes(self, table: str) -> exp.Query:
+        """Write the panes that begin, and return those with their old and their new results."""
+        begin = begun(self.writer, self.node)
+        return states(
+            self.node, table, self.writer.share(self.node, "panes", begin, "the panes that begin")
+        )

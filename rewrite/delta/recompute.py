@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta.operator import Operator
 from cqlduck.rewrite.plan import Column, Plan, Recompute
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column, typed_null
@@ -51,7 +52,7 @@ from cqlduck.rewrite.weighted import (
 )
 
 if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.rules import Rules
+    pass
 
 AT = "_cql_at"
 
@@ -59,18 +60,92 @@ Tables = Callable[[str], exp.Table]
 """From a part ('alive0', 'instants', 'at0', 'results') to where it stands."""
 
 
-def keep(rules: Rules, node: Recompute) -> None:
-    """Keep the net elements of the tick."""
-    purpose = f"worked out again: {node.reason}"
-    if node.alone is None:
-        rules.delta(node, _in_a_lateral(rules, node), purpose)
-    else:
-        _one_by_one(rules, node, purpose)
+class Again(Operator[Recompute]):
+    """A query that is worked out again, for all instants of a tick in one LATERAL."""
+
+    @property
+    def purpose(self) -> str:
+        """What its statements are for."""
+        return f"worked out again: {self.node.reason}"
+
+    def keep(self) -> None:
+        """Keep the net elements of the tick."""
+        self.writer.delta(self.node, self._in_a_lateral(), self.purpose)
+
+    def elements(self) -> Rows:
+        """Return the net elements of the tick."""
+        return Rows.of(
+            temp_table(self.writer.deltas[id(self.node)]), element_names(self.node.columns)
+        )
+
+    def _in_a_lateral(self) -> exp.Query:
+        """Return the net elements as one query."""
+
+        def table(part: str) -> exp.Table:
+            return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
+
+        def leg(place: int) -> exp.Select:
+            return _leg_at(self.node, place, table(f"at{place}"), qualified("_cql_instants", TS))
+
+        lateral = exp.Lateral(this=exp.Subquery(this=self.node.over(leg)), alias=_again(self.node))
+        results = exp.select(
+            *[qualified("_cql_again", c.name) for c in self.node.columns],
+            qualified("_cql_instants", TS),
+            qualified("_cql_instants", NEXT),
+        ).from_(table("instants"), copy=False)
+        results = results.join(lateral, join_type="cross", copy=False)
+        query = _net(self.node, table("results"))
+        for place, plan in enumerate(self.node.inputs):
+            query = query.with_(
+                f"_cql_alive{place}", as_=self.writer.alive(plan).query(), copy=False
+            )
+        query = query.with_("_cql_instants", as_=_instants(self.node, table), copy=False)
+        for place, plan in enumerate(self.node.inputs):
+            query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
+        return query.with_("_cql_results", as_=results, copy=False)
 
 
-def elements(rules: Rules, node: Recompute) -> Rows:
-    """Return the net elements of the tick."""
-    return Rows.of(temp_table(rules.deltas[id(node)]), element_names(node.columns))
+class OneByOne(Again):
+    """The same, an instant a statement: what may not stand in a LATERAL."""
+
+    def keep(self) -> None:
+        """Keep the inputs at each instant, then the results, an instant a statement."""
+        base = self.writer.instance(self.node)
+
+        def table(part: str) -> exp.Table:
+            return temp_table(f"_cql_{part}_{base}")
+
+        def leg(place: int) -> exp.Select:
+            return _leg_at(self.node, place, table(f"at{place}"), parameter("at"))
+
+        for place, plan in enumerate(self.node.inputs):
+            alive = self.writer.alive(plan).query()
+            self.writer.keep(self.node, table(f"alive{place}").name, alive, f"input {place}")
+        instants = table("instants").name
+        self.writer.keep(
+            self.node,
+            instants,
+            _instants(self.node, table),
+            "the instants at which an input changes",
+        )
+        for place, plan in enumerate(self.node.inputs):
+            ordered = _laid_out(plan, place, table).order_by(column(AT), *_in_order(plan.columns))
+            self.writer.keep(
+                self.node, table(f"at{place}").name, ordered, f"input {place} at these instants"
+            )
+        listed = [typed_null(c.type) for c in self.node.columns]
+        nothing = exp.select(
+            *[named(e, c.name) for e, c in zip(listed, self.node.columns, strict=True)],
+            *[named(cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
+        ).where(exp.false(), copy=False)
+        self.writer.keep(self.node, table("results").name, nothing, "room for the results")
+        again = exp.Subquery(this=self.node.over(leg), alias=_again(self.node))
+        times = [cast(parameter(name), "BIGINT") for name in ("at", "next")]
+        results = exp.select(*references(self.node.columns), *times).from_(again, copy=False)
+        self.writer.each(self.node, instants, exp.insert(results, table("results")), self.purpose)
+        self.writer.delta(
+            self.node, _net(self.node, table("results")), "what has changed from instant to instant"
+        )
 
 
 def at_instant(node: Recompute, inputs: Sequence[Rows], instant: exp.Expr) -> exp.Query:
@@ -103,62 +178,6 @@ def at_instant(node: Recompute, inputs: Sequence[Rows], instant: exp.Expr) -> ex
 
 def _in_order(columns: Sequence[Column]) -> list[exp.Ordered]:
     return [exp.Ordered(this=part, nulls_first=False) for part in told_apart(columns)]
-
-
-def _in_a_lateral(rules: Rules, node: Recompute) -> exp.Query:
-    """Return the net elements as one query."""
-
-    def table(part: str) -> exp.Table:
-        return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
-
-    def leg(place: int) -> exp.Select:
-        return _leg_at(node, place, table(f"at{place}"), qualified("_cql_instants", TS))
-
-    lateral = exp.Lateral(this=exp.Subquery(this=node.over(leg)), alias=_again(node))
-    results = exp.select(
-        *[qualified("_cql_again", c.name) for c in node.columns],
-        qualified("_cql_instants", TS),
-        qualified("_cql_instants", NEXT),
-    ).from_(table("instants"), copy=False)
-    results = results.join(lateral, join_type="cross", copy=False)
-    query = _net(node, table("results"))
-    for place, plan in enumerate(node.inputs):
-        query = query.with_(f"_cql_alive{place}", as_=rules.alive(plan).query(), copy=False)
-    query = query.with_("_cql_instants", as_=_instants(node, table), copy=False)
-    for place, plan in enumerate(node.inputs):
-        query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
-    return query.with_("_cql_results", as_=results, copy=False)
-
-
-def _one_by_one(rules: Rules, node: Recompute, purpose: str) -> None:
-    """Keep the inputs at each instant, then the results, an instant a statement."""
-    base = rules.instance(node)
-
-    def table(part: str) -> exp.Table:
-        return temp_table(f"_cql_{part}_{base}")
-
-    def leg(place: int) -> exp.Select:
-        return _leg_at(node, place, table(f"at{place}"), parameter("at"))
-
-    for place, plan in enumerate(node.inputs):
-        alive = rules.alive(plan).query()
-        rules.keep(node, table(f"alive{place}").name, alive, f"input {place}")
-    instants = table("instants").name
-    rules.keep(node, instants, _instants(node, table), "the instants at which an input changes")
-    for place, plan in enumerate(node.inputs):
-        ordered = _laid_out(plan, place, table).order_by(column(AT), *_in_order(plan.columns))
-        rules.keep(node, table(f"at{place}").name, ordered, f"input {place} at these instants")
-    listed = [typed_null(c.type) for c in node.columns]
-    nothing = exp.select(
-        *[named(e, c.name) for e, c in zip(listed, node.columns, strict=True)],
-        *[named(cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
-    ).where(exp.false(), copy=False)
-    rules.keep(node, table("results").name, nothing, "room for the results")
-    again = exp.Subquery(this=node.over(leg), alias=_again(node))
-    times = [cast(parameter(name), "BIGINT") for name in ("at", "next")]
-    results = exp.select(*references(node.columns), *times).from_(again, copy=False)
-    rules.each(node, instants, exp.insert(results, table("results")), purpose)
-    rules.delta(node, _net(node, table("results")), "what has changed from instant to instant")
 
 
 def _again(node: Recompute) -> exp.TableAlias:

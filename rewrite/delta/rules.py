@@ -1,78 +1,24 @@
-"""The dispatch: which function answers for which node, and what the answers leave behind."""
+"""The writer: the operators of a plan, and the statements and synopses that they write."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite import guards
-from cqlduck.rewrite.delta import (
-    aggregate,
-    boundaries,
-    counting,
-    during,
-    join,
-    newest,
-    recompute,
-    sampling,
-    streams,
-    windows,
-)
 from cqlduck.rewrite.delta.arrivals import arrivals, stream
+from cqlduck.rewrite.delta.choose import Place, choose
 from cqlduck.rewrite.delta.form import WHOLE, Form
+from cqlduck.rewrite.delta.operator import Operator
+from cqlduck.rewrite.delta.row_windows import Positions
 from cqlduck.rewrite.physical import instances
-from cqlduck.rewrite.plan import (
-    Aggregate,
-    Column,
-    Difference,
-    Distinct,
-    During,
-    Filter,
-    Join,
-    Net,
-    Plan,
-    Project,
-    Recompute,
-    RelationScan,
-    RowWindow,
-    Sample,
-    SetOperation,
-    Source,
-    StreamScan,
-    TimeWindow,
-    ToStream,
-    Trace,
-    UnionAll,
-    bottom_up,
-    children,
-    properties,
-    unique,
-)
+from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source, bottom_up, unique
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.scope import cast, column, typed_nothing
+from cqlduck.rewrite.scope import typed_nothing
 from cqlduck.rewrite.time import Clock
-from cqlduck.rewrite.weighted import (
-    ENTER,
-    LEAVE,
-    TS,
-    WEIGHT,
-    after,
-    elements_to_lifetimes,
-    forever,
-    greatest,
-    lifetime_names,
-    lifetimes_to_elements,
-    named,
-    number,
-    parameter,
-    references,
-    state_table,
-    temp_table,
-    until,
-)
+from cqlduck.rewrite.weighted import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
 
 
 @dataclass(frozen=True)
@@ -131,8 +77,6 @@ class Rules:
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all).
-    `framed` says of a ROWS window which aggregate alone reads it; `at_boundaries` is the relation
-    that is worked out whole, if that is so.
     """
 
     query: str
@@ -141,60 +85,58 @@ class Rules:
     form: Form = WHOLE
     numbers: dict[int, int] = field(default_factory=dict)
     instances: dict[int, str] = field(default_factory=dict)
-    readers: dict[int, int] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     updates: list[Statement] = field(default_factory=list)
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, int | None] = field(default_factory=dict)
-    framed: dict[int, Aggregate] = field(default_factory=dict)
-    at_boundaries: Plan | None = field(init=False, default=None)
+    place: Place = field(init=False)
+    operators: dict[int, Operator[Plan]] = field(default_factory=dict)
     _staged: dict[int, str] = field(default_factory=dict)
     _shared: dict[str, frozenset[str]] = field(default_factory=dict)
     """On which parameters the temporary tables depend that others may share."""
 
     def __post_init__(self) -> None:
-        """Number the operators from the top, and write the deltas that are kept for a tick."""
-        self._number_operators()
-        for node in bottom_up(self.plan):
-            if isinstance(node, Aggregate):
-                window = aggregate.window_of_its_own(node, self.readers)
-                if window is not None:
-                    self.framed[id(window)] = node
-        self.at_boundaries = boundaries.relation_of(self.plan)
+        """Choose the operators, and let each write what it keeps."""
+        self.choose()
         if self.at_boundaries is not None:
-            boundaries.keep(self, self.at_boundaries)
+            self.operator(self.at_boundaries).keep()
             return
         for node in bottom_up(self.plan):
-            self._keep_delta(node)
+            self.operator(node).keep()
 
-    def _number_operators(self) -> None:
+    def choose(self) -> None:
+        """Number the operators from the top, name their instances, and choose each."""
+        self.place = self.place_of_nodes()
         for position, node in enumerate(unique(self.plan)):
             self.numbers[id(node)] = position
             self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
-            for child in children(node):
-                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
+            self.operators[id(node)] = choose(node, self.place).operator(node, self)
+
+    def place_of_nodes(self) -> Place:
+        """Return what the choice of operators depends on besides the nodes."""
+        return Place(self.plan, self.clock, self.form).as_a_whole()
+
+    def operator(self, node: Plan) -> Operator[Plan]:
+        """Return the operator that a node has become."""
+        return self.operators[id(node)]
+
+    @property
+    def at_boundaries(self) -> Plan | None:
+        """The relation that is worked out whole at boundaries, if that is so."""
+        return self.place.at_boundaries
+
+    @property
+    def framed(self) -> Mapping[int, Aggregate]:
+        """By ROWS window, the aggregate that alone reads it and works out its frames there."""
+        return self.place.framed
+
+    @property
+    def readers(self) -> Mapping[int, int]:
+        """By node, how many nodes read it."""
+        return self.place.readers
 
     # -- what a node keeps -----------------------------------------------------------------------
-
-    def _keep_delta(self, node: Plan) -> None:
-        match node:
-            case Aggregate():
-                aggregate.keep(self, node)
-            case Distinct() | SetOperation() | Net():
-                counting.keep(self, node)
-            case RowWindow() if newest.fits(self, node):
-                newest.keep(self, node)
-            case RowWindow():
-                windows.keep_rows(self, node)
-            case Join() if self.readers.get(id(node), 0) > 1 or join.is_stepwise(self, node):
-                join.keep(self, node)
-            case Recompute():
-                recompute.keep(self, node)
-            case Trace():
-                streams.keep_trace(self, node)
-            case _:
-                pass
 
     def number(self, node: Plan) -> int:
         """Return the number of an operator."""
@@ -310,11 +252,11 @@ class Rules:
             conditions: Some that its tuples have to meet and that cannot fail; they are tested
                 again outside.
         """
-        match node:
-            case Filter() | Project() | UnionAll() | Difference() if self.form.staged:
-                return self._linear(node, "staged_lives", (ENTER, LEAVE, WEIGHT))
-            case _ if not self.form.staged or self._is_at_hand(node):
-                return self.lives(node)
+        if not self.form.staged or self.operator(node).is_at_hand:
+            return self.lives(node)
+        linear = self.operator(node).staged_lives()
+        if linear is not None:
+            return linear
         if id(node) not in self._staged:
             lives = self.lives(node)
             # what several read is kept once, for all of them
@@ -342,16 +284,6 @@ class Rules:
         kept = self.share(node, name, query, purpose, is_stage=True, is_sure=is_sure)
         return exp.select("*").from_(temp_table(kept))
 
-    def _is_at_hand(self, node: Plan) -> bool:
-        """Return whether what begins or ends is read from temporary tables as it is."""
-        match node:
-            case RowWindow() | Trace():
-                return True
-            case Join():
-                return id(node) in self.deltas
-            case _:
-                return False
-
     def each(self, node: Plan, instants: str, tree: exp.Expr, purpose: str) -> None:
         """Add a statement that runs once for each instant of a temporary table."""
         self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
@@ -368,120 +300,23 @@ class Rules:
 
     def elements(self, node: Plan) -> Rows:
         """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
-        match node:
-            case _ if node is self.at_boundaries:
-                return boundaries.elements(self, node)
-            case StreamScan() | Sample():
-                return self.rows(node, parameter("t0"), parameter("t1"))
-            case RelationScan():
-                return self._relation_elements(node)
-            case Filter() | Project() | UnionAll() | Difference():
-                return self._linear(node, "elements", (TS, WEIGHT))
-            case TimeWindow():
-                return windows.time_elements(self, node)
-            case RowWindow() | During():
-                return lifetimes_to_elements(self.lives(node), node.columns)
-            case Join():
-                return join.elements(self, node)
-            case Distinct() | SetOperation() | Net():
-                return counting.elements(self, node)
-            case Aggregate():
-                return aggregate.elements(self, node)
-            case Recompute():
-                return recompute.elements(self, node)
-            case ToStream():
-                return streams.elements(self, node)
-            case Trace():
-                return streams.trace_elements(self, node)
+        return self.operator(node).elements()
 
     def lives(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
-        match node:
-            case Filter() | Project() | UnionAll() | Difference():
-                return self._linear(node, "lives", (ENTER, LEAVE, WEIGHT))
-            case RelationScan() if not node.source.is_query:
-                changes = exp.or_(
-                    after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
-                )
-                return self._relation_lives(node, exp.paren(changes))
-            case TimeWindow():
-                return windows.time_lives(self, node)
-            case RowWindow():
-                return windows.row_lives(self, node)
-            case Distinct() | SetOperation() | Net():
-                return counting.lives(self, node)
-            case Aggregate():
-                return aggregate.lives(self, node)
-            case Join():
-                return join.lives(self, node)
-            case During():
-                return during.lives(self, node)
-            case Trace() if properties(node).is_instantaneous:
-                return streams.trace_lives(self, node)
-            case _:
-                return elements_to_lifetimes(self.elements(node), node.columns)
-
-    def row_log(self, node: RowWindow) -> Rows:
-        """Return the rows of a window that come or go in the tick, with their lifetimes."""
-        if newest.fits(self, node):
-            return newest.row_log(self, node)
-        return Rows.of(temp_table(self.deltas[id(node)]))
+        return self.operator(node).lives()
 
     def begins(self, node: Plan) -> Rows:
         """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
-        match node:
-            case Filter() | Project():
-                return self._linear(node, "begins", (ENTER, LEAVE, WEIGHT))
-            case TimeWindow():
-                return windows.time_begins(self, node)
-            case _:
-                raise AssertionError(f"{type(node).__name__} is no window in time")
+        return self.operator(node).begins()
 
     def standing(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
-        match node:
-            case RelationScan() if not node.source.is_query:
-                return self._relation_lives(
-                    node,
-                    until(column(ENTER), parameter("low")),
-                    after(column(LEAVE), parameter("t1")),
-                )
-            case RelationScan():
-                return self._relation_rows(node, until(column(TS), parameter("low")))
-            case Filter() | Project() | UnionAll() | Difference():
-                return self._linear(node, "standing", (ENTER, LEAVE, WEIGHT))
-            case TimeWindow():
-                return windows.time_standing(self, node)
-            case RowWindow():
-                return windows.row_standing(self, node)
-            case Distinct() | SetOperation() | Net():
-                return counting.standing(self, node)
-            case Aggregate():
-                return aggregate.standing(self, node)
-            case Trace():
-                return streams.trace_standing(self, node)
-            case During():
-                return during.standing(self, node)
-            case _:
-                raise AssertionError(f"{type(node).__name__} keeps no state of its own")
+        return self.operator(node).standing()
 
     def alive(self, node: Plan) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
-        match node:
-            case RelationScan() if not node.source.is_query:
-                return self._relation_lives(node)
-            case RelationScan():
-                return self._relation_rows(node, until(column(TS), parameter("t1")))
-            case Filter() | Project() | UnionAll() | Difference():
-                return self._linear(node, "alive", (ENTER, LEAVE, WEIGHT))
-            case TimeWindow():
-                return windows.time_alive(self, node)
-            case During():
-                return during.alive(self, node)
-            case _:
-                return Rows.union([self.standing(node), self.lives(node)])
-
-    # -- leaves and linear operators -------------------------------------------------------------
+        return self.operator(node).alive()
 
     def rows(
         self,
@@ -496,134 +331,38 @@ class Rules:
 
         `span` is how many instants before $t0 that can reach (None: without bound).
         """
-        match node:
-            case StreamScan():
-                return self._stored(node, low, high, span, extra)
-            case Filter():
-                inner = self.rows(node.input, low, high, span=span, extra=extra)
-                return inner.where(guards.restriction(node), alias="stream")
-            case Sample():
-                return sampling.sampled(self, node, low, high, span, extra)
-            case Trace():
-                return streams.trace_rows(self, node, low, high)
-            case _:
-                raise AssertionError(f"{type(node).__name__} keeps no elements")
+        return self.operator(node).rows(low, high, span, extra)
+
+    def row_log(self, node: RowWindow) -> Rows:
+        """Return the rows of a window that come or go in the tick, with their lifetimes."""
+        window = self.operator(node)
+        assert isinstance(window, Positions)
+        return window.row_log()
 
     def answer(self, node: Plan) -> Rows | None:
-        """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it.
+        """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it."""
+        return self.operator(node).answer()
 
-        Each row is one tuple, so its weight is 1.
+    # -- what is read of streams -----------------------------------------------------------------
+
+    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+        """Note how far back a stream is read.
+
+        Args:
+            source: The stream.
+            low: After which instant.
+            span: How many instants before $t0 that can be (None: without bound).
         """
-        match node:
-            case _ if node is self.at_boundaries:
-                return boundaries.answer(self, node)
-            case RowWindow(slide=None, every=None):
-                return windows.row_content(self, node)
-            case Aggregate():
-                return aggregate.kept(self, node)
-            case Filter(input=inner) | Project(input=inner) if self.answer(inner) is not None:
-                return self._linear(node, "answer", (WEIGHT,))
-            case _:
-                return None
+        known = self.spans.get(source.name, 0)
+        self.spans[source.name] = None if known is None or span is None else max(known, span)
 
-    def _stored(
-        self,
-        node: StreamScan,
-        low: exp.Expr | None,
-        high: exp.Expr,
-        span: int | None,
-        extra: tuple[str, ...],
-    ) -> Rows:
-        known = self.spans.get(node.source.name, 0)
-        self.spans[node.source.name] = None if known is None or span is None else max(known, span)
-        listed = self._scanned(node)
-        if node.instant is not None:
-            listed.append(named(column(TS), node.instant))
-        weight = column(WEIGHT) if node.source.is_query else named(_one(), WEIGHT)
-        listed += [column(TS), weight, *map(column, extra)]
-        if low == parameter("t0") and high == parameter("t1"):
-            return self._arrivals(node.source).project(listed)
-        bounds = [] if low is None else [after(column(TS), low)]
-        since = after(column(TS), parameter("since"))
-        return (
-            self._kept(node.source).where(since, until(column(TS), high), *bounds).project(listed)
-        )
-
-    def _arrivals(self, source: Source) -> Rows:
+    def arrivals(self, source: Source) -> Rows:
         """Return what comes of a stream in the tick."""
         return Rows.of(arrivals(source.name))
 
-    def _kept(self, source: Source) -> Rows:
+    def kept(self, source: Source) -> Rows:
         """Return what is kept of a stream."""
         return Rows.of(stream(source.name))
-
-    def _scanned(self, node: StreamScan | RelationScan) -> list[exp.Expr]:
-        return [
-            named(column(known.name), name)
-            for known, name in zip(node.source.columns, node.names, strict=True)
-            if name is not None
-        ]
-
-    def _relation_lives(self, node: RelationScan, *conditions: exp.Expr) -> Rows:
-        """Return the tuples of a base relation that are there in the tick, from $begin on."""
-        enter = greatest(column(ENTER), parameter("begin"))
-        return (
-            Rows.of(state_table(node.source.table))
-            .where(
-                until(column(ENTER), parameter("t1")),
-                after(column(LEAVE), parameter("t0")),
-                after(column(LEAVE), parameter("begin")),
-                *conditions,
-            )
-            .project(
-                [
-                    *self._scanned(node),
-                    named(enter, ENTER),
-                    column(LEAVE),
-                    named(_one(), WEIGHT),
-                ]
-            )
-        )
-
-    def _relation_elements(self, node: RelationScan) -> Rows:
-        if not node.source.is_query:
-            return lifetimes_to_elements(self.lives(node), node.columns)
-        instant = greatest(column(TS), parameter("begin"))
-        return (
-            Rows.of(state_table(node.source.table))
-            .where(after(column(TS), parameter("low")), until(column(TS), parameter("t1")))
-            .project([*self._scanned(node), named(instant, TS), column(WEIGHT)])
-        )
-
-    def _relation_rows(self, node: RelationScan, condition: exp.Expr) -> Rows:
-        instant = greatest(column(TS), parameter("begin"))
-        end = named(forever(), LEAVE)
-        return (
-            Rows.of(state_table(node.source.table))
-            .where(condition)
-            .project([*self._scanned(node), named(instant, ENTER), end, column(WEIGHT)])
-        )
-
-    def _linear(
-        self, node: Filter | Project | UnionAll | Difference, ask: str, time: tuple[str, ...]
-    ) -> Rows:
-        answer: Callable[[Plan], Rows] = getattr(self, ask)
-        match node:
-            case UnionAll():
-                return Rows.union([answer(inner) for inner in node.inputs])
-            case Difference():
-                *kept, weight = time
-                less = named(exp.Neg(this=column(weight)), weight)
-                gone = [*references(node.columns), *map(column, kept), less]
-                return Rows.union([answer(node.left), answer(node.right).project(gone, "less")])
-            case Filter():
-                return answer(node.input).where(guards.restriction(node))
-            case Project():
-                listed = [
-                    named(expression, known.name)
-                    for expression, known in zip(node.expressions, node.columns, strict=True)
-                ]
-                return answer(node.input).project([*listed, *map(column, time)])
 
 
 def _create(name: str, query: exp.Query) -> exp.Create:
@@ -634,7 +373,3 @@ def _create(name: str, query: exp.Query) -> exp.Create:
         replace=True,
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
-
-
-def _one() -> exp.Expr:
-    return cast(number(1), "BIGINT")

@@ -20,18 +20,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from cqlduck.rewrite.delta.operator import Operator
 from cqlduck.rewrite.plan import Sample, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.scope import cast, column
 from cqlduck.rewrite.values import told_apart
-from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, references
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.delta.rules import Rules
+from cqlduck.rewrite.weighted import SEQ, TS, WEIGHT, copies, named, number, parameter, references
 
 WORD = 2**32 - 1
 """The lower 32 bits, of which hashes are."""
@@ -48,28 +45,30 @@ def seeds(name: str) -> tuple[int, int]:
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:8], "little")
 
 
-def sampled(
-    rules: Rules,
-    node: Sample,
-    low: exp.Expr | None,
-    high: exp.Expr,
-    span: int | None,
-    extra: tuple[str, ...],
-) -> Rows:
-    """Return the elements of a sample with `low` < `_ts` ≤ `high`, each of weight 1."""
-    kept = tuple(dict.fromkeys((SEQ, *extra)))
-    if properties(node.input).is_numbered:
-        stream = rules.rows(node.input, low, high, span=span, extra=kept)
-        words = [SEQ]
-    else:
-        stream = _in_places(rules.rows(node.input, low, high, span=span), node)
-        words = [TS, SEQ]
-    listed = [*(c.name for c in node.columns), TS, WEIGHT, *kept]
-    stream, hashed = mixed(stream, listed, words, node.seed)
-    chosen = exp.LT(this=exp.paren(hashed), expression=number(node.below))
-    return stream.where(chosen, alias="stream").project(
-        [*references(node.columns), *map(column, (TS, WEIGHT, *extra))], "stream"
-    )
+class Sampling(Operator[Sample]):
+    """The elements of a stream whose hash is small enough."""
+
+    def elements(self) -> Rows:
+        """Return those that come in the tick."""
+        return self.writer.rows(self.node, parameter("t0"), parameter("t1"))
+
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows:
+        """Return the elements of the sample with `low` < `_ts` ≤ `high`, each of weight 1."""
+        kept = tuple(dict.fromkeys((SEQ, *extra)))
+        if properties(self.node.input).is_numbered:
+            stream = self.writer.rows(self.node.input, low, high, span=span, extra=kept)
+            words = [SEQ]
+        else:
+            stream = _in_places(self.writer.rows(self.node.input, low, high, span=span), self.node)
+            words = [TS, SEQ]
+        listed = [*(c.name for c in self.node.columns), TS, WEIGHT, *kept]
+        stream, hashed = mixed(stream, listed, words, self.node.seed)
+        chosen = exp.LT(this=exp.paren(hashed), expression=number(self.node.below))
+        return stream.where(chosen, alias="stream").project(
+            [*references(self.node.columns), *map(column, (TS, WEIGHT, *extra))], "stream"
+        )
 
 
 def mixed(

@@ -1,0 +1,39 @@
+"""The budget: which share of the time of ticks may go into learning how to run them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SHARE = 0.01
+"""Which share of the time of ticks counting and looking again take at most, together."""
+
+
+@dataclass
+class Budget:
+    """What has been earned and spent.
+
+    Attributes:
+        share: The share of the time of ticks that may be spent.
+        ticks: Seconds of all ticks of queries.
+        counting: Seconds that went into counting and choosing.
+        looking: Seconds by which options take longer that were looked at again.
+    """
+
+    share: float = SHARE
+    ticks: float = 0.0
+    counting: float = 0.0
+    looking: float = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds that may be spent; negative if too much has been."""
+        return self.share * self.ticks - self.counting - self.looking
+
+    def affords(self, seconds: float) -> bool:
+        """Return whether something may be done that takes so long."""
+        return seconds <= self.left
+
+    @property
+    def affords_counting(self) -> bool:
+        """Whether single statements may be counted: that alone has taken no more than its share."""
+        return self.counting <= self.share * self.ticks

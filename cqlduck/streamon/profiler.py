@@ -1,0 +1,144 @@
+"""The profiler: what ticks took, of each statement and with each option of a point."""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cqlduck.rewrite.compile import Step
+from cqlduck.rewrite.delta import Form
+from cqlduck.state.choices import Choice, Point
+from cqlduck.state.tick import StepRan
+from cqlduck.streamon.budget import Budget
+
+RECENT = 3
+"""How many of the last ticks with an option say what it takes: their median."""
+
+SLOW = 3.2
+"""Of how many times what others take the first run counts: parsing alone does not explain it."""
+
+
+@dataclass
+class Counted:
+    """What was counted of a statement.
+
+    Attributes:
+        runs: How often it ran.
+        skipped: How often it did not, because its table was there or it had nothing to do.
+        seconds: What it took, all runs together.
+        rows: How many rows it wrote, all runs together.
+    """
+
+    runs: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    rows: int = 0
+
+
+@dataclass
+class Statistics:
+    """What is known of the options of a point.
+
+    Attributes:
+        seconds: Of each option what the last ticks with it took.
+        warm: The options that have run: what they run first is parsed then, and does not count.
+        avoidable: Of the last ticks the share of their time that another option may save at most.
+    """
+
+    seconds: dict[str, deque[float]] = field(default_factory=dict)
+    warm: set[str] = field(default_factory=set)
+    avoidable: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def runs(self, option: str) -> int:
+        """Return how many of the last ticks with an option count."""
+        return len(self.seconds.get(option, ()))
+
+    def median(self, option: str) -> float | None:
+        """Return what a tick takes with an option, or None if that is not known."""
+        known = self.seconds.get(option)
+        return statistics.median(known) if known else None
+
+    def took(self, option: str, seconds: float, avoidable: float | None = None) -> None:
+        """Take note of a tick.
+
+        Args:
+            option: What ran.
+            seconds: How long it took.
+            avoidable: How much of that another option may save at most, or None if nobody knows.
+        """
+        others = [m for other in self.seconds if other != option for m in [self.median(other)] if m]
+        if option in self.warm or (others and seconds > SLOW * min(others)):
+            self.seconds.setdefault(option, deque(maxlen=RECENT)).append(seconds)
+        if option in self.warm and avoidable is not None:
+            self.avoidable.append(avoidable / max(seconds, 1e-9))
+        self.warm.add(option)
+
+
+class Profiler:
+    """Counts while ticks run, within the budget.
+
+    Args:
+        budget: The budget.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        """Begin with nothing."""
+        self.budget = budget
+        self._points: dict[Point, Statistics] = {}
+        self._steps: dict[tuple[str, Form], list[tuple[Step, Counted]]] = {}
+
+    def remember(self, point: Point, choice: Choice) -> None:
+        """Begin with what was measured when an option was chosen, before the database was closed.
+
+        It counts as long as the option that stands has not run again.
+        """
+        known = self.statistics(point)
+        for option, seconds in zip(choice.options, choice.seconds, strict=True):
+            if seconds is not None:
+                known.seconds[option] = deque([seconds] * RECENT, maxlen=RECENT)
+
+    def statistics(self, point: Point) -> Statistics:
+        """Return what is known of a point."""
+        found = self._points.get(point)
+        if found is None:
+            found = self._points[point] = Statistics()
+        return found
+
+    @property
+    def wants_steps(self) -> bool:
+        """Whether the next tick is to say what each of its statements took."""
+        return self.budget.affords_counting
+
+    def saw(self, query: str, form: Form, steps: Sequence[Step], ran: Sequence[StepRan]) -> None:
+        """Count the statements of a tick.
+
+        Args:
+            query: The query.
+            form: The form of its statements.
+            steps: The statements.
+            ran: What became of each, in the same order.
+        """
+        counts = self._steps.get((query, form))
+        if counts is None or len(counts) != len(steps):
+            counts = self._steps[query, form] = [(step, Counted()) for step in steps]
+        for (_, counted), one in zip(counts, ran, strict=True):
+            if one.is_skipped:
+                counted.skipped += 1
+            else:
+                counted.runs += 1
+                counted.seconds += one.seconds
+                counted.rows += one.rows
+
+    def steps(self, query: str) -> Iterator[tuple[Form, Step, Counted]]:
+        """Yield what was counted of each statement of a query, by form."""
+        for (name, form), counts in self._steps.items():
+            if name == query:
+                for step, counted in counts:
+                    yield form, step, counted
+
+    def forget(self, owner: str) -> None:
+        """Forget a query or stream."""
+        self._points = {p: known for p, known in self._points.items() if p.owner != owner}
+        self._steps = {key: counts for key, counts in self._steps.items() if key[0] != owner}

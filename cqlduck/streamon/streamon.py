@@ -1,0 +1,312 @@
+"""What the engine asks before a tick, and tells after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from cqlduck.errors import Error
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.delta import FIRST, Form
+from cqlduck.rewrite.spelling import suggestion
+from cqlduck.state import choices
+from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.choices import DEFAULT, Point
+from cqlduck.state.connection import ALIAS, Database
+from cqlduck.state.input_buffer import Place
+from cqlduck.state.threads import FEW as FEW_FOR_THREADS
+from cqlduck.state.tick import Ran
+from cqlduck.streamon import points, threads
+from cqlduck.streamon.budget import SHARE, Budget
+from cqlduck.streamon.executor import Choices, Executor, Mark
+from cqlduck.streamon.points import KINDS, ONE, STAGED, STAGES, THREADS, Facts
+from cqlduck.streamon.profiler import Profiler
+from cqlduck.streamon.reoptimizer import Reoptimizer
+from cqlduck.streamon.stages import FEW
+
+SINGLE = replace(FIRST, single=True)
+"""The form of one instant, in stages."""
+
+Shown = Mapping[str, tuple[Form, ...]]
+"""By lower-case name of the query the forms of which statements are shown."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a tick of a query runs.
+
+    Attributes:
+        form: The form of its statements.
+        query: The query.
+        stages: The point `stages` of such ticks, if there is something to measure.
+        ask: What is asked of points to which the tick comes on its way.
+        wants_steps: Whether the tick is to say what each of its statements took.
+    """
+
+    form: Form
+    query: str
+    stages: Point | None
+    ask: Callable[[Point], str]
+    wants_steps: bool
+
+    def is_default(self, point: str, operator: int | None = None) -> bool:
+        """Return whether a point of the query, or of an operator, has its default option."""
+        return self.ask(Point(point, self.query, operator)) == KINDS[point].options[0]
+
+
+class StreaMon:
+    """Profiler, re-optimizer and executor of a database.
+
+    Args:
+        database: The database.
+        compiled: The queries' statements, by lower-case name.
+        tick: Gives the number of the tick that runs.
+        share: Which share of the time of ticks learning may take.
+    """
+
+    reoptimizer: type[Reoptimizer] = Reoptimizer
+
+    def __init__(
+        self,
+        database: Database,
+        compiled: Mapping[str, Compiled],
+        tick: Callable[[], int],
+        share: float = SHARE,
+    ) -> None:
+        """Begin with what is stored."""
+        self._database = database
+        self._compiled = compiled
+        self.budget = Budget(share)
+        self.profiler = Profiler(self.budget)
+        self.executor = Executor(database, self.profiler, self.reoptimizer(self.budget), tick)
+        self._threads: tuple[Point, str] | None = None
+        self._shown: Shown = {}
+        self._looked: tuple[Choices, int] = ({}, 0)
+        database.participants.append(self)
+
+    # -- in transactions --------------------------------------------------------------------------
+
+    def mark(self) -> tuple[Mark, Shown]:
+        """Return what is chosen and shown now."""
+        return self.executor.mark(), self._shown
+
+    def roll_back(self, mark: tuple[Mark, Shown]) -> None:
+        """Choose and show what was chosen and shown then."""
+        chosen, self._shown = mark
+        self.executor.roll_back(chosen)
+        self._looked = {}, 0
+
+    @property
+    def holds_some(self) -> bool:
+        """Whether something is chosen, or runs, that nobody sees yet in the database."""
+        return self.executor.holds_some or self._look() != self._looked
+
+    def _look(self) -> tuple[Choices, int]:
+        """Return what says, when it is another one, that other statements may run."""
+        written = sum(len(compiled.steps.written) for compiled in self._compiled.values())
+        return self.executor.chosen, written
+
+    def flush(self) -> None:
+        """Write what has changed, and have `cql.operators` show what runs; in a transaction."""
+        self.executor.flush()
+        looked = self._look()
+        if looked != self._looked:
+            runs = self._run()
+            choices.show(
+                self._database,
+                {
+                    compiled.steps.name: compiled.steps.texts(runs[name])
+                    for name, compiled in self._compiled.items()
+                    if runs[name] != self._shown.get(name, (FIRST,))
+                },
+            )
+            self._shown, self._looked = runs, self._look()
+
+    def opened(self) -> None:
+        """Take note of what the database shows when it has been opened."""
+        self._shown, self._looked = self._run(), self._look()
+
+    def _run(self) -> Shown:
+        """Return in which forms queries run that have run, by lower-case name."""
+        chosen, found = self._forms(), {}
+        for name, compiled in self._compiled.items():
+            mine = chosen.get(compiled.steps.name, {})
+            several, one = mine.get(False, FIRST), mine.get(True, SINGLE)
+            has_run = compiled.steps.has(one)
+            found[name] = (several, one) if has_run else (several,)
+        return found
+
+    # -- the tick of a query ----------------------------------------------------------------------
+
+    def choose(self, query: Query, compiled: Compiled, single: bool, facts: Facts) -> Chosen:
+        """Return what a tick of a query runs.
+
+        Args:
+            query: The query, before the tick.
+            compiled: Its statements.
+            single: Whether the tick has one instant.
+            facts: What is known of it.
+        """
+        instant = query.frontier
+
+        def ask(point: Point) -> str:
+            return self.executor.choose(point, facts, instant)
+
+        few = facts.elements is not None and facts.elements <= FEW
+        # to write a form takes longer than many a tick: for large ones that of the first is asked
+        asked = Form(single, staged=True) if few else FIRST
+        point, staged = None, facts.is_first
+        has_stages = compiled.steps.has_stages(asked)
+        started = time.perf_counter()
+        if has_stages:
+            point = Point(STAGES, query.name, None, points.sized(single, facts.elements, FEW))
+            staged = ask(point) == STAGED
+        chosen = Chosen(
+            Form(single, staged), query.name, point if few else None, ask,
+            self.profiler.wants_steps,
+        )  # fmt: skip
+        self.budget.counting += time.perf_counter() - started
+        return chosen
+
+    def saw(self, chosen: Chosen, compiled: Compiled, ran: Ran, seconds: float) -> None:
+        """Take note of a tick.
+
+        Args:
+            chosen: What it ran.
+            compiled: The query's statements.
+            ran: What it did.
+            seconds: How long it took.
+        """
+        started = time.perf_counter()
+        steps = compiled.steps.of(chosen.form)
+        avoidable = None
+        if ran.steps:
+            self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
+        if chosen.stages is not None:
+            option = STAGED if chosen.form.staged else points.WHOLE
+            if chosen.form.staged and ran.steps:
+                avoidable = sum(
+                    one.seconds
+                    for step, one in zip(steps, ran.steps, strict=True)
+                    if step.is_stage and not step.is_sure
+                )
+            self.profiler.statistics(chosen.stages).took(option, seconds, avoidable)
+        self.budget.ticks += seconds
+        self.budget.counting += time.perf_counter() - started
+
+    # -- other points -----------------------------------------------------------------------------
+
+    def place(self, thing: Input) -> Place:
+        """Return where what comes of a stream is to lie in the tick that begins."""
+        return Place(self.executor.choose(Point(points.ARRIVALS, thing.name), Facts()))
+
+    def expect(self, elements: int | None) -> None:
+        """Have a tick run on as many threads as is best.
+
+        Args:
+            elements: How many elements come; None if it takes in a part of what waits.
+        """
+        self._threads = None
+        mine = self._database.threads
+        if elements is None:
+            mine.all()
+        elif mine.may_be_one(elements):
+            point = Point(THREADS, ticks=threads.sized(elements))
+            option = self.executor.choose(point, Facts(elements))
+            if option == ONE:
+                mine.one()
+            else:
+                mine.give_back()
+            if elements > FEW_FOR_THREADS:
+                self._threads = point, option
+
+    def ended(self, seconds: float) -> None:
+        """Take note of a tick of all queries.
+
+        Args:
+            seconds: How long it took, for each of them.
+        """
+        if self._threads is not None:
+            point, option = self._threads
+            self.profiler.statistics(point).took(option, seconds)
+        else:
+            self._database.threads.took(seconds)
+
+    def forget(self, owner: str) -> None:
+        """Forget a query or stream that is dropped, or planned anew; inside a change."""
+        self.executor.forget(owner)
+        self._shown = {name: forms for name, forms in self._shown.items() if name != owner.lower()}
+
+    # -- what people see and want -----------------------------------------------------------------
+
+    def force(self, name: str, option: str | None, owner: str | None = None) -> None:
+        """Have an option run from the next tick on, whatever was measured; inside a change.
+
+        Args:
+            name: The kind of point.
+            option: The option; None lets go of what was wanted.
+            owner: The query or stream; by default all.
+
+        Raises:
+            Error: There is no such point, or it has no such option.
+        """
+        kind = KINDS.get(name)
+        if kind is None:
+            raise Error(
+                f"there is no point of choice {name}", hint=suggestion(name, [*KINDS], "there are")
+            )
+        if option is not None and option not in kind.options:
+            raise Error(
+                f"the point {name} has no option {option}",
+                hint=suggestion(option, kind.options, "it has"),
+            )
+        self.executor.wish(name, owner, option)
+
+    def forms(self, query: str) -> tuple[Form, Form]:
+        """Return the forms that ticks of several instants and of one run, by what is chosen.
+
+        Ticks of unlike sizes may run unlike ones; what was chosen last counts.
+        """
+        found = self._forms().get(query, {})
+        return found.get(False, FIRST), found.get(True, SINGLE)
+
+    def _forms(self) -> dict[str, dict[bool, Form]]:
+        """Return these of all queries, where something was chosen."""
+        found: dict[str, dict[bool, Form]] = {}
+        last: dict[tuple[str, bool], int] = {}
+        for point, choice in self.executor.chosen.items():
+            if point.name == STAGES and point.owner is not None and point.ticks is not None:
+                single = points.is_single(point.ticks)
+                if choice.since >= last.get((point.owner, single), 0):
+                    last[point.owner, single] = choice.since
+                    form = Form(single, choice.option == STAGED)
+                    found.setdefault(point.owner, {})[single] = form
+        return found
+
+    def notes(self, query: str) -> str:
+        """Return in a line each what is chosen for a query that is no default."""
+        lines = []
+        for point, choice in sorted(self.executor.chosen.items(), key=str):
+            if point.owner == query and choice.chosen_by != DEFAULT:
+                whose = "" if point.operator is None else f" of operator {point.operator}"
+                ticks = f" in ticks of {point.ticks}" if point.ticks else ""
+                lines.append(
+                    f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
+                    f"{choice.chosen_by}, since tick {choice.since}"
+                )
+        return "\n".join(lines)
+
+
+def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:
+    """Return about how many rows a query's inputs and synopses have."""
+    tables = [thing.table for thing in catalogue.inputs_of(query)]
+    tables += [synopsis.name for synopsis in compiled.synopses]
+    return int(
+        database.value(
+            "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() "
+            "WHERE database_name = $name AND schema_name = 'cql_state' "
+            "AND list_contains($tables, table_name)",
+            {"name": ALIAS, "tables": tables},
+        )
+    )

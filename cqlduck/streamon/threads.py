@@ -1,0 +1,49 @@
+"""How many threads run the statements of a tick: one, or all.
+
+In a small statement to wake threads takes longer than the work (`state.threads`). So small ticks
+take one, and large ones, which are no point of choice, all. In between it depends: what such a tick
+reads of its input one thread reads anyway, and another may read the next batch; but a large state
+all read faster. So of ticks up to a row group both are tried.
+"""
+
+from __future__ import annotations
+
+from cqlduck.state.threads import FEW, SOME
+from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.points import KINDS, ONE, THREADS, Facts
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.tried import Proposal, Tried
+
+
+class ThreadCount:
+    """The policy of the point `threads`, for ticks of one size.
+
+    Args:
+        budget: What looking again may cost.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        """Begin without knowing anything."""
+        self._tried = Tried(KINDS[THREADS].options, budget)
+
+    def default(self, facts: Facts) -> str:
+        """Return the option of a tick before anything is known of such ticks."""
+        return ONE
+
+    def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+        """Return what the next tick is to run in place of what stands, or None."""
+        if facts.elements is None or facts.elements <= FEW:
+            return None
+        return self._tried.propose(now, known)
+
+
+def sized(elements: int) -> str:
+    """Return which ticks are like one of so many elements, in words.
+
+    >>> sized(100), sized(30_000), sized(100_000)
+    ('up to 20000 elements', '20001 to 32767 elements', '65536 to 122880 elements')
+    """
+    if elements <= FEW:
+        return f"up to {FEW} elements"
+    size = elements.bit_length()
+    return f"{max(1 << (size - 1), FEW + 1)} to {min((1 << size) - 1, SOME)} elements"

@@ -1,0 +1,173 @@
+"""What is chosen at points of choice, as rows: `cql_state.choices`, and the log of its changes.
+
+A point is a place of a plan, of a stream's way in, or of the database, where one of several options
+runs; `cqlduck.streamon` says which there are and chooses. Here they are names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from cqlduck.state.connection import Database
+
+DEFAULT, MEASURED, USER = "default", "measured", "user"
+"""Who chose an option."""
+
+KEPT = 10_000
+"""How many changes the log keeps at least."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of choice.
+
+    Attributes:
+        name: What is chosen, such as 'stages'.
+        owner: The query or stream whose it is; None if it is the database's, or any owner's.
+        operator: The number of the query's operator, if it is one's.
+        ticks: For which ticks it is chosen apart from others; '' if for all. None in a wish that is
+            for all points of the name, whatever their ticks.
+    """
+
+    name: str
+    owner: str | None = None
+    operator: int | None = None
+    ticks: str | None = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is chosen at a point.
+
+    Attributes:
+        option: The option.
+        options: All of them.
+        chosen_by: 'default', 'measured' or 'user'.
+        since: The number of the first tick with it.
+        seconds: What a tick took with each option, as far as it was measured.
+    """
+
+    option: str
+    options: tuple[str, ...]
+    chosen_by: str
+    since: int
+    seconds: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A row of the plan log: the option of a point has changed.
+
+    Attributes:
+        tick: The number of the first tick with the new one.
+        instant: The frontier of the query before that tick, or None.
+        point: The point.
+        before: The option before.
+        after: The option from now on.
+        chosen_by: As in `Choice`.
+        reason: Why, in words.
+        seconds: What a tick took with the one and with the other, if that was measured.
+    """
+
+    tick: int
+    instant: int | None
+    point: Point
+    before: str
+    after: str
+    chosen_by: str
+    reason: str
+    seconds: tuple[float | None, float | None]
+
+
+def load(database: Database) -> dict[Point, Choice]:
+    """Return what is chosen, by point."""
+    if database.is_new:
+        return {}
+    rows = database.rows(
+        "SELECT point, owner, operator, ticks, option, options, chosen_by, since, seconds "
+        "FROM cql_state.choices"
+    )
+    return {
+        Point(*row[:4]): Choice(row[4], tuple(row[5]), row[6], row[7], tuple(row[8]))
+        for row in rows
+    }
+
+
+def write(database: Database, choices: Mapping[Point, Choice | None]) -> None:
+    """Write what is chosen at some points in place of what stands there; None is nothing.
+
+    Args:
+        database: The database, inside a transaction.
+        choices: What is chosen, by point.
+    """
+    _remove(database, choices)
+    values: list[object] = []
+    for point, choice in choices.items():
+        if choice is not None:
+            values += [*_key(point), list(choice.options), list(choice.seconds)]
+            values += [choice.option, choice.chosen_by, choice.since]
+    if values:
+        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?)"] * (len(values) // 9))
+        database.execute(f"INSERT INTO cql_state.choices VALUES {marks}", values)
+
+
+def _remove(database: Database, points: Iterable[Point]) -> None:
+    keys = [_key(point) for point in points]
+    if keys:
+        marks = ", ".join(["(?, ?, ?, ?)"] * len(keys))
+        database.execute(
+            "DELETE FROM cql_state.choices USING (VALUES "
+            f"{marks}) AS gone (point, owner, operator, ticks) "
+            "WHERE choices.point = gone.point AND choices.owner IS NOT DISTINCT FROM gone.owner "
+            "AND choices.operator IS NOT DISTINCT FROM gone.operator "
+            "AND choices.ticks IS NOT DISTINCT FROM gone.ticks",
+            [value for key in keys for value in key],
+        )
+
+
+def _key(point: Point) -> tuple[object, ...]:
+    return point.name, point.owner, point.operator, point.ticks
+
+
+def log(database: Database, changes: Sequence[Change]) -> None:
+    """Write changes into the plan log, of which the last are kept.
+
+    Args:
+        database: The database, inside a transaction.
+        changes: The changes, in their order.
+    """
+    last = int(database.value("SELECT coalesce(max(number), 0) FROM cql_state.plan_log"))
+    values: list[object] = []
+    for number, change in enumerate(changes, last + 1):
+        values += [number, change.tick, change.instant, *_key(change.point), change.before]
+        values += [change.after, change.chosen_by, change.reason, *change.seconds]
+    marks = ", ".join(["(" + ", ".join(["?"] * 13) + ")"] * len(changes))
+    database.execute(f"INSERT INTO cql_state.plan_log VALUES {marks}", values)
+    newest = last + len(changes)
+    if newest // 1000 > last // 1000:
+        database.execute("DELETE FROM cql_state.plan_log WHERE number <= ?", [newest - KEPT])
+
+
+def forget(database: Database, owner: str) -> None:
+    """Remove what was chosen for a query or stream that is dropped, and its part of the log."""
+    for table in ("choices", "plan_log"):
+        database.execute(f"DELETE FROM cql_state.{table} WHERE owner = ?", [owner])
+
+
+def show(database: Database, texts: Mapping[str, Mapping[int, str]]) -> None:
+    """Have `cql.operators` show other statements.
+
+    Args:
+        database: The database, inside a transaction.
+        texts: Of queries the text of each operator that has statements.
+    """
+    listed = [(q, n, text) for q, mine in texts.items() for n, text in mine.items()]
+    if listed:
+        queries, numbers, shown = (list(column) for column in zip(*listed, strict=True))
+        database.execute(
+            "UPDATE cql_state.operators AS o SET sql = n.sql FROM (SELECT unnest($queries) AS "
+            "query, unnest($numbers) AS number, unnest($texts) AS sql) AS n "
+            "WHERE o.query = n.query AND o.number = n.number",
+            {"queries": queries, "numbers": numbers, "texts": shown},
+        )
