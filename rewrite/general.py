@@ -22,6 +22,7 @@ from cqlduck.rewrite.equalities import keep_apart
 from cqlduck.rewrite.guarded_body import guard_conditions
 from cqlduck.rewrite.lateral import why_alone
 from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
+from cqlduck.rewrite.postponed_body import postpone_shown
 from cqlduck.rewrite.queries import has_operator, place_of, unwrapped
 from cqlduck.rewrite.scope import (
     Item,
@@ -339,6 +340,7 @@ class _Build:
         turns, always = self._changes(body) if timed else ([], False)
         break_ties(body, self, aggregates)
         body = show_canonical(body, self, aggregates)
+        postpone_shown(body, self, aggregates, {place for place, _ in turns})
         guard_conditions(body, self, aggregates)
         keep_apart(body, self)
         self._columns(body)

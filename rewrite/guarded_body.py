@@ -62,7 +62,7 @@ class _Conditions:
         """Order what ON says of an inner join."""
         for number, (_, join) in enumerate(self.items):
             on = None if join is None else join.args.get("on")
-            if join is None or on is None or not _is_inner(join):
+            if join is None or on is None or not is_inner(join):
                 continue
             ordered = self._ordered(conjuncts(on), [item for item, _ in self.items[: number + 1]])
             if ordered is not None:
@@ -73,7 +73,7 @@ class _Conditions:
         clause = self.select.args.get(name)
         if clause is None:
             return
-        is_met = name == "where" and all(join is None or _is_inner(join) for _, join in self.items)
+        is_met = name == "where" and all(join is None or is_inner(join) for _, join in self.items)
         ordered = self._ordered(
             conjuncts(clause.this), [item for item, _ in self.items] if is_met else []
         )
@@ -129,7 +129,8 @@ def column_types(select: exp.Select, legs: Legs) -> Mapping[str, str]:
     }
 
 
-def _is_inner(join: exp.Join) -> bool:
+def is_inner(join: exp.Join) -> bool:
+    """Return whether a join keeps no row without a partner."""
     words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
     return words <= {"", "INNER", "CROSS", "NATURAL"}
 

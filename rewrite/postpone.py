@@ -48,7 +48,7 @@ def postpone(plan: Plan) -> Plan:
     plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
     match plan:
         case Project(input=Project() as inner) if _raising(inner):
-            return _composed(plan, inner) if _is_small(plan.expressions, _meant(inner)) else plan
+            return _composed(plan, inner) if is_small(plan.expressions, meant_by(inner)) else plan
         case Project(input=UnionAll() as union) if any(map(_raising, union.inputs)):
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Join():
@@ -96,16 +96,16 @@ def _selected(plan: Filter | During) -> Plan:
         case UnionAll() as union if any(map(_is_late, union.inputs)):
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Project() as inner if _is_late(inner):
-            meant = _meant(inner)
+            meant = meant_by(inner)
             sides = (plan.predicate,) if isinstance(plan, Filter) else (*plan.begins, *plan.ends)
-            if not _is_small(sides, meant):
+            if not is_small(sides, meant):
                 return plan
             below: Filter | During
             if isinstance(plan, Filter):
-                below = Filter(inner.input, _with(plan.predicate, meant))
+                below = Filter(inner.input, written(plan.predicate, meant))
             else:
                 begins, ends = (
-                    tuple(_with(side, meant) for side in sides)
+                    tuple(written(side, meant) for side in sides)
                     for sides in (plan.begins, plan.ends)
                 )
                 below = During(inner.input, begins, ends, plan.written)
@@ -140,8 +140,8 @@ def _raising(plan: Plan) -> set[str]:
 
 
 def _composed(outer: Project, inner: Project) -> Project:
-    meant = _meant(inner)
-    listed = tuple(_with(value, meant) for value in outer.expressions)
+    meant = meant_by(inner)
+    listed = tuple(written(value, meant) for value in outer.expressions)
     return Project(inner.input, listed, outer.columns)
 
 
@@ -167,14 +167,16 @@ def _above(node: Join) -> Plan:
             if known.name in read
         }
         renamed = {name: column(known.name) for name, known in fresh.items()}
-        meant |= {known.name: _with(value, renamed) for value, known in pairs if known.name in late}
+        meant |= {
+            known.name: written(value, renamed) for value, known in pairs if known.name in late
+        }
         kept = [(value, known) for value, known in pairs if known.name not in late]
         kept += [(column(name), known) for name, known in fresh.items()]
         if not kept:
             kept = [(exp.Literal.number(1), Column(f"one of input {place}", "INTEGER"))]
         values, columns = zip(*kept, strict=True)
         inputs.append(Project(plan.input, values, columns))
-    if not _is_small(node.predicates, meant):
+    if not is_small(node.predicates, meant):
         return node
     shown = {c.name for c in node.columns}
     needed = {
@@ -184,19 +186,19 @@ def _above(node: Join) -> Plan:
     joined = replace(
         node,
         inputs=tuple(inputs),
-        predicates=tuple(_with(predicate, meant) for predicate in node.predicates),
+        predicates=tuple(written(predicate, meant) for predicate in node.predicates),
         shown=tuple(name for name in names if name in shown | needed) or (names[0],),
     )
     listed = tuple(meant.get(c.name, column(c.name)).copy() for c in node.columns)
     return Project(joined, listed, node.columns)
 
 
-def _meant(plan: Project) -> dict[str, exp.Expr]:
+def meant_by(plan: Project) -> dict[str, exp.Expr]:
     """Return what the columns of a projection stand for, by name."""
     return {known.name: e for e, known in zip(plan.expressions, plan.columns, strict=True)}
 
 
-def _is_small(trees: Iterable[exp.Expr], meant: Mapping[str, exp.Expr]) -> bool:
+def is_small(trees: Iterable[exp.Expr], meant: Mapping[str, exp.Expr]) -> bool:
     """Return whether no expression gets too large when columns are replaced in it."""
     sizes = {name: sum(1 for _ in value.walk()) for name, value in meant.items()}
 
@@ -212,7 +214,7 @@ def _reads_once(tree: exp.Expr) -> bool:
     return len(read) == len(set(read))
 
 
-def _with(tree: exp.Expr, meant: Mapping[str, exp.Expr]) -> exp.Expr:
+def written(tree: exp.Expr, meant: Mapping[str, exp.Expr]) -> exp.Expr:
     """Return an expression with columns replaced by what they stand for."""
 
     def replaced(node: exp.Expr) -> exp.Expr:

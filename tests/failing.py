@@ -354,19 +354,27 @@ TUPLES = st.tuples(
 
 
 @st.composite
-def cases(draw: st.DrawFn, most: int = 4, recompute: str = "allow") -> Case:
-    """Queries of up to `most` items."""
+def cases(
+    draw: st.DrawFn,
+    most: int = 4,
+    recompute: str = "allow",
+    joins: tuple[str, ...] = JOINS,
+    on_alone: str | None = None,
+) -> Case:
+    """Queries of up to `most` items, with these joins; ON may have one kind of condition alone."""
     count = draw(st.integers(1, most))
     items: list[Item] = []
     group = 0
     for place in range(count):
-        join = draw(st.sampled_from(JOINS))
+        join = draw(st.sampled_from(joins))
         group = place if join == "," else group
         on = draw(conditions([f"i{n}" for n in range(group, place + 1)], 3, 1)) if place else ()
+        if place and on_alone is not None:
+            on = (Condition(on_alone, f"i{place - 1}", f"i{place}"),)
         form = draw(st.sampled_from(["plain", "plain", "plain", "late", "chosen", "grouped"]))
         if place == group + 1 and draw(st.integers(0, 3)) == 0:
             form = items[group].form
-            named = "v" if form == "late" else "k"
+            named = "v" if form == "late" and on_alone is None else "k"
             on = (Condition(f"USING ({named})", f"i{group}", f"i{place}"),)
         inside = draw(conditions(["y"], 2, 1)) if form == "chosen" else ()
         items.append(Item(draw(st.sampled_from(SOURCES)), form, join, on, inside))

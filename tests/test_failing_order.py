@@ -18,6 +18,7 @@ import cqlduck
 
 ANY_JOIN = failing.cases()
 ANY_ALONE = failing.cases(most=1, recompute="always")
+ANY_LINKED = failing.cases(most=2, recompute="always", on_alone="{one}.k = {other}.k")
 
 
 @settings(max_examples=halved_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
@@ -29,6 +30,12 @@ def test_a_query_fails_when_its_text_does(case: failing.Case) -> None:
 @settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_ALONE)
 def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing.Case) -> None:
+    failing.check(case)
+
+
+@settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
+@given(case=ANY_LINKED)
+def test_what_two_items_show_fails_for_pairs_alone(case: failing.Case) -> None:
     failing.check(case)
 
 
