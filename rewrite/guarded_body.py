@@ -1,6 +1,6 @@
 """Conditions in the order of their text, in a query that is worked out again at each change.
 
-What `guards` is to a plan this is to SQL: WHERE, HAVING, QUALIFY and ON of inner joins test what
+What `guards` is to a plan this is to SQL: WHERE, HAVING, QUALIFY and ON test what
 may raise, and what stands behind it, in a CASE; aggregates work out what may raise where their
 FILTER is true. A condition over several items of FROM reads all of them, so that DuckDB does not
 test it of one of them alone. Equalities that link items stay outside: DuckDB joins by them.
@@ -59,23 +59,35 @@ class _Conditions:
                 node.set("expression", made.expression)
 
     def order_joins(self) -> None:
-        """Order what ON says of an inner join."""
+        """Order what ON says of a join: it is about the items since the last comma."""
+        first = 0
         for number, (_, join) in enumerate(self.items):
-            on = None if join is None else join.args.get("on")
-            if join is None or on is None or not is_inner(join):
+            if join is None or _is_comma(join):
+                first = number
                 continue
-            ordered = self._ordered(conjuncts(on), [item for item, _ in self.items[: number + 1]])
+            on = join.args.get("on")
+            if on is None or not _is_ordered(join):
+                continue
+            seen = [*self._visible(first, number), self.items[number][0]]
+            ordered = self._ordered(conjuncts(on), seen)
             if ordered is not None:
                 join.set("on", ordered)
+
+    def _visible(self, first: int, end: int) -> list[exp.Expr]:
+        """Return the items of a range whose columns are seen behind their join."""
+        items = self.items[first:end]
+        return [item for item, join in items if join is None or not _is_asking(join)]
 
     def order_clause(self, name: str) -> None:
         """Order WHERE, HAVING or QUALIFY."""
         clause = self.select.args.get(name)
         if clause is None:
             return
-        is_met = name == "where" and all(join is None or is_inner(join) for _, join in self.items)
+        is_met = name == "where" and all(
+            join is None or _is_ordered(join) for _, join in self.items
+        )
         ordered = self._ordered(
-            conjuncts(clause.this), [item for item, _ in self.items] if is_met else []
+            conjuncts(clause.this), self._visible(0, len(self.items)) if is_met else []
         )
         if ordered is not None:
             clause.set("this", ordered)
@@ -131,8 +143,25 @@ def column_types(select: exp.Select, legs: Legs) -> Mapping[str, str]:
 
 def is_inner(join: exp.Join) -> bool:
     """Return whether a join keeps no row without a partner."""
-    words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
-    return words <= {"", "INNER", "CROSS", "NATURAL"}
+    return _words(join) <= {"INNER", "CROSS", "NATURAL"}
+
+
+def _words(join: exp.Join) -> set[str]:
+    return {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")} - {""}
+
+
+def _is_comma(join: exp.Join) -> bool:
+    return not _words(join) and not join.args.get("on") and not join.args.get("using")
+
+
+def _is_asking(join: exp.Join) -> bool:
+    """Return whether a join only asks for a partner, and shows none of its columns."""
+    return bool(_words(join) & {"SEMI", "ANTI"})
+
+
+def _is_ordered(join: exp.Join) -> bool:
+    """Return whether a join combines rows by conditions alone."""
+    return not _words(join) & {"ASOF", "POSITIONAL", "LATERAL"}
 
 
 def _is_link(condition: exp.Expr) -> bool:
