@@ -174,7 +174,11 @@ def insert(tokens: Piece) -> Insert:
         before = word(token)
     query = tokens[begin:]
     end = next(
-        (p for p, t in outer(query) if word(t) == "ON" and word(query[p + 1]) == "CONFLICT"),
+        (
+            p
+            for p, t in outer(query)
+            if word(t) == "ON" and [word(t) for t in query[p + 1 : p + 2]] == ["CONFLICT"]
+        ),
         len(query),
     )
     return Insert(listed, by_name, query[:end], query[end:])

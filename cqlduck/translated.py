@@ -123,7 +123,11 @@ def placed(error: Error, statement: Statement, text: str) -> Error:
     elif isinstance(statement, (CreateRelation, RefreshRelation)):
         part = statement.query
     if part is not None and error.text == part and error.text != text:
-        start = text.find(part, max(statement.offset - len(part), 0))
+        if isinstance(statement, Dml):
+            # the text may differ from what is written in `main.`, which is blanked
+            start = statement.start
+        else:
+            start = text.find(part, max(statement.offset - len(part), 0))
         if start < 0 and part.startswith(BEFORE_ITEM):
             # it stands right after FROM
             start = text.find(part.removeprefix(BEFORE_ITEM), statement.offset) - len(BEFORE_ITEM)

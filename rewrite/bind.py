@@ -1322,6 +1322,12 @@ class _Grouping:
                 return "count", exp.Count(this=exp.Star()), None
             argument = exp.Literal.number(1)
         if isinstance(argument, exp.Distinct):
+            if not argument.expressions:
+                raise BindError(
+                    "DISTINCT has no value to tell apart",
+                    hint="name one, as in count(DISTINCT a)",
+                    offset=place_of(core),
+                )
             (argument,) = argument.expressions
             if isinstance(argument, exp.Star):
                 raise BindError(

@@ -267,6 +267,7 @@ _OPEN = (
     "_ts is a BIGINT as long as nothing says that time is wall-clock time; a heartbeat with a date "
     "does, or a stream with TIMESTAMP BY"
 )
+_EMPTY = "_ts is no part of *: write _ts AS something else"
 
 
 def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
@@ -292,8 +293,11 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         order_sql = None if order is None else _order(order, plan, catalog)
         plan = optimize(plan)
     except Error as error:
-        if isinstance(error, BindError) and catalog.time_is_open and TS in body.lower():
-            error.hint = error.hint or _OPEN
+        if isinstance(error, BindError) and TS in body.lower():
+            is_empty = "SELECT list is empty" in str(error)
+            error.hint = error.hint or (
+                _EMPTY if is_empty else _OPEN if catalog.time_is_open else None
+            )
         raise error.at(body, error.offset if error.offset is not None else 0) from error
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error

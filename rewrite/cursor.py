@@ -124,6 +124,19 @@ class Cursor:
                 return place
         raise ParseError("this is never closed", text=self.text, offset=self.given[-1].start)
 
+    def close(self, end: int) -> Token:
+        """Step over the closing sign at a place; what stands inside it must have ended there.
+
+        Raises:
+            ParseError: If what stands inside took the closing sign for a part of it, as in `(a.)`.
+        """
+        if self.place > end:
+            closing = self.given[end]
+            raise ParseError(
+                f"{closing.text} cannot stand here", text=self.text, offset=closing.start
+            )
+        return self.take()
+
     def opens(self) -> bool:
         """Return whether a parenthesis opens here."""
         return self.kind() == TokenType.L_PAREN

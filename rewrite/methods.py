@@ -41,8 +41,8 @@ def methods_as_calls(tree: exp.Expr, knows: Callable[[str], bool]) -> exp.Expr:
 
 def is_reference(node: exp.Expr) -> bool:
     """Return whether an expression is nothing but names: a column, or a field of a struct."""
-    if isinstance(node, exp.Dot):
-        return isinstance(node.expression, exp.Identifier)
+    while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        node = node.this
     return isinstance(node, exp.Column)
 
 

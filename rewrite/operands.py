@@ -71,7 +71,7 @@ class Operands(Cursor):
     def group(self) -> list[Token]:
         """Write what is in the parentheses or brackets that come next, and these."""
         end = self.closing()
-        return [self.take(), *self.sequence(end), self.take()]
+        return [self.take(), *self.sequence(end), self.close(end)]
 
     def begins_operand(self) -> bool:
         """Return whether an expression can begin here."""
@@ -190,7 +190,7 @@ class Operands(Cursor):
                 sides[side].append(self.expression(OR).tokens)
             else:
                 side = int(self.take().token_type == TokenType.COLON)
-        self.take()
+        self.close(end)
         lists = [call("list_value", word, values) for values in sides]
         return Part(call("map", word, lists))
 
@@ -299,7 +299,7 @@ class Operands(Cursor):
                 arguments[-1] += self.expression(least).tokens
             else:
                 arguments[-1].append(self.take())
-        self.take()
+        self.close(end)
         name = function.text.lower()
         if any(word != "," for word in said):
             name, arguments = _said_otherwise(name, arguments, said, function)

@@ -157,13 +157,15 @@ class Explain:
 class Dml:
     """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement.
 
-    `tokens` are those of the text, which may be long: nobody else need cut it into words.
+    `tokens` are those of the text, which may be long: nobody else need cut it into words. `start`
+    is the place of the text in the script, and `offset` that of the name.
     """
 
     kind: str
     name: str
     text: str
     offset: int = 0
+    start: int = field(default=0, compare=False)
     tokens: Sequence[Token] = field(default=(), repr=False, compare=False)
 
 
@@ -430,7 +432,7 @@ def _dml(reader: Reader, kind: str, at: int) -> Dml:
     tokens = reader.tokens
     if begin < end:
         tokens = [token for token in tokens if not at <= token.start < after]
-    return Dml(kind, reader.dotted_name(), text, at, _from(tokens, start))
+    return Dml(kind, reader.dotted_name(), text, at, start, _from(tokens, start))
 
 
 def _from(tokens: Sequence[Token], start: int) -> Sequence[Token]:

@@ -50,6 +50,8 @@ KINDS = (
     "INSERT INTO r (a, b) SELECT a, 'y' FROM plain WHERE a IN (SELECT a FROM there)",
     "UPDATE r SET b = upper(b), a = a + 1 WHERE k IS NOT NULL",
     "DELETE FROM r WHERE a = 1 OR b LIKE 'x%'",
+    "INSERT INTO main.r (k, a) SELECT count(DISTINCT k), max(s.a) FROM main.plain AS s",
+    "DELETE FROM main.r WHERE main.r.k = (SELECT MAP {'a': max(a)}['a'] FROM plain AS p)",
     "CREATE TABLE x AS SELECT a FROM there; INSERT INTO x VALUES (1)",
     "CREATE VIEW x AS FROM plain; SELECT * FROM x, there",
     "SELECT a, count(*) FROM there GROUP BY ALL ORDER BY 1",

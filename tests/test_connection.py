@@ -1348,6 +1348,15 @@ def test_ts_is_not_part_of_star_but_can_be_named(con: cqlduck.Connection) -> Non
     assert [(7, 3, 10)] == con.table("t").fetchall()
 
 
+def test_star_over_ts_alone_says_what_to_write(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM s (a INTEGER)")
+    for rest in ("", " LIMIT 1"):
+        body = f"CREATE CONTINUOUS QUERY q AS SELECT * FROM (SELECT _ts FROM s){rest}"
+        error = refused(cqlduck.BindError, lambda b=body: con.execute(b))
+        assert error.hint is not None
+        assert "write _ts AS" in error.hint
+
+
 def test_drop(con: cqlduck.Connection) -> None:
     con.execute(LAST_TWO)
     con.execute("CREATE RELATION r (a INTEGER); CREATE CONTINUOUS QUERY above AS SELECT a FROM q")

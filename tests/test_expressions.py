@@ -451,6 +451,11 @@ row_number() OVER (ORDER BY b)
 unnest([i, b])
 COLUMNS('i|b')
 #1
+{'a': i}.a
+({'a': i}).a
+{'a': {'c': i}}.a.c
+{'a': i}['a']
+struct_pack(a := i).a
 """
 
 

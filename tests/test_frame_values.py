@@ -107,6 +107,8 @@ def ways(frame: Any) -> tuple[str, ...]:
     [
         ("INTEGER[]", [masked([1, 2], [0, 1]), masked([3, 4], [1, 0])]),
         ("DOUBLE[]", [masked([1.5, 2], [1, 0])]),
+        ("DATE[]", [masked(["2020-01-02", "2021-01-01"], [0, 1], "datetime64[us]")]),
+        ("DATE[]", [np.array(["2020-01-02"], "datetime64[us]"), None]),
         ("TIMESTAMP[]", [masked([0, 1], [1, 0], "datetime64[s]")]),
         ("MAP(VARCHAR, INTEGER)", [{"a": 1}, {"b": 2}]),
         ("MAP(VARCHAR, INTEGER)[]", [[{"a": 1}, {"b": None}], [{}]]),

@@ -205,12 +205,29 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
         ("CREATE RELATION found (a INTEGER) AT 1 FROM (SELECT 'one', 1;)", "ParseError"),
         ("CREATE RELATION found FROM (SELECT nothing FROM s)", "BindError"),
         ("REFRESH RELATION r FROM (SELECT 1 AS)", "ParseError"),
+        ("SELECT k FROM s WHERE k = (SELECT count(*) FROM r WHERE r.a = s.)", "ParseError"),
+        ("SELECT k FROM s WHERE k IN (0, 1x.)", "ParseError"),
+        ("SELECT {'a': k.} FROM s", "ParseError"),
+        ("SELECT MAP {1: k.} FROM s", "ParseError"),
+        ("SELECT extract(year FROM k.) FROM s", "ParseError"),
+        ("SELECT CAST(k. AS INTEGER) FROM s", "ParseError"),
+        ("SELECT a FROM s [PARTITION BY k ROWS # ]", "ParseError"),
+        ("SELECT (CASE WHEN a THEN 1.) END FROM s", "ParseError"),
+        ("SELECT count(CASE WHEN a THEN *) END FROM s", "ParseError"),
+        ("SELECT k, count(DISTINCT ) AS n FROM s GROUP BY k", "BindError"),
+        ("INSERT INTO r (k, a) VALUES (1, 2) ON ", "ParseError"),
+        ("INSERT INTO main.r (k, a) VALUES (1, SHOW", "ParseError"),
+        (";;\nINSERT INTO main. SHOW  VALUES (0, NULL);", "ParseError"),
+        ("INSERT INTO main.ONTINUOUS  SELECT a FROM s [ROWS 1 cql.streams b = 'y']", "ParseError"),
+        ("DELETE FROM main.r WHERE nothing = 1", "BindError"),
+        ("UPDATE main.r SET nothing = 1", "BindError"),
     ],
 )
 def test_what_was_found(text: str, outcome: str) -> None:
     target = Target()
     try:
-        whole = text if " RELATION " in text else f"CREATE CONTINUOUS QUERY found AS {text}"
+        is_whole = not text.startswith(("SELECT", "FROM"))
+        whole = text if is_whole else f"CREATE CONTINUOUS QUERY found AS {text}"
         assert target.take(whole) is None
         assert {outcome: 1} == dict(target.outcomes)
     finally:

@@ -302,6 +302,8 @@ def _ready(value: Any, kind: DuckDBPyType) -> Any:
         # bound as such, one without a zone would be none
         zone = "" if getattr(value, "tzinfo", None) else "+00"
         return f"{value}{zone if isinstance(value, datetime.datetime) else ''}"
+    if isinstance(value, datetime.datetime) and value.tzinfo is None and str(kind) == "DATE":
+        return value.date()  # inside a list DuckDB takes no moment for a date
     if isinstance(value, datetime.time) and value.tzinfo is not None and str(kind) != "VARIANT":
         # DuckDB (release 2.0) takes no offset that is negative
         return value.isoformat()
