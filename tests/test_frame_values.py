@@ -260,6 +260,24 @@ def cases(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
     return kind, draw(st.sampled_from(list(FORMS))), values
 
 
+@pytest.mark.parametrize("dtype", [pl.Int128, pl.List(pl.Int128), pl.Struct({"a": pl.Int128})])
+def test_integers_of_128_bits_are_refused_by_their_column(dtype: Any) -> None:
+    frame = pl.DataFrame({"y": [1], "x": pl.Series([None], dtype=dtype)})
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (y INTEGER, x HUGEINT)")
+        for data in (frame, frame.lazy()):
+            with pytest.raises(cqlduck.DataError, match=r"column x .*128 bits") as found:
+                con.append("s", data)
+            assert "pl.String" in str(found.value)
+            with pytest.raises(cqlduck.DataError, match="column x"):
+                con.register("named", data)
+
+
+def test_integers_of_128_bits_come_as_text(con: cqlduck.Connection) -> None:
+    frame = pl.DataFrame({"x": [str(2**126)]})
+    assert taken(con, "HUGEINT", "append", frame) == alone(con, "HUGEINT", [2**126])
+
+
 @settings(suppress_health_check=list(HealthCheck))
 @example(("MAP(VARCHAR, INTEGER)", "pandas", [{"a": 1}, {"b": 2}]))
 @example(("STRUCT(a INTEGER, b INTEGER[])", "rows", [{"a": 1}, {"a": 1, "b": [None]}]))

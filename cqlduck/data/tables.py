@@ -110,6 +110,21 @@ def _refuse_doubles(thing: Target, names: Sequence[str]) -> None:
         )
 
 
+def _refuse_wide_integers(thing: Target, schema: Mapping[str, Any]) -> None:
+    """Refuse a polars column with integers of 128 bits, also inside lists and structs.
+
+    Arrow has no such type: polars exports them under a name of its own.
+    """
+    for name, dtype in schema.items():
+        if "Int128" in str(dtype):
+            raise DataError(
+                f"column {name} of the data for {thing.name} holds integers of 128 bits, "
+                "which Arrow has not",
+                hint="cast it to Int64, or to String for a HUGEINT: pl.col(…).cast(pl.String)",
+                field=name,
+            )
+
+
 def _read(thing: Target, data: Any) -> pa.Table:
     module = type(data).__module__.partition(".")[0]
     if isinstance(data, (str, os.PathLike)):
@@ -120,6 +135,8 @@ def _read(thing: Target, data: Any) -> pa.Table:
         return data
     if module == "polars" and hasattr(data, "collect"):
         data = data.collect()
+    if module == "polars" and hasattr(data, "schema"):
+        _refuse_wide_integers(thing, data.schema)
     if module == "pandas" and hasattr(data, "columns"):
         return _of_pandas(thing, data)
     names = getattr(getattr(data, "dtype", None), "names", None)
