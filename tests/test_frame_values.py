@@ -260,25 +260,32 @@ def cases(draw: st.DrawFn) -> tuple[str, str, list[Any]]:
     return kind, draw(st.sampled_from(list(FORMS))), values
 
 
-@pytest.mark.parametrize("dtype", [pl.Int128, pl.List(pl.Int128), pl.Struct({"a": pl.Int128})])
-def test_integers_of_128_bits_are_refused_by_their_column(dtype: Any) -> None:
-    frame = pl.DataFrame({"y": [1], "x": pl.Series([None], dtype=dtype)})
-    with cqlduck.connect() as con:
-        con.execute("CREATE STREAM s (y INTEGER, x HUGEINT)")
-        for data in (frame, frame.lazy()):
-            with pytest.raises(cqlduck.DataError, match=r"column x .*128 bits") as found:
-                con.append("s", data)
-            assert "pl.String" in str(found.value)
-            with pytest.raises(cqlduck.DataError, match="column x"):
-                con.register("named", data)
-
-
-def test_integers_of_128_bits_come_as_text(con: cqlduck.Connection) -> None:
-    frame = pl.DataFrame({"x": [str(2**126)]})
-    assert taken(con, "HUGEINT", "append", frame) == alone(con, "HUGEINT", [2**126])
+@pytest.mark.parametrize(
+    ("kind", "dtype", "values"),
+    [
+        ("HUGEINT", pl.Int128, [2**126, None, -1]),
+        ("HUGEINT[]", pl.List(pl.Int128), [[2**126, None], [], None]),
+        ("STRUCT(a HUGEINT)", pl.Struct({"a": pl.Int128}), [{"a": 2**126}]),
+        ("INTEGER", pl.Int128, [1, None]),
+        ("VARIANT", pl.Object, [0, [], {"a": 1}, None]),
+        ("UUID", pl.Object, [uuid.UUID(int=7), None]),
+        ("VARCHAR", pl.Object, ["x", None]),
+    ],
+)
+def test_polars_columns_that_arrow_has_not(
+    con: cqlduck.Connection, kind: str, dtype: Any, values: list[Any]
+) -> None:
+    frame = pl.DataFrame({"x": pl.Series("x", values, dtype=dtype)})
+    expected = alone(con, kind, values)
+    for way in ways(frame):
+        assert (way, expected) == (way, taken(con, kind, way, frame))
+    assert expected == taken(con, kind, "register", {"x": frame["x"]})
+    if dtype is not pl.Object:
+        assert expected == taken(con, kind, "append", frame.lazy())
 
 
 @settings(suppress_health_check=list(HealthCheck))
+@example(("VARIANT", "polars", [0, []]))
 @example(("MAP(VARCHAR, INTEGER)", "pandas", [{"a": 1}, {"b": 2}]))
 @example(("STRUCT(a INTEGER, b INTEGER[])", "rows", [{"a": 1}, {"a": 1, "b": [None]}]))
 @example(

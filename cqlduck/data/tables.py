@@ -110,19 +110,13 @@ def _refuse_doubles(thing: Target, names: Sequence[str]) -> None:
         )
 
 
-def _refuse_wide_integers(thing: Target, schema: Mapping[str, Any]) -> None:
-    """Refuse a polars column with integers of 128 bits, also inside lists and structs.
+def _is_lost_in_arrow(dtype: Any) -> bool:
+    """Return whether polars exports a type as something else than its values.
 
-    Arrow has no such type: polars exports them under a name of its own.
+    Of an Object it exports the address in memory, and Int128 under a name that Arrow has not; so
+    also inside lists and structs.
     """
-    for name, dtype in schema.items():
-        if "Int128" in str(dtype):
-            raise DataError(
-                f"column {name} of the data for {thing.name} holds integers of 128 bits, "
-                "which Arrow has not",
-                hint="cast it to Int64, or to String for a HUGEINT: pl.col(…).cast(pl.String)",
-                field=name,
-            )
+    return "Object" in str(dtype) or "Int128" in str(dtype)
 
 
 def _read(thing: Target, data: Any) -> pa.Table:
@@ -135,8 +129,8 @@ def _read(thing: Target, data: Any) -> pa.Table:
         return data
     if module == "polars" and hasattr(data, "collect"):
         data = data.collect()
-    if module == "polars" and hasattr(data, "schema"):
-        _refuse_wide_integers(thing, data.schema)
+    if module == "polars" and any(map(_is_lost_in_arrow, getattr(data, "dtypes", ()))):
+        return _of_columns(thing, {column.name: column for column in data})
     if module == "pandas" and hasattr(data, "columns"):
         return _of_pandas(thing, data)
     names = getattr(getattr(data, "dtype", None), "names", None)
@@ -227,7 +221,7 @@ def _of_any(thing: Target, name: str, column: Any) -> values.Column:
     """Return a column of whatever kind as Arrow."""
     module = type(column).__module__.partition(".")[0]
     if module == "polars" and hasattr(column, "to_arrow"):
-        column = column.to_arrow()
+        column = column.to_list() if _is_lost_in_arrow(column.dtype) else column.to_arrow()
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return pa.field(name, column.type), column
     if module == "pandas" and hasattr(column, "dtype"):
