@@ -32,7 +32,11 @@ ORDERLESS = frozenset(
      "histogram", "histogram_exact", "approx_count_distinct", "regr_count", "mad",
      "grouping", "grouping_id"}
 )  # fmt: skip
-"""Aggregates that give the same value whatever the order of the tuples."""
+"""Aggregates of one column that give the same value whatever the order of the tuples.
+
+Those whose further argument is a column too, as `max(x, n)` and `histogram(x, bins)`, take it from
+the first tuple.
+"""
 
 SUMS = frozenset({"sum", "avg", "mean"})
 """Aggregates that do so over integers and decimals."""
@@ -206,7 +210,7 @@ class _Ties:
 
     def order_aggregates(self) -> None:
         """Order the arguments of aggregates that depend on it."""
-        calls = [call for call in self.calls() if function_name(call) not in ORDERLESS]
+        calls = [call for call in self.calls() if not _is_orderless(call)]
         sums = [call for call in calls if function_name(call) in SUMS]
         types = self.legs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
         exact = {
@@ -246,7 +250,8 @@ class _Ties:
                 self.order_value(function, node)
             elif (
                 isinstance(function, exp.Func)
-                and function_name(function) in self.aggregates - ORDERLESS
+                and function_name(function) in self.aggregates
+                and not _is_orderless(function)
             ):
                 self.order_argument(function)
 
@@ -352,6 +357,16 @@ def _value(call: exp.Func) -> exp.Expr:
     while isinstance(value, (exp.Order, exp.Distinct)):
         value = value.this if isinstance(value, exp.Order) else value.expressions[0]
     return value  # type: ignore[no-any-return]  # sqlglot's args are untyped
+
+
+def _is_orderless(call: exp.Func) -> bool:
+    if function_name(call) not in ORDERLESS:
+        return False
+    if isinstance(call, exp.Anonymous):
+        further = call.expressions[1:]
+    else:
+        further = [call.args.get(key) for key in ("count", "quantile", "expression")]
+    return not any(isinstance(each, exp.Expr) and each.find(exp.Column) for each in further)
 
 
 def _conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
