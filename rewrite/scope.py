@@ -9,6 +9,7 @@ the SELECT list, names are compared without regard to case, `a.b` may be a field
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,6 +22,8 @@ from cqlduck.rewrite.methods import methods_as_calls
 from cqlduck.rewrite.plan import Column, Plan
 from cqlduck.rewrite.queries import place_of
 from cqlduck.rewrite.spelling import suggestion
+
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 
 
 @dataclass(frozen=True)
@@ -366,10 +369,27 @@ def is_now(node: exp.Expr) -> bool:
 def function_name(node: exp.Func) -> str:
     """Return the name of a function as DuckDB calls it, in lower case.
 
+    What sqlglot takes for a function and DuckDB writes as an operator has the key of its node.
+
     >>> from sqlglot import parse_one
     >>> function_name(parse_one("Median(x)", read="duckdb"))
     'median'
+    >>> function_name(parse_one("count(*) > 1 AND max(x) > 2", read="duckdb"))
+    'and'
     """
     if isinstance(node, exp.Anonymous):
         return str(node.name).lower()
-    return node.sql("duckdb").split("(")[0].strip().lower()
+    text = node.sql("duckdb")
+    name, opening, _ = text.partition("(")
+    return name.strip().lower() if not opening or _is_call(text) else str(node.key)
+
+
+def _is_call(text: str) -> bool:
+    """Return whether the first parenthesis of a text closes at its end."""
+    depth = 0
+    text = _QUOTED.sub("", text)
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if sign == ")" and depth == 0:
+            return place == len(text) - 1
+    return False

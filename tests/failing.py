@@ -106,7 +106,8 @@ class Case:
         only: The conditions of FILTER.
         having: Whether HAVING asks for more than one tuple before it looks at a cast.
         width: w of the stream's window [RANGE w].
-        data: Of each source its tuples, with the instant at which they come.
+        data: Of each source its tuples, with the instants at which they come and are deleted; one
+            that is deleted as it comes is never there.
         cuts: Where time is cut into ticks.
         staged: In which form the statements are.
         recompute: The setting.
@@ -118,7 +119,7 @@ class Case:
     only: tuple[Condition, ...]
     having: bool
     width: int
-    data: dict[str, list[tuple[int, int, str | None]]]
+    data: dict[str, list[tuple[int, int, str | None, int]]]
     cuts: list[int]
     staged: bool
     recompute: str = "allow"
@@ -203,7 +204,9 @@ def meets(conditions: Iterable[Condition], rows: Rows) -> bool:
 
 def there(case: Case, source: str, now: int) -> list[Row]:
     width = case.width if source == "s" else LAST
-    return [(k, x) for at, k, x in case.data[source] if at <= now <= at + width]
+    return [
+        (k, x) for at, k, x, gone in case.data[source] if at <= now <= at + width and now < gone
+    ]
 
 
 def content(case: Case, place: int, now: int) -> list[Row]:
@@ -348,9 +351,19 @@ def conditions(
     return tuple(draw(st.lists(made, min_size=least, max_size=most, unique=True)))
 
 
-TUPLES = st.tuples(
-    st.integers(0, LAST), st.integers(0, 2), st.sampled_from(["0", "1", "2", "bad", None])
-)
+TEXTS = st.sampled_from(["0", "1", "2", "bad", None])
+
+
+@st.composite
+def tuples(draw: st.DrawFn, source: str) -> list[tuple[int, int, str | None, int]]:
+    """Up to three tuples of a source; those of a relation may be deleted."""
+    found = []
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, LAST))
+        stays = source == "s" or draw(st.integers(0, 2)) > 0
+        gone = LAST + 1 if stays else draw(st.integers(at, LAST))
+        found.append((at, draw(st.integers(0, 2)), draw(TEXTS), gone))
+    return found
 
 
 @st.composite
@@ -387,7 +400,7 @@ def cases(
         draw(conditions(aliases, 2)),
         has_text and draw(st.booleans()),
         draw(st.sampled_from([0, 1, 20])),
-        {source: draw(st.lists(TUPLES, max_size=3)) for source in SOURCES},
+        {source: draw(tuples(source)) for source in SOURCES},
         draw(st.lists(st.integers(0, LAST), max_size=3)),
         draw(st.booleans()),
         recompute,
@@ -404,8 +417,13 @@ def check(case: Case) -> None:
         con.execute("CREATE RELATION p (k INTEGER, x VARCHAR)")
         con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT * FROM ({text(case)})")
         for source in SOURCES:
-            rows = sorted(case.data[source], key=lambda row: row[0])
-            con.append(source, [(k, x) for _, k, x in rows], at=[at for at, _, _ in rows])
+            for at in range(LAST + 1):
+                come = [(k, x) for came, k, x, _ in case.data[source] if came == at]
+                gone = [(k, x) for _, k, x, gone in case.data[source] if gone == at]
+                if come:
+                    con.append(source, come, at=at)
+                if gone:
+                    con.retract(source, gone, at=at)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for to in (*sorted(case.cuts), LAST):

@@ -249,6 +249,25 @@ def test_a_further_argument_is_that_of_the_first_tuple(form: str, recompute: str
             assert con.as_of("q", place + 1).fetchall() == wanted
 
 
+@pytest.mark.parametrize("word", ["AND", "OR"])
+@pytest.mark.parametrize("call", ["sum(d)", "first(d)", "list(d)[1]", "count(*)", "max(d, k)[1]"])
+def test_an_aggregate_that_a_condition_begins_with(call: str, word: str) -> None:
+    """The whole condition is no aggregate, though its text begins with one's name."""
+    condition = f"{call} > 1 {word} max(k) > 2"
+    with cqlduck.connect(recompute="always") as con, duckdb.connect() as plain:
+        con.execute("CREATE STREAM s (k INTEGER, d DOUBLE)")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT k FROM s GROUP BY k HAVING {condition}")
+        con.execute(f"CREATE CONTINUOUS QUERY p AS SELECT {condition} AS holds FROM s")
+        rows = [(1, 0.5), (1, 2.5), (2, 3.0), (3, 0.25)]
+        con.append("s", rows, at=1)
+        con.advance(1)
+        plain.execute("CREATE TABLE s (k INTEGER, d DOUBLE)")
+        plain.executemany("INSERT INTO s VALUES (?, ?)", rows)
+        wanted = plain.sql(f"SELECT k FROM s GROUP BY k HAVING {condition} ORDER BY k").fetchall()
+        assert sorted(con.table("q").fetchall()) == wanted
+        assert con.table("p").fetchall() == plain.sql(f"SELECT {condition} FROM s").fetchall()
+
+
 @pytest.mark.long
 def test_every_aggregate_is_tried_or_has_a_reason() -> None:
     tried = {call.split("(")[0] for kind in TYPES for call in calls(kind)}
