@@ -737,6 +737,13 @@ class _SqlBuilder(_Builder):
         key, column = self.one(refs)
         name = self.name()
         text = f"SELECT ⟦({key} AS {name}, {items})⟧ FROM {item}{where} GROUP BY {key}"
+        if self.chance(30):
+            # a condition whose text begins with an aggregate
+            one, other = self.rich_aggregate(refs)[0], self.rich_aggregate(refs)[0]
+            test = self.one(["count(*) > 1", f"{other} IS NULL", f"{other} IS NOT NULL"])
+            text += (
+                f" HAVING {one} IS {self.one(['', 'NOT '])}NULL {self.one(['AND', 'OR'])} {test}"
+            )
         if self.chance(20):
             places = ", ".join(str(i + 1) for i in range(len(columns) + 1))
             text += f" ORDER BY {self.one(['1', '2'])} DESC⟦+, {places} +⟧ LIMIT 2"
@@ -804,6 +811,12 @@ class _SqlBuilder(_Builder):
                 (f"arg_min({value}, {by}{ties})", kind, True),
                 (f"mode({value}{ties})", kind, True),
             ]
+            if column.kind == "int":
+                most = f"coalesce(abs({value}) % 2, 0) + 1"
+                options += [
+                    (f"max({by}, {most}{ties})", None, True),
+                    (f"min({by}, {most}{ties})", None, True),
+                ]
             if kind == "varchar":
                 options += [
                     (f"string_agg({value}, ','{ties})", "varchar", True),
