@@ -121,6 +121,9 @@ def calls(kind: str) -> list[str]:
             call = form.format(f=function)
             if function in EXTREMES and form in COUNTED:
                 continue
+            if function.startswith("histogram") and form == "{f}(y, x)":
+                # bins must not be NULL, and x is at times
+                continue
             try:
                 con.execute(f"SELECT k, {call} FROM t GROUP BY k").fetchall()
             except duckdb.Error:
