@@ -77,6 +77,7 @@ NO_QUERY = {
     "combine_aggr": "takes states of other aggregates",
     "count_star": "is count(*)",
     "bitstring_agg": "is refused without bounds",
+    "histogram_exact": "takes bins: see the test of a further argument",
     "lttb": "takes three arguments: a line and how many of its points to keep",
     "reservoir_quantile": "draws a sample at random",
     "approx_top_k": "is not deterministic, says DuckDB, and is refused",
