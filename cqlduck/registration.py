@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath, PureWindowsPath
 
 import duckdb
 
@@ -28,6 +27,7 @@ from cqlduck.rewrite.syntax import (
 from cqlduck.rewrite.time import Duration, parse_duration
 from cqlduck.state import amend, answers, catalog, inspection, lateness, plans, records, synopses
 from cqlduck.state.catalog import EXPIRED, Input, Query, typed
+from cqlduck.state.paths import leads_out
 
 TIME_TYPES = ("TIMESTAMP", "DATE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS",
               "TIMESTAMP_NS")  # fmt: skip
@@ -78,8 +78,7 @@ def _refuse_outside(source: str | None) -> None:
     """
     if source is None:
         return
-    parts = PureWindowsPath(source)
-    if "\0" in source or parts.anchor or PurePosixPath(source).anchor or ".." in parts.parts:
+    if leads_out(source):
         raise BindError(
             f"FROM {source!r} is no folder inside the drop zone",
             hint="name it relative to the drop zone, and below it",

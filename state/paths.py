@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import PurePosixPath, PureWindowsPath
 
 
 def written(path: object) -> str | None:
@@ -22,3 +23,14 @@ def written(path: object) -> str | None:
     except UnicodeEncodeError:
         return None
     return text
+
+
+def leads_out(path: str) -> bool:
+    """Return whether a relative path is none, on any system, or goes up from where it begins.
+
+    >>> leads_out("a/b"), leads_out("../b"), leads_out("/b"), leads_out("C:b")
+    (False, True, True, True)
+    """
+    parts = PureWindowsPath(path)
+    is_absolute = parts.anchor or PurePosixPath(path).anchor
+    return bool("\0" in path or is_absolute or ".." in parts.parts)

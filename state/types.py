@@ -23,6 +23,25 @@ EXPORTED = (
 )
 """As what a type is given to Arrow, which would take it for another and damage its values."""
 
+PLAIN: dict[pa.DataType, str] = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP",
+    pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
+}
+"""As what DuckDB reads plain columns of Arrow."""
+
 OFFSET = "':.*[-+A-Za-z]'"
 """What a text with an offset or a time zone matches: it stands after the time of day."""
 

@@ -146,7 +146,7 @@ def after_its_manifest(number: int, do: Callable[[], None]) -> Iterator[None]:
                 call()
         return found
 
-    with mock.patch.object(dropzone, "read_batch", reading):
+    with mock.patch.object(dropzone.batches, "read_batch", reading):
         yield
     while rest:
         rest.pop()()

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pytest
 
 from cqlduck.errors import DropZoneError
-from cqlduck.sources import dropzone
 from cqlduck.sources.dropzone import (
     BatchWriter,
     Manifest,
@@ -29,6 +28,7 @@ from cqlduck.sources.dropzone import (
     pending,
     read_batch,
     write_batch,
+    writer,
 )
 
 T = datetime(2013, 2, 11, 5, 2)
@@ -367,7 +367,7 @@ def test_a_writer_that_fails_leaves_nothing(
         raise OSError(errno.ENOSPC, "disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(dropzone.pq if step == "write_table" else dropzone, step, full)
+        patch.setattr(writer.pq if step == "write_table" else writer, step, full)
         with pytest.raises(DropZoneError, match=f"batch 0 .* {tmp_path}/s: No space") as caught:
             write_batch(tmp_path, "s", 0, rows(1))
     assert "make room" in str(caught.value.hint)
