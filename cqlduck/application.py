@@ -1,8 +1,8 @@
-"""Running an application: its statements on a new database or an old one, and the loop.
+"""Applications: a script of statements, run on a new or an existing database, and its loop.
 
-An application is a text with statements. `go_on` runs those of them that a database lacks, so that
-the same command starts and resumes. `follow` then takes what comes into the drop zone, in steps;
-`Stop` lets it end between two of them, so that the database is closed as it should be.
+`go_on` runs the statements of the script that a database lacks, so the same command starts and
+resumes an application. `follow` then consumes batches of the drop zone, in steps; `Stop` ends it
+between two steps, so that the database is closed properly.
 """
 
 from __future__ import annotations

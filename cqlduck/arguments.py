@@ -1,7 +1,7 @@
-"""What callers pass for a name, a text of SQL, a duration or a number of seconds.
+"""Checks of arguments: names, SQL texts, durations and numbers of seconds.
 
-Type checkers see what is wrong with it; who has none gets an error that says so, and not whatever
-Python says of the first thing that is done with it.
+Type checkers find wrong arguments; callers without one get an error that says what is wrong,
+instead of Python's error from some later line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What INSERT and UPDATE write, as pieces of their text: which expression goes to which column.
+"""The assignments of INSERT and UPDATE, as pieces of text: which expression is for which column.
 
-A piece is some of a statement's tokens, which know their places in the text; nothing is parsed, so
-nothing that DuckDB understands has to be understood here. A piece that looks otherwise than what
-is known here is passed over.
+A piece is a range of a statement's tokens, which have their places in the text. Nothing is parsed,
+so this module need not understand all that DuckDB does. A piece of an unknown form is skipped.
 """
 
 from __future__ import annotations

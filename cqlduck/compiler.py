@@ -1,8 +1,8 @@
-"""Compiling queries: what the rewriter asks of the catalogue, and of DuckDB.
+"""Compiling queries: the rewriter's questions to the catalogue and to DuckDB, answered.
 
-The rewriter is pure. What types an expression has, which functions are aggregates or not
-deterministic, and what a macro stands for, it asks of a `rewrite.bind.Catalog`, which is
-here.
+The rewriter is pure. It asks a `Catalog` (`rewrite`'s bind) for the types of expressions, for the
+functions that are aggregates or not deterministic, and for the definitions of macros; this module
+has that catalog.
 """
 
 from __future__ import annotations

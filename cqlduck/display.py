@@ -1,7 +1,7 @@
-"""What people see while an application runs, and its answers afterwards.
+"""The display of a running application, and its answers afterwards.
 
-`Display` shows how far event time is, how fast it goes and what the answers are: live on a
-terminal, as a line every few seconds elsewhere.
+`Display` shows event time, speed and answers: live on a terminal, as a line every few seconds
+elsewhere.
 """
 
 from __future__ import annotations

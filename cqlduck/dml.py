@@ -1,15 +1,15 @@
 """INSERT, UPDATE and DELETE on streams and relations, and REFRESH of relations, as elements.
 
-The statement runs, as it was written, on a temporary table of the same name: empty for a plain
-INSERT, else with the relation's content, what is pending included. The other relations that it
-reads show what is pending in them too. The difference between before and after becomes elements at
-the first instant after the input's heartbeat, or at that of its latest pending element if that is
-later; the rows of a stream with TIMESTAMP BY carry their own. A relation that has neither a
-heartbeat nor an element with an instant changes at the beginning of time. A refresh takes the
-difference between the content and what a query or the caller gives.
+The statement runs, unchanged, on a temporary table of the same name: empty for a plain INSERT,
+otherwise with the relation's content including pending elements. The other relations that it reads
+include their pending elements too. The difference between before and after becomes elements at the
+first instant after the input's heartbeat, or at that of its latest pending element if that is
+later; the rows of a stream with TIMESTAMP BY have their own. A relation that has neither a
+heartbeat nor an element with an instant changes at the beginning of time. A refresh uses the
+difference between the content and the result of a query or the caller's data.
 
-Elements of that instant that have no effect on the content that a statement sees have none later
-either: they are recorded, and leave the queue (`relations.settle`).
+Elements of that instant that have no effect on the content that a statement reads have none later
+either: they are recorded, and are no longer pending (`relations.settle`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A continuous query that fails: at which instant, because of which row, and what is said of it.
+"""A failing query: the instant at which it fails, the row that causes it, and the messages.
 
-A query fails at the first instant at which running it up to there fails; it stops right before. The
-row is the first to arrive at that instant without which, and without those after it, the instant
-could be run; there is none if time alone makes the query fail, as where a tuple leaves a window.
+A query fails at the first instant up to which it cannot run; it stops right before. The row is the
+first to arrive at that instant such that the instant runs without it and the later ones; there is
+none if time alone makes the query fail, for example when a tuple leaves a window.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Housekeeping: what is done after a tick, or apart from it, so that stores and logs stay small.
+"""Housekeeping: work after a tick, or outside of ticks, that keeps stores and logs small.
 
-Nothing of it shows in an answer. What is counted here may be lost at any time: it only says when
-it is worth a look.
+No answer depends on it. Its counts may be lost at any time: they only say when work is due.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What people pass to `append` and `retract`, made readable as SQL.
+"""The data of `append` and `retract`, as SQL can read it.
 
-Whatever the data is, it comes as an Arrow table (`cqlduck.data`). Columns are matched by name where
-the data has names, else by position. `at` gives the instants of data that carries none: one for
-all, or one for each row.
+Data of any kind becomes an Arrow table (`cqlduck.data`). Columns are matched by name if the data
+has names, otherwise by position. `at` gives the instants of data without timestamps: one for all
+rows, or one for each.
 """
 
 from __future__ import annotations

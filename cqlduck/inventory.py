@@ -1,7 +1,7 @@
-"""What is there: streams, relations and queries, as values to look at.
+"""The inventory: streams, relations and queries, as values for people.
 
-`Connection.streams`, `relations` and `queries` are mappings from names to what each thing is now.
-They are read-only, and stay as they were when time goes on. A notebook shows them as tables.
+`Connection.streams`, `relations` and `queries` are mappings from names to descriptions. They are
+read-only, and do not change as time goes on. A notebook shows them as tables.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What may not be changed because statements of ticks would mean something else from then on.
+"""Refusals of settings and macros that would change the meaning of registered statements.
 
-What a query has said before would never leave its answer then. Settings of DuckDB's are no part of
-a file: those that change what SQL means would change it again when the file is opened anew. A macro
-with the name of a function of DuckDB's takes its place in all statements.
+After such a change, elements that a query has emitted would never leave its answer. A file does not
+store settings of DuckDB: one that changes the meaning of SQL would change it back when the file is
+opened again. A macro with the name of a function of DuckDB replaces it in all statements.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A progress bar for calls that take long, where somebody looks.
+"""A progress bar for long calls, on a terminal or in a notebook.
 
-A thread looks now and then whether a call has been running for a second, and shows a bar until it
-returns. It reads how far the call is and changes nothing, so a call that is short, or whose output
-goes elsewhere, costs nothing. Rich draws the bar, on a terminal or in a notebook, and is imported
-when the first one is shown.
+A thread checks now and then whether a call has been running for a second, and shows a bar until it
+returns. It reads the progress of the call and changes nothing, so a short call, or one whose output
+goes elsewhere, costs nothing. Rich draws the bar, and is imported when the first one is shown.
 """
 
 from __future__ import annotations

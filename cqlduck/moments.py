@@ -1,4 +1,4 @@
-"""Moments that people pass, as times of the database: `at`, `heartbeat`, `advance`, `as_of`."""
+"""Times that callers pass to `at`, `heartbeat`, `advance` and `as_of`, as raw times, instants."""
 
 from __future__ import annotations
 

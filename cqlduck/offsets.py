@@ -1,14 +1,13 @@
-"""Texts with an offset in INSERT and UPDATE: '2024-01-01 00:00:00+02' is a moment, in UTC.
+"""Texts with an offset in INSERT and UPDATE: '2024-01-01 00:00:00+02' is a time in UTC.
 
-DuckDB (release 2.0) leaves the offset out where it makes a TIMESTAMP of a text. So whatever is
-assigned to a column with times goes through the type with a zone: a value of any other type comes
-out as it was. And where a text stands beside a TIMESTAMP, as in `coalesce('…', t)`, DuckDB would
-make a TIMESTAMP of it before it is assigned: such a text goes through the type with a zone by
-itself. What a statement compares or calculates with stays as DuckDB has it.
+DuckDB (release 2.0) ignores the offset when it casts a text to a TIMESTAMP. So every expression
+that is assigned to a column with times is cast to the type with a zone first, which leaves values
+of other types unchanged. And a text beside a TIMESTAMP, as in `coalesce('…', t)`, which DuckDB
+would cast to a TIMESTAMP before the assignment, is cast to the type with a zone by itself.
+Comparisons and calculations of a statement are left to DuckDB.
 
-A plain INSERT writes into a table that keeps times with their zone, and what it has written is
-turned to UTC afterwards. Times that are no texts need not take this way, which costs a microsecond
-each.
+A plain INSERT writes into a table whose times have a zone, and the rows are converted to UTC
+afterwards. Times that are not texts skip this, as it costs a microsecond for each.
 """
 
 from __future__ import annotations

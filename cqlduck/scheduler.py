@@ -1,9 +1,8 @@
 """The background scheduler: APScheduler calls the engine at an interval.
 
-Logical time never depends on how often it is called: a run takes whatever has come. So runs that
-were missed are one run (`coalesce`), a run is never skipped for being late
-(`misfire_grace_time=None`), and two never overlap (`max_instances=1`). That runs take longer than
-the interval is nothing to warn of.
+Logical time never depends on how often the engine is called: a run consumes all arrivals. So missed
+runs are merged into one (`coalesce`), a late run is not skipped (`misfire_grace_time=None`), and
+two runs never overlap (`max_instances=1`). A run that takes longer than the interval is normal.
 """
 
 from __future__ import annotations

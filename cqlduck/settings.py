@@ -1,7 +1,7 @@
-"""The settings of a connection: what there is, what is missing then, and what is no value.
+"""The settings of a connection: their types, defaults and checks.
 
-`connect` lists them with their types. `Settings` is what was chosen, checked before a file is
-touched. Those in `LASTING` a database keeps for life; the others are the connection's own.
+`connect` lists them with their types. `Settings` has the chosen values, checked before a file is
+opened. A database stores those in `LASTING` for life; the others belong to the connection.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Subscriptions: the elements of a query as they come, for a loop or an event loop.
+"""Subscriptions: the elements of a query as ticks close, for a loop or an event loop.
 
-A subscription knows how far it has read. It asks for what has come since, and waits for the next
-tick only while there may be one. A thread waits on a condition; a task is woken by the thread that
-ticks, so however many tasks wait, no thread waits for them.
+A subscription has the frontier up to which it has read. It reads the elements since, and waits for
+the next tick only while there may be one. A thread waits on a condition; a task is woken by the
+thread that runs the tick, so no number of waiting tasks needs a waiting thread.
 """
 
 from __future__ import annotations

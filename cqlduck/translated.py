@@ -1,8 +1,8 @@
-"""DuckDB's errors as ones of the family, and errors of a part of a script with their place in all.
+"""DuckDB's errors translated: into the family, and with their place in the whole script.
 
-What DuckDB says of a statement is about the text that was given to it, which may be a part of the
-script, or have words of ours around it. A word near the place that is almost a keyword is most
-often what was misspelt: then the error is about that word.
+DuckDB's error concerns the text that it was given, which may be a part of the script, or have words
+of ours around it. A word near the place that is almost a keyword is usually a misspelling: then the
+error names that word.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Data frames by name in SQL: those that are registered, and the variables of the caller.
+"""Data frames by name in SQL: registered ones, and the variables of the caller.
 
-DuckDB itself looks for the variables of the Python frame that calls it. Here that would be one of
-our own, so its search is off, and this module does the same for the frame that calls us. A name
-that the database knows is never a variable.
+DuckDB itself searches the variables of the Python frame that calls it. Here that would be one of
+our own frames, so its search is off, and this module searches the frame that calls us. A name that
+the database has is never a variable.
 """
 
 from __future__ import annotations

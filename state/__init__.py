@@ -1,1 +1,1 @@
-"""What is in DuckDB: catalogue, queues, stores, synopses, answers, the tick."""
+"""The database: catalogue, arrivals, stores, synopses, logs, answers, the tick."""

@@ -1,20 +1,19 @@
-"""Late elements under `LATE AMEND`: a query is worked out again, and the difference comes after.
+"""`LATE AMEND`: a query is recomputed over late elements, and corrections follow.
 
-What was published up to the frontier φ stays as it is. When a query that has gone past a late
-element next moves, it first forgets its synopses and runs again, from its beginning up to φ, over
-its inputs as they are now. What that run says in total less what was published in total are the
-corrections; they are written at φ + 1, the first open instant, and marked in `cql.corrections`. So
-from φ + 1 on the elements of a relation sum up to the answer that it would have if nothing had been
-late.
+The elements published up to the frontier φ stay as they are. When a query whose frontier is beyond
+a late element next runs, it drops its synopses and runs again, from its beginning up to φ, over its
+inputs as they are now. The corrections are the sum of that run less the sum of what was published;
+they are written at φ + 1, the first open instant, and marked in `cql.corrections`. So from φ + 1 on
+the elements of a relation sum up to the answer that it would have if no element had been late.
 
-A stream takes nothing back: of a query that yields a stream only the missing elements are written.
-What should not have been there is marked alone. Should it be there after all, when more has come
-late, the mark is taken off, and nothing is written.
+A stream cannot delete: of a query that yields a stream only the missing elements are written.
+Elements that should not have been published are only marked. If later late elements make such an
+element right after all, its mark is removed, and no element is written.
 
-For this the inputs of a query that reads an amended stream are kept from its beginning on
-(`Catalogue.amends`), and of one that yields a stream, beside its log, how many elements history has
-let go of, and how many are marked: a row (tuple, weight, whether it is a mark) in `beside_<name>`.
-A relation's log keeps its sums by itself.
+For this the inputs of a query that reads an amended stream are stored from its beginning on
+(`Catalogue.amends`). For a query that yields a stream, the table `beside_<name>` counts the
+elements that history has forgotten, and those that are marked: rows (tuple, weight, whether it is a
+mark). The log of a relation has its own sums.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Answers: the log of a query's elements, its answer at the frontier, and how both are kept small.
+"""Answers: the log of a query's elements, its answer at the frontier, and how both stay small.
 
 Every query has the log `changes_<name>` of its elements. The view under the query's own name shows
-the answer as people expect it. Of an aggregate or a window in rows that is read from its synopsis
-(`held`: a SELECT of tuples, each of weight 1, see `Compiled.answer`). Any other query that yields a
-relation has `answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier
-is that and the elements since. It is written anew when the elements since outweigh it, so its
-upkeep costs a constant factor. That is done when the answer is read, and on closing a file. No tick
-does it, however long a history came before it, unless a bounded history ends in it.
+the answer. An aggregate or a row window that is the root of the plan has the answer in its synopsis
+(a SELECT of tuples of weight 1, see `Compiled.answer`). Any other query that yields a relation has
+`answer_<name>`: its answer at the instant `answer_instant`; the answer at the frontier is that plus
+the elements since. The table is written anew when the elements since outweigh it, so its upkeep
+costs a constant factor. That happens when the answer is read, and when a file is closed, but in no
+tick, unless a bounded history ends in the tick.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What arrived at one instant of a query's inputs, so that the row that makes it fail is found.
+"""The arrivals of a query's inputs at one instant, to find the row that makes the query fail.
 
-Of a stream that is its elements, of a relation the tuples that came, of a query that is read the
-elements of its log; in the order of arrival.
+They are the elements of a stream, the tuples inserted into a relation, or the elements in the log
+of another query, in the order of arrival.
 """
 
 from __future__ import annotations

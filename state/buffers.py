@@ -1,9 +1,10 @@
-"""Buffers: rows in memory that belong to the database, and are not in it yet.
+"""Buffers: rows in memory that belong to the database and are not in it yet.
 
-What a small tick takes in and gives out costs less in memory than in tables. So the rows of streams
+Reading and writing a few rows costs less in memory than in tables. So the rows of streams
 (`input_buffer`), the elements of queries (`output_buffer`) and the record of ticks (`ticks`) may
-wait in buffers. A buffer takes part in transactions: it is marked when one begins, and goes back to
-its mark if that is undone. Whoever reads the database flushes it first (`Engine.reading`).
+wait in buffers. A buffer takes part in transactions: it is marked when one begins, and returns to
+its mark if the transaction is rolled back. Every read of the database flushes the buffers first
+(`Engine.reading`).
 """
 
 from __future__ import annotations

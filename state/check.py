@@ -1,8 +1,8 @@
-"""Synopses compared with their content: what each would hold if it were made anew from its inputs.
+"""The check of synopses: each is compared with its content, computed anew from its inputs.
 
-Nothing is changed. Each comparison is one statement that reads a synopsis and what is kept below
-its operator, as of the query's frontier, so what is wrong is named where it is: an operator above a
-wrong synopsis is right if it says what that one says.
+A check changes nothing. Each comparison is one statement that reads a synopsis and what is stored
+below its operator, as of the query's frontier. So an error is reported at its own operator: an
+operator above a wrong synopsis passes if its synopsis agrees with that one.
 """
 
 from __future__ import annotations

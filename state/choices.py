@@ -1,7 +1,7 @@
-"""What is chosen at points of choice, as rows: `cql_state.choices`, and the log of its changes.
+"""The choices at points, as rows: `cql_state.choices`, and the log of their changes.
 
-A point is a place of a plan, of a stream's way in, or of the database, where one of several options
-runs; `cqlduck.streamon` says which there are and chooses. Here they are names.
+A point is a place of a plan, of a stream's input, or of the database where one of several options
+runs; `cqlduck.streamon` defines the points and chooses. In this module they are names.
 """
 
 from __future__ import annotations

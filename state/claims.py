@@ -1,7 +1,7 @@
 """The files that this process has open, each by one database.
 
-A database that nobody closed, because an exception came while it was being opened or because its
-connection was forgotten, holds its file only as long as it exists.
+A database that was never closed, because opening it failed or its connection was forgotten, claims
+its file only as long as the object exists.
 """
 
 from __future__ import annotations

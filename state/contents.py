@@ -1,7 +1,7 @@
-"""What the content of a synopsis (`rewrite.delta.content`) takes, and whether it is there.
+"""What the content of a synopsis (`rewrite`'s content) needs, and whether it is still stored.
 
-The content is a SELECT over what is kept below the operator, as of the query's frontier. It can be
-had while the stores still have what it looks back to.
+The content is a SELECT over what is stored below the operator, as of the query's frontier. It can
+be computed as long as the stores have not forgotten what the SELECT reads.
 """
 
 from __future__ import annotations

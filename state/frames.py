@@ -1,7 +1,7 @@
-"""Arrow tables that the statements of a user can read by name, on every connection.
+"""Arrow tables that a user's statements read by name, on every connection.
 
-What DuckDB registers belongs to one connection. So what is registered for good is kept here, and
-each connection that is made later gets it too.
+DuckDB registers a table on one connection only. So this module has the tables that are registered
+for good, and registers them on each connection that is made later.
 """
 
 from __future__ import annotations

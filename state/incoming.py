@@ -1,7 +1,7 @@
-"""Arrow tables that statements read by a name that stays registered from one table to the next.
+"""A slot for Arrow tables: a name that stays registered while its table changes.
 
-To register a table for a statement and take it back takes DuckDB longer than to insert a hundred
-rows of it. So what is registered, for good, is an object that hands out the table of the moment.
+Registering and unregistering a table for one statement takes DuckDB longer than inserting a hundred
+rows of it. So an object is registered for good, and hands out the current table.
 """
 
 from __future__ import annotations

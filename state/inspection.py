@@ -1,10 +1,10 @@
-"""The inspection views that name the tables of what is registered: they count rows exactly.
+"""The inspection views that name every table and count its rows exactly.
 
 The views of schema `cql` are text in `sql/views.sql`; but `cql.synopses` and `cql.stores` read two
-views of `cql_state` that list tables, made here. A view names each of its tables, so one over all
-of them would be written anew, whole, with every query that is registered. So they are written in
-pages: a page lists what has `PAGE` positions in a row, and the view lists the pages. DuckDB binds
-them when they are read.
+views of `cql_state` that list tables, and this module writes those. A view names each of its
+tables, so a single view over all of them would be rewritten with every registered query. Hence they
+are written in pages: a page lists `PAGE` consecutive positions, and the view lists the pages.
+DuckDB binds them when they are read.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""When a call may be interrupted: while a statement runs, and never between that and its outcome.
+"""Interrupts: a call can be interrupted while a statement runs, and not after its outcome is fixed.
 
-A signal (Ctrl-C, an alarm) and `Connection.interrupt` stop the statement that runs, so the change
-around it is undone, and the call raises. Python would let a signal's handler raise anywhere, in
-COMMIT too, and between COMMIT and what the engine notes of it; so inside a call handlers wait until
-a statement runs. What comes when a call has committed waits until the call has returned: whoever
-sees a call raise `KeyboardInterrupt` knows that nothing of it was done.
+A signal (Ctrl-C, an alarm) and `Connection.interrupt` stop the running statement, so the change
+around it is rolled back, and the call raises. Python would let a signal's handler raise anywhere,
+in COMMIT too, and between COMMIT and the engine's record of it; so inside a call handlers wait
+until a statement runs. A signal after a call has committed waits until the call has returned: a
+call that raises `KeyboardInterrupt` has changed nothing.
 
-Python runs handlers in the main thread, so in others there is nothing to wait for.
+Python runs handlers in the main thread, so other threads have no signals to wait for.
 """
 
 from __future__ import annotations

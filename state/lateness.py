@@ -1,14 +1,14 @@
-"""Lateness: which rows may not come any more, which may not come yet, and what becomes of them.
+"""Lateness: which rows come too late or too far ahead, and what happens to them.
 
-A row is **late** if its instant is at or before the heartbeat of its input. Of a stream that is the
-greater of the heartbeat before its arrival and what the rows before it in the same arrival imply.
-A row of a stream `AHEAD AT MOST d` is **ahead** if its instant is more than d after the later of
-the stream's heartbeat and its greatest timestamp, both before the arrival; the first rows of a
-stream are free. A row that is ahead counts for no other: it makes none of them late.
+A row is **late** if its instant is at or before the heartbeat of its input. For a stream that is
+the greater of the heartbeat before the arrival and the one that earlier rows of the same arrival
+imply. A row of a stream `AHEAD AT MOST d` is **ahead** if its instant is more than d after the
+later of the stream's heartbeat and its greatest timestamp, both before the arrival; the first rows
+of a stream are exempt. A row that is ahead makes no other row late.
 
-`judge` looks at the rows of one arrival, staged in the temporary table `_cql_incoming`, and does
-with both kinds what the stream's policy says. REJECT refuses the arrival, DROP and KEEP leave such
-rows out and record them, AMEND takes the late ones and leaves out those that are ahead.
+`judge` reads the rows of one arrival, staged in the temporary table `_cql_incoming`, and applies
+the stream's policy to both kinds. REJECT refuses the arrival, DROP and KEEP leave such rows out and
+record them, AMEND appends the late ones and leaves out those that are ahead.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What is known of a query's log: whether its elements are in the order of time, and net.
+"""Facts about a query's log: whether its elements are in the order of time, and net.
 
-What a log has up to a frontier stays as it is. So it is looked at once, and later only at what has
-come since. In order is the log of ticks of one instant each, and that of a query which leaves its
-stream in order; to read it nothing has to be sorted. Net are most logs, though a filter, or a join,
-may let equal tuples of one instant through; to read it nothing has to be summed. To look takes
-less than either: the times in their order, and of elements that are not alone at their instant a
-number for each tuple. Where two different tuples have the same number, the log is taken for one
-that is not net, and is summed for nothing.
+The part of a log up to a frontier never changes. So it is examined once, and later only its new
+part. The log of ticks of one instant each is in order, and so is that of a query that leaves its
+stream in order; reading it needs no sort. Most logs are net, though a filter, or a join, may emit
+equal tuples at one instant; reading a net log needs no sum. The examination takes less time than
+either: it reads the times in their order, and a hash of each tuple that is not alone at its
+instant. If two different tuples have the same hash, the log counts as not net, and is summed
+needlessly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the machine does to a statement: a full disk, memory that is used up, a damaged file.
+"""Errors of the machine: a full disk, no memory left, a damaged file.
 
-Errors of DuckDB about these are about no statement and no rows, and calling again may help, once
-there is room. So they become a `DatabaseError` where SQL runs, before anybody takes them for a
-query that fails or for a batch that cannot be read. Other errors pass as they are.
+Such errors of DuckDB concern no statement and no rows, and a retry may succeed once there is room.
+So they become a `DatabaseError` where SQL runs, before they can be mistaken for a query that fails
+or a batch that cannot be read. Other errors pass unchanged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The schema of a database: made where there is none, else brought to this version's.
+"""The schema of a database: created in a new one, migrated in an old one.
 
-A database keeps the version of its schema in `cql_state.settings`. Each file of `sql/migrations`
-leads from one version to the next; all of them, and what is new, are one transaction with the
-opening of the database, so a file that is refused stays as it was. A later version is refused.
+A database stores the version of its schema in `cql_state.settings`. Each file of `sql/migrations`
+leads from one version to the next; all of them, and the objects that are new, are one transaction
+with the opening of the database, so a file that is refused stays unchanged. A later version is
+refused.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the names stand for by which statements read streams (`rewrite.delta.arrivals`).
+"""The binding of the names by which statements read streams (rewrite's `arrivals`).
 
-The tick of a query binds them: `stream_s` to the store of s, or to what its queue holds of s while
-nothing of that is stored; `arrivals_s` to a range of that, or to the rows that have just come where
-these are exactly what the tick is to read. Both are temporary macros, whose bodies DuckDB puts into
-a statement when it plans it. So to bind them anew, where rows lie elsewhere than in the last tick,
-is a statement of half a millisecond, and mostly there is none.
+The tick of a query binds them: `stream_s` to the store of s, or to the input buffer while nothing
+of s is stored; `arrivals_s` to a range of that, or to the rows of the buffer if these are exactly
+what the tick is to read. Both are temporary macros, whose bodies DuckDB substitutes into a
+statement when it plans it. Rebinding them, when the rows are elsewhere than in the last tick, is a
+statement of half a millisecond, and most ticks need none.
 """
 
 from __future__ import annotations

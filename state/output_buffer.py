@@ -1,16 +1,16 @@
-"""The buffer of what goes out: the end of a stream query's log, while the database is in memory.
+"""The output buffer: the end of the log of a query that yields a stream, for databases in memory.
 
-A filter or projection of what has just come has as many elements as it reads. To write 100,000 of
-them into the log and read them out again, for a subscriber, was three fourths of such a tick. In
-memory nothing outlives the process, so when a log is written is nobody's business: the elements
-stay the Arrow table as which DuckDB gave them, and a subscriber gets that table. Tables of several
-ticks go into the log in one statement, when they are `MOST` bytes, or `MANY` tables, or somebody is
-about to read the database. Elements that history lets go of before that are never written.
+A filter or projection of arrivals emits as many elements as it reads. Writing 100,000 of them into
+the log, and reading them again for a subscriber, was three quarters of such a tick. A database in
+memory ends with its process, so the time when its log is written does not matter: the elements
+remain the Arrow table that DuckDB returned, and a subscriber gets that table. Tables of several
+ticks are flushed into the log in one statement, when they exceed a limit of bytes or of tables, or
+before the database is read. Elements that history forgets before that are never written.
 
-A tick costs what its own elements cost, however many ticks wait: their bytes are added up as they
-come, and who asks for the last elements finds their tables by bisection.
+The cost of a tick depends on its own elements, however many ticks are buffered: their bytes are
+summed as they are appended, and the tables of the last elements are found by bisection.
 
-In a file the log is written in the tick's transaction, so that a tick that is committed stays.
+In a file the log is written in the tick's transaction, so that a committed tick is durable.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Statements that come again: DuckDB parses each once.
+"""A cache of parsed statements: DuckDB parses each once.
 
-On few rows a fourth of a statement's time is parsing. So from its second time on a statement is
-given to DuckDB as it was parsed then. To prepare it would gain no more: DuckDB (release 2.0) binds
-and plans what is prepared anew at each EXECUTE.
+On few rows a fourth of a statement's time is parsing. So from its second run on a statement is
+passed to DuckDB as it was parsed then. Preparing it would gain no more: DuckDB (release 2.0) binds
+and plans a prepared statement anew at each EXECUTE.
 """
 
 from __future__ import annotations

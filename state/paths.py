@@ -1,4 +1,4 @@
-"""Paths that people pass, before anything is done with them."""
+"""Paths that callers pass, checked before they are used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The plans of queries in the database: `cql_state.plans`, and their statements, a form each.
+"""The stored plans of queries: `cql_state.plans`, and their statements, a row for each form.
 
-What is stored is of one version of the rewriter, which the rows name by a digest of its source.
-Rows of another version are not read: the query is compiled and its rows are written anew. In memory
-nothing is stored.
+Rows belong to one version of the rewriter, which they name by a digest of its source. Rows of
+another version are not read: the query is compiled and its rows are written anew. In memory nothing
+is stored.
 """
 
 from __future__ import annotations

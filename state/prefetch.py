@@ -1,13 +1,13 @@
-"""What a tick makes of what has just come alone, worked out beside the tick before it.
+"""Prefetching: a tick's work on its arrivals alone is done while the previous tick runs.
 
-Statements of a tick follow each other, and most of a small one keep one thread busy. What groups
-the rows of one batch needs neither the state nor the tick: as soon as the batch is read, the thread
-that has read it works that out, in a DuckDB of its own. The tick takes the result as the temporary
-table that its statement would make.
+Statements of a tick run one after another, and most of a small one use one thread. Grouping the
+rows of one batch needs neither the state nor the tick: as soon as a thread has read the batch, it
+pre-aggregates it, in a DuckDB of its own. The tick uses the result in place of the temporary table
+that its statement would write.
 
-It is as good as the statement if the batch is what comes in the tick; else it is not looked at.
-What fails is not tried again: the tick says what is wrong. Once somebody has changed a setting of
-DuckDB's, nothing is worked out any more, because that DuckDB does not know it.
+The result is valid if the batch is all of the tick's arrivals; otherwise it is dropped. A failed
+prefetch is not repeated: the tick raises the error. After a user has changed a setting of DuckDB,
+nothing is prefetched any more, because the other DuckDB does not have the setting.
 """
 
 from __future__ import annotations

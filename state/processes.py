@@ -1,8 +1,8 @@
-"""One process: what was open before a fork belongs to the parent, and a child leaves it alone.
+"""Forked processes: a connection that was open before a fork belongs to the parent alone.
 
 Two processes that write one file destroy it, DuckDB's locks do not tell a child from its parent,
-and its threads do not come along. So a child can do nothing with a connection that it inherits; nor
-is the DuckDB behind it taken apart there, which would write into the file, or crash.
+and a fork does not copy threads. So a child cannot use a connection that it inherits; nor is
+DuckDB's instance destroyed there, which would write into the file, or crash.
 """
 
 from __future__ import annotations

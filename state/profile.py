@@ -1,11 +1,11 @@
-"""Where the time of a tick goes: by query, operator and statement, and what is no query's own.
+"""The profile of ticks: their time by query, operator and statement, and the rest.
 
-All SQL runs through `Database.execute`, so a profile sees each statement and how long it took.
-`Database.part` says what a statement is for. Frames lie inside one another, and the time of a frame
-is what passes in it and in no frame inside it: so the times add up to the whole, with what runs in
-Python between two statements as a line of its own.
+All SQL runs through `Database.execute`, so a profile sees each statement and its time.
+`Database.part` says what a statement is for. Parts are nested, and the time of a part is the time
+inside it and outside of its inner parts: so the times add up to the total, with Python's time
+between two statements as a line of its own.
 
-A tick is what passes in transactions from the commit of the tick before to its own commit: appends
+A tick is the time in transactions from the commit of the previous tick to its own commit: appends
 in between are counted to it.
 """
 

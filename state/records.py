@@ -1,11 +1,11 @@
-"""Records for people to look at, which are cut: `cql.late`, `cql.corrections`, `cql.batches`.
+"""Bounded records for people: `cql.late`, `cql.corrections`, `cql.batches`.
 
-Of each input, or query, the newest are kept; of those that are cut there is one row for each reason
-with the sum of what they counted, so that sums over a view stay right. Nothing works by these
-records: that a batch counts once follows from the number of the next one (`Input.next_batch`).
+Of each input, or query, the newest rows are retained; the older ones become one row for each reason
+with the sum of their counts, so that sums over a view stay right. Nothing depends on these records:
+that a batch counts once follows from the number of the next one (`Input.next_batch`).
 
-Who writes a record notes it; at the end of the change what was noted is looked at, and cut when it
-is a quarter more than what is kept.
+A writer of a record notes it; at the end of the change, records that exceed their bound by a
+quarter are cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Closing instants of a relation: its queue is resolved, and its store brought up to date.
+"""Closing instants of a relation: its pending elements are resolved, and its store is updated.
 
-What a queue comes to is said in `rewrite.delta`: `bags`, `primary_key`, and `relation`, whose
-statements run here. Elements that have no effect are recorded in `cql_state.late`; with the setting
-`strict` they are an error, before anything moves.
+The rewriter's laws say how (`bags`, `primary_key`, and `relation`); their statements run here.
+Elements that have no effect are recorded in `cql_state.late`; with the setting `strict` they are an
+error, before anything is written.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Results that are read from the log of a query when somebody reads them, and not before.
+"""Results that are read from the log of a query only when a caller reads them.
 
-What a log has up to a frontier stays as it is, so a result over it needs no copy: it is a view,
-bounded by that frontier, which the relation that was returned reads. Only before a log loses rows,
-with its query or to a bounded history, is the result copied, and its view reads the copy from then
-on. The views and copies are in memory, beside the database.
+The part of a log up to a frontier never changes, so a result over it needs no copy: it is a view,
+bounded by that frontier, which the returned relation reads. Only before a log loses rows, because
+its query is dropped or history is bounded, is the result copied, and its view reads the copy from
+then on. The views and copies are in memory, beside the database.
 
-A result is over when nobody has a relation any more that reads it. Each is read on a connection of
-its own, and relations made of one keep it. So an object that this connection alone keeps tells.
+A result ends when no relation reads it any more. Each is read on a connection of its own, which the
+relations made of it reference. So a weak reference to an object of that connection tells.
 """
 
 from __future__ import annotations

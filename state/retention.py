@@ -1,10 +1,10 @@
-"""Forgetting: what no query can need any more leaves the stores and logs.
+"""Retention: what stores and logs forget, because no query can need it.
 
 A stream's store is cut at the earliest position of its stubs: for each query that reads it, the
-frontier less the span of its windows; not in every tick, but when a fifth of it can go. Nothing
-after the earliest heartbeat of all inputs is cut, because a query registered next begins there. Of
-a relation, tuples that all queries have seen leave are forgotten. Logs of traces are replaced by
-their net content. Both are done when they have grown to twice what they were after the last time.
+frontier less the span of its windows. It is cut not in every tick, but when a fifth of it can go.
+Nothing after the earliest heartbeat of all inputs is cut, because the next registered query begins
+there. A relation forgets deleted tuples whose deletion all queries have read. Logs of traces are
+replaced by their net content. Both happen when they have doubled since the last time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Macros of the schema main that hide functions of DuckDB's.
+"""Macros of the schema main that hide functions of DuckDB.
 
-DuckDB looks for a function among the macros of the database first. A macro with the name of one of
-its own takes the place of that in all statements: those of ticks, and those that bring a file to
-today's schema. So none is made here, and a file that has one is not opened.
+DuckDB looks for a function among the macros of the database first. A macro with the name of a
+built-in function replaces it in all statements: those of ticks, and those that migrate a file. So
+creating one is refused, and a file that has one is not opened.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A consistent copy of the database, for other processes to look at while the engine runs."""
+"""A consistent copy of the database, for other processes to read while the engine runs."""
 
 from __future__ import annotations
 

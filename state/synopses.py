@@ -1,13 +1,13 @@
 """The tables of a query's plan: its synopses, and the rows that describe its operators.
 
-They are made when the query is registered, and made anew when the database learns that its time is
+They are created when the query is registered, and again when the database learns that its time is
 wall-clock time: until then a query is compiled as if instants were integers.
 
 A database that another version of cqlduck has written may have other synopses than the plans of
-this one need. It is brought to these when it is opened (`adopt`). A synopsis of the same operator
-stays, whatever it is called. One that is missing is filled with its content, from the stores and
-the synopses below it; only then what no plan needs is dropped. Where the content of one cannot be
-had, the database is refused, and stays as it was.
+this version need. `adopt` migrates them when the database is opened. A synopsis of the same
+operator stays, whatever its name is. A missing one is filled with its content, from the stores and
+the synopses below it; after that, synopses that no plan needs are dropped. If the content of one
+cannot be computed, the database is refused, and stays unchanged.
 """
 
 from __future__ import annotations

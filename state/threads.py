@@ -1,14 +1,14 @@
-"""How many threads run statements: all, or one while ticks are small.
+"""The number of threads that run statements: all, or one while ticks are small.
 
-DuckDB (release 2.0) hands the parts of a statement to its threads, and in a small statement to wake
-them takes longer than the work. Of ticks of 100 to 10,000 events with one thread instead of two,
-10 to 25 % of the time and a third of the processor's work went away. Of ticks of 100,000 it
-depends: what such a tick reads of its input one thread reads anyway, and another may read the next
-batch; but a large state all read faster. So ticks up to a row group are a point of choice
+DuckDB (release 2.0) distributes the parts of a statement to its threads, and in a small statement
+waking them takes longer than the work. Ticks of 100 to 10,000 events took 10 to 25 % less time with
+one thread instead of two, and a third less of the processor. For ticks of 100,000 it depends: one
+thread reads the arrivals anyway, and another may prefetch the next batch; but all threads read a
+large state faster. So for ticks up to a row group the number is a point of choice
 (`cqlduck.streamon.threads`).
 
-To change the setting takes 0.2 ms, so it is changed when several such ticks have followed each
-other and nothing else was run between them, and changed back for anything else.
+Changing the setting takes 0.2 ms, so it is changed after several such ticks in a row with nothing
+else between them, and changed back for anything else.
 """
 
 from __future__ import annotations

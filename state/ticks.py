@@ -1,7 +1,7 @@
-"""The record of ticks, `cql.ticks`, of which the last rows may wait in memory.
+"""The record of ticks, `cql.ticks`, whose last rows may be buffered in memory.
 
-In a file a tick's row is written in its transaction. In memory it is written with some others: that
-is half a millisecond a tick.
+In a file a tick's row is written in its transaction. In memory it is written together with others,
+which saves half a millisecond a tick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DuckDB's types, as texts: some leaves replaced, however deep in LIST, STRUCT, MAP or UNION."""
+"""DuckDB's types as texts: some leaves replaced, at any depth in LIST, STRUCT, MAP or UNION."""
 
 from __future__ import annotations
 

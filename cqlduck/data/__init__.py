@@ -1,13 +1,14 @@
-"""What people pass to `append`, `retract` and `refresh`, or let SQL read by name, as Arrow tables.
+"""Data that callers pass to `append`, `retract` and `refresh`, or that SQL reads by name.
 
-    tables    which kind of data it is: frames, Arrow, DuckDB relations, datasets, files, rows
-    target    what it is for: an input, or a frame's name
+    tables    dispatch by the kind of data: frames, Arrow, DuckDB relations, datasets, files, rows
+    target    what the data is for: an input, or a frame's name
     files     Parquet, CSV and JSON files
-    values    Python's values, column by column, as those of a DuckDB type
-    inferred  the one type that Python's values have together
-    sound     what Arrow can hold and DuckDB cannot, or would take for something else
-    texts     times that come as texts
-    place     which row and column does not fit
+    values    Python values, column by column, as values of a DuckDB type
+    inferred  the common type of Python values
+    sound     Arrow values that DuckDB cannot store, or would misread
+    texts     times that are texts
+    place     the row and column that does not fit
 
-What comes out holds what came in. Where that cannot be, it is refused, with the column and the row.
+The result preserves every value. If that is not possible, the data is refused, with the column and
+the row.
 """

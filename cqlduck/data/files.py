@@ -1,8 +1,8 @@
-"""Files as Arrow tables: Parquet as it is, CSV and JSON as texts of the input's own types.
+"""Files as Arrow tables: Parquet unchanged, CSV and JSON as texts that are cast to input types.
 
-DuckDB would guess the types of CSV and JSON: of '007' a number, of a text that looks like a time a
-time. So their values stay texts until they are cast to what their columns are; lists and objects of
-JSON become what Python's would.
+DuckDB would guess the types of CSV and JSON: a number for '007', a time for a text that looks like
+a time. So their values stay texts until they are cast to the types of the columns; lists and
+objects of JSON become Python's.
 """
 
 from __future__ import annotations

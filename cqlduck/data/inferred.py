@@ -1,8 +1,9 @@
-"""The one type that Python's values have together: as what a frame shows a column of objects.
+"""The common type of Python values: the type that a frame shows for a column of objects.
 
-An input says what its columns are; a frame that SQL reads by name does not. Arrow would guess from
-the first values: of a date before a moment it makes two dates, of dicts one with the keys of all.
-So the type follows from every value, and values that share none have none.
+An input declares the types of its columns; a frame that SQL reads by name does not. Arrow would
+guess from the first values: a date before a datetime becomes two dates, and dicts become one struct
+with the keys of all. So this module infers the type from every value, and values without a common
+type have none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which row and column does not fit: looked for in a DuckDB of its own, after something failed.
+"""The row and column that does not fit, searched for in a separate DuckDB after an error.
 
-DuckDB says what value it could not cast, and not where it was; and an error ends the transaction in
-which it happened. So the place is looked for apart, by halves: the first row at which the same cast
-fails.
+DuckDB names the value that it could not cast, and not its place; and an error ends the transaction
+in which it happens. So the place is searched for separately, by bisection: the first row at which
+the same cast fails.
 """
 
 from __future__ import annotations

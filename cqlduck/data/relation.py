@@ -1,7 +1,7 @@
-"""DuckDB relations as Arrow tables, without harm.
+"""DuckDB relations as Arrow tables, without loss.
 
-By itself DuckDB (release 2.0) gives a BIT as the bytes that it keeps, a time of day without its
-offset, and a UHUGEINT as a number with a sign.
+By itself DuckDB (release 2.0) exports a BIT as its internal bytes, a time of day without its
+offset, and a UHUGEINT as a signed number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What Arrow can hold and DuckDB cannot, or would take for something else.
+"""Checks of Arrow tables for values that DuckDB cannot store, or would misread.
 
-DuckDB reads Arrow's buffers as they are. A moment that it has no date for, or a text that is no
-UTF-8, it stores, and ends the whole database when somebody shows it. So an Arrow table is looked at
-before it comes in.
+DuckDB reads Arrow's buffers unchecked. It stores a timestamp that has no date, or a text that is
+not UTF-8, and the whole database crashes when a query shows the value. So an Arrow table is checked
+before it is read.
 """
 
 from __future__ import annotations

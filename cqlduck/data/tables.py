@@ -1,7 +1,7 @@
-"""Data of whatever kind, as an Arrow table: for an input, or as a frame that SQL reads by name.
+"""Data of any kind as an Arrow table: for an input, or as a frame that SQL reads by name.
 
-A table keeps the names that the data has; rows without names get those of the input's columns. What
-types the columns of a frame have, its values say.
+A table has the column names of the data; rows without names get those of the input's columns. The
+types of a frame's columns follow from its values.
 """
 
 from __future__ import annotations

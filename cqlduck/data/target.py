@@ -1,4 +1,4 @@
-"""What data is read for: a stream or relation, or a name by which SQL reads it."""
+"""The target of data: a stream or relation, or a name by which SQL reads the data."""
 
 from __future__ import annotations
 

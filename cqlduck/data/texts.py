@@ -1,9 +1,9 @@
-"""Times that come as texts, read by Arrow where it reads them as DuckDB does.
+"""Times that are texts, parsed by Arrow where it agrees with DuckDB.
 
-In SQL a text with an offset has to be told from one without, row by row, and each text is read as
-often as its row is: to look how far the times go, and to store them. Arrow reads a column once. It
-refuses one in which some texts have an offset and others not, and what is no ISO 8601 of
-microseconds at most. Such a column stays as it is.
+SQL has to tell texts with an offset from texts without one, row by row, and parses each text as
+often as its row is read: for the range of the times, and for the store. Arrow parses a column once.
+It refuses a column in which some texts have an offset and others none, and texts that are not ISO
+8601 with at most microseconds. Such a column is left to SQL.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Python's values as Arrow: a column at a time, so that DuckDB casts each as if it stood alone.
+"""Python values as Arrow: a column at a time, so that DuckDB casts each value as if it stood alone.
 
-A column of one kind of plain values becomes Arrow's own. What has no kind there (a mixture, a dict
-for a MAP, a time of day with an offset) is bound, value by value, to a parameter of the column's
-type in a DuckDB of its own: so no value takes on the keys or the type of its neighbours, and what
-cannot be converted is known by its place and ends nobody's transaction.
+A column of plain values of one kind becomes an Arrow array. Values without a kind of Arrow (a
+mixture, a dict for a MAP, a time of day with an offset) are bound, one by one, to a parameter of
+the column's type in a separate DuckDB: so no value gets the keys or the type of its neighbours, and
+the error of a value that cannot be converted has its place and ends no transaction.
 """
 
 from __future__ import annotations

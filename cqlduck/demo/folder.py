@@ -1,10 +1,10 @@
-"""The folder of a run of the demo: what is in it, and how far the run is.
+"""The folder of a run of the demo: its files, and the progress of the run.
 
 drop/            the drop zone, written by the Spark job `cqlduck.demo.flights`
 flights.duckdb   the database with the queries of `sql/examples/flights.cql`
 flights.cql      that application, to play with
-spark.log        all that the Spark job says
-run.json         how far the run is: {"version": 1, "phase": "running", "days": 366}
+spark.log        the output of the Spark job
+run.json         the progress of the run: {"version": 1, "phase": "running", "days": 366}
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The demo: Spark writes a year of flights into a drop zone, and cqlduck follows it meanwhile.
+"""The run of the demo: Spark writes a year of flights into a drop zone while cqlduck follows it.
 
-Batches count once and are written once, whatever is killed when: to resume is to do the same again.
+Batches count once and are written once, whenever a process is killed: to resume, repeat the run.
 The Spark job runs in a child process that ends with this one.
 """
 

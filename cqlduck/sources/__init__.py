@@ -1,1 +1,1 @@
-"""Where elements come from: the drop zone, a folder of Parquet batches."""
+"""Sources of elements: the drop zone, a folder of Parquet batches."""

@@ -1,12 +1,12 @@
-"""Small batches are read by Arrow, and the one that follows while a tick runs.
+"""Reading small batches with Arrow, and prefetching the next one while a tick runs.
 
-DuckDB (release 2.0) reads a row group of a Parquet file with one thread, and a small batch has one.
-Arrow reads its columns side by side, and needs none of DuckDB's threads; and as most statements of
-a small tick keep one of them busy, the next batch is read beside them. At most one batch of each
-input is kept, of at most `MOST` rows.
+DuckDB (release 2.0) reads a row group of a Parquet file with one thread, and a small batch has one
+row group. Arrow reads its columns in parallel, and uses none of DuckDB's threads; and as most
+statements of a small tick use one thread, the next batch is prefetched beside them. At most one
+batch of each input is prefetched, and only if it is small.
 
-What Arrow and DuckDB may read differently (a column that is no plain number, text or time, text
-that is no UTF-8) is left to DuckDB, and so is what is wrong with a file.
+A batch that Arrow and DuckDB may read differently (a column that is no plain number, text or time,
+text that is not UTF-8) is left to DuckDB, and so is a damaged file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checksums: whether the files of a batch are those that its writer wrote.
 
-A manifest may have `checksums`: for each file the XXH3 hash of its bytes, of 64 bits. That notices
-what a disk or a copy has changed; it is no proof against somebody who wants to change a file.
+A manifest may have `checksums`: for each file the XXH3 hash of its bytes, of 64 bits. That detects
+changes by a disk or a copy; it is no protection against deliberate changes.
 """
 
 from __future__ import annotations

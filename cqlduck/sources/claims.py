@@ -1,7 +1,7 @@
-"""Claims: what a manifest says of its batch, held against what its files hold.
+"""Claims: the manifest's statements about a batch, compared with its files.
 
 A manifest that is wrong about its rows belongs to other files, or to files that were exchanged or
-cut off afterwards; nothing of such a batch is taken. Manifests that are made from a log (see
+truncated later; nothing of such a batch is consumed. Manifests that are made from a log (see
 `sparksink`) claim no times.
 """
 

@@ -1,4 +1,4 @@
-"""The columns of a batch's files, as those of the input that takes them."""
+"""The columns of a batch's files, matched to those of the input."""
 
 from __future__ import annotations
 

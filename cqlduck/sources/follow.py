@@ -1,14 +1,14 @@
-"""Following the drop zone: from batches in folders to elements in queues.
+"""Following the drop zone: from batches in folders to pending elements.
 
-A batch is taken in the same transaction as the tick that uses it, so it counts once however
-often it is written or the process dies. A batch that is late under REJECT is quarantined whole:
-recorded in `cql.batches`, passed over, and following goes on. With the setting `strict` so is one
-of a relation that has an element without effect (`quarantine`). A batch that cannot be read holds
-its own input: nothing of it is taken, `waiting_for` in `cql.streams` says why, the other inputs go
-on, and `take` raises the error when they have.
+A batch is consumed in the same transaction as the tick that reads it, so it counts once, even if it
+is written again or the process is killed. A batch that is late under REJECT is quarantined: it is
+recorded in `cql.batches` and passed over, and following continues. With the setting `strict` so is
+a batch of a relation that has an element without effect (`quarantine`). A batch that cannot be read
+stops its own input: nothing of it is consumed, `waiting_for` in `cql.streams` says why, the other
+inputs go on, and the error is raised after them.
 
-The batches that a tick takes are read together where nothing is wrong with any of them; a scan of
-their times tells. Otherwise they are read one by one, so that what is wrong is said of its batch.
+The batches of one tick are read together if nothing is wrong with any of them; a scan of their
+times tells. Otherwise they are read one by one, so that an error names its batch.
 """
 
 from __future__ import annotations

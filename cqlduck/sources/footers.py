@@ -1,10 +1,9 @@
-"""Footers: what the Parquet files of a batch tell before DuckDB reads them.
+"""Footers of Parquet files: the columns and times of a batch before DuckDB reads it.
 
-Asking DuckDB for the columns of a file and for an account of its times are two statements; for a
-batch of a hundred rows they cost more than taking it. A file's footer names its columns, and a
-plain column of times is read by Arrow in a fraction of the time. What is not plain here (a file
-that is cut off, columns that differ by case, a time of another type) is left to DuckDB, which
-also words the errors.
+Asking DuckDB for the columns of a file and for the range of its times takes two statements; for a
+batch of a hundred rows they cost more than consuming it. A file's footer has its columns, and Arrow
+reads a plain column of times in a fraction of that. Other files (truncated ones, columns that
+differ by case, times of another type) are left to DuckDB, which also words the errors.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is wrong with the rows of a batch: in which file, in which row of it and in which column.
+"""Errors in the rows of a batch: the file, the row in it and the column.
 
-It is looked for after something failed, file by file; see `cqlduck.data.place`.
+They are searched for after an error, file by file; see `cqlduck.data.place`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Quarantine: batches that were passed over, with the reason, for `cql.batches`.
 
-A batch that is late is known as such when it is taken. With the setting `strict`, a deletion of
-what is not there or a second row under a primary key is known when its instant closes, which may be
-in a later tick: so with `strict` each relation's batches whose rows may still be open are kept in
-`cql_state.open_batches`, as ranges of the numbers that their rows got. When such an element turns
-up, all that is still open of its batch is taken back.
+A late batch is recognized when it is read. With the setting `strict`, a deletion of a tuple that is
+not there, or a second row under a primary key, is recognized when its instant closes, which may be
+in a later tick: so with `strict` the batches of relations whose rows may still be open are stored
+in `cql_state.open_batches`, as ranges of the numbers of their rows. When such an element is found,
+all open rows of its batch are removed.
 """
 
 from __future__ import annotations

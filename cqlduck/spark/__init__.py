@@ -1,1 +1,1 @@
-"""The door to Spark: a local session without noise, and a writer of the drop zone."""
+"""Spark: a local session without noise, and a writer of the drop zone."""

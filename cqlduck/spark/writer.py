@@ -1,11 +1,11 @@
-"""From Spark into the drop zone: DataFrames become batches, whole or not at all.
+"""Writing the drop zone from Spark: DataFrames become batches, complete or not at all.
 
-Spark writes into a hidden folder inside the stream's own; what it leaves behind there (checksums,
-markers) goes, a manifest is added, and the folder is renamed into place. The format and its rules
-stand in `cqlduck.sources.dropzone`.
+Spark writes into a hidden folder inside the stream's own; its other files (checksums, markers) are
+removed, a manifest is added, and the folder is renamed into place. `cqlduck.sources.dropzone` has
+the format and its rules.
 
 Every instant is written as UTC without a time zone, so that DuckDB reads a TIMESTAMP, whatever
-Spark's session time zone is. (Spark's own default, INT96, has no statistics and a zone besides.)
+Spark's session time zone is. (Spark's default, INT96, has no statistics, and has a time zone.)
 """
 
 from __future__ import annotations

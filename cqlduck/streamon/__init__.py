@@ -1,31 +1,31 @@
 """StreaMon: which options run at points of choice, measured while ticks run.
 
-After the paper of that name there are three: a **profiler** counts what ticks take, a
-**re-optimizer** proposes options from what was counted, an **executor** puts them into force. No
-option changes an answer, so all of this is about time alone.
+As in the paper, there are three parts: a **profiler** counts the seconds and rows of ticks, a
+**re-optimizer** proposes options from the counts, an **executor** puts them into force. No option
+changes an answer, so all of this is about time alone.
 
-**A point** is a place where several options do the same: of an operator of a query, of a query, of
-a stream, or of the database. `points` has all of them. A point whose best option depends on how
-large a tick is has several lives, told apart by the `ticks` that they are for; each is chosen
-alone. A point begins to exist when a tick comes to it. Its first option is the default, unless the
-re-optimizer has a rule. The tables `cql.points` and `cql.plan_log` show what is chosen, who chose
-it, since which tick and why.
+**A point** is a place where several options compute the same: of an operator of a query, of a
+query, of a stream, or of the database. `points` has all of them. If the best option of a point
+depends on the size of a tick, there is a choice for each range of sizes (`ticks`). A point begins
+to exist when a tick first reaches it. Its first option is the default, unless the re-optimizer's
+policy names another. The views `cql.points` and `cql.plan_log` show the choices, who made them,
+since which tick and why.
 
-**When.** A choice is made when a tick is about to come to the point, between two ticks of the same
-query, inside the tick's transaction. A tick that is undone undoes the choice and its row in the
-log. What was chosen is rows of the database, and stands when it is opened again. What was
-*measured* is of one plan: a query that is planned anew begins anew.
+**When.** A choice is made when a tick is about to reach the point, between two ticks of the same
+query, inside the tick's transaction. A rollback of the tick undoes the choice and its row in the
+log. Choices are rows of the database, and still stand when it is opened again. *Measurements*
+belong to one plan: a query that is planned anew begins without any.
 
-**How.** Before a tick the executor asks, in this order: what does a user want (`StreaMon.force`),
-what does the re-optimizer propose, what stands. A proposal is a *trial*, which runs once to be
+**How.** Before a tick the executor asks, in this order: the user (`StreaMon.force`), the
+re-optimizer's proposal, the standing option. A proposal is a *trial*, which runs once to be
 measured and changes nothing, or a *switch*, which is written and logged. `tried` is the policy for
-points whose cost nobody can say beforehand: to run each option, to keep the faster one, and to look
-at the others again now and then. Other policies take their place in `reoptimizer`.
+points whose cost has no model: it runs each option, selects the faster one, and runs the others
+again now and then. Other policies are added in `reoptimizer`.
 
-**The budget.** Counting, and looking at options again, take at most `budget.SHARE` of the time of
-ticks. To learn of an option that has never run is beyond it, and is bounded otherwise: by
-`tried.TRIALS` and one more run of each option, and fewer where the difference is clear.
+**The budget.** Counting, and running options again, take at most a stated share of the time of
+ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
+`tried.TRIALS` and one more for each option, and is smaller if the difference is clear.
 
-The parts of the package know each other from above only: `streamon` (what the engine asks) →
-`executor` → `reoptimizer` → `stages`, `threads` → `tried` → `profiler` → `budget`, `points`.
+The imports inside the package go one way: `streamon` (what the engine calls) → `executor` →
+`reoptimizer` → `stages`, `threads` → `tried` → `profiler` → `budget`, `points`.
 """

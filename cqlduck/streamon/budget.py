@@ -1,4 +1,4 @@
-"""The budget: which share of the time of ticks may go into learning how to run them."""
+"""The budget: the share of the time of ticks that measuring may take."""
 
 from __future__ import annotations
 

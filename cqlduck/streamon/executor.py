@@ -1,7 +1,7 @@
-"""The executor: puts options into force between ticks, and writes what is chosen and why.
+"""The executor: puts options into force between ticks, and writes the choices with their reasons.
 
-What it chooses in a transaction that is undone is undone too: `mark` and `roll_back`. In a file
-`flush` writes in the transaction, in memory when somebody is about to look.
+A rollback undoes the choices of its transaction: `mark` and `roll_back`. In a file `flush` writes
+in the transaction, in memory before the database is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The points of choice: what may be chosen, at whose place, and for which ticks apart."""
+"""The points of choice: their options, their owners, and the sizes of ticks they tell apart."""
 
 from __future__ import annotations
 

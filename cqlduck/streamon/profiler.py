@@ -1,4 +1,4 @@
-"""The profiler: what ticks took, of each statement and with each option of a point."""
+"""The profiler: the seconds and rows of ticks, by statement and by option of a point."""
 
 from __future__ import annotations
 

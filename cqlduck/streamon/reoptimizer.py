@@ -1,4 +1,4 @@
-"""The re-optimizer: proposes options from what was counted, by a policy for each kind of point."""
+"""The re-optimizer: proposes options from the counts, by a policy for each kind of point."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Whether a query's ticks have stages (`rewrite.delta.form`).
+"""The policy of `stages`: whether a query's ticks materialize their deltas before a state is read.
 
-It depends on how many elements a tick has and how large the state is. So both forms are tried
-(`tried`), and ticks of unlike sizes learn apart. Stages come first, because they never cost much:
-the other form can save no more than the time of their statements. If in some ticks that was less
-than `LITTLE`, it is not tried. Nor is it tried where a few elements meet so much that to read it
-once would cost more than stages ever could. Ticks of many elements, or of nobody knows how many,
-have none, but for a query's first.
+The better option depends on the number of elements in a tick and on the size of the state. So both
+are tried (`tried`), separately for ticks of different sizes. Stages come first, because they never
+cost much: the other option can save no more than the time of their statements. If that time was a
+small part of some ticks, the other option is not tried. Nor is it tried if a single scan of the
+state would cost more than stages can over many ticks. Large ticks, or ticks of unknown size, have
+no stages, except for a query's first tick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the engine asks before a tick, and tells after it."""
+"""The engine's interface to StreaMon: its question before a tick, and its report after."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How many threads run the statements of a tick: one, or all.
+"""The policy of `threads`: one thread for the statements of a tick, or all.
 
-In a small statement to wake threads takes longer than the work (`state.threads`). So small ticks
-take one, and large ones, which are no point of choice, all. In between it depends: what such a tick
-reads of its input one thread reads anyway, and another may read the next batch; but a large state
-all read faster. So of ticks up to a row group both are tried.
+In a small statement waking threads takes longer than the work (`state.threads`). So small ticks use
+one, and large ones, which are no point of choice, all. In between it depends: one thread reads the
+arrivals anyway, and another may prefetch the next batch; but all threads read a large state faster.
+So both are tried for ticks up to a row group.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The policy for points whose cost nobody can say beforehand: to try, and to keep the faster one.
+"""The policy for points whose cost has no model: trials, after which the faster option stands.
 
-The cost that counts is the clock's. So the options are run in turn, each `TRIALS` times after a
-first one that does not count, because what is new is parsed then; the one with the least median is
-kept. What is `CLEAR` after one trial, or after a first one that parsing alone cannot explain, is
-not tried more often. The others are tried again from time to time, less often as long as nothing
-changes, and when the budget affords it: so what was learned stays true while the state grows.
+The cost is measured by the clock. The options run in turn, each `TRIALS` times after a first run
+that does not count, because it parses; the one with the least median is selected. If one option is
+clearly slower after one trial, or in its first run by more than parsing can account for, it is not
+measured again. The others are tried again from time to time, less often as long as nothing changes,
+and only within the budget: so the choice stays right while the state grows.
 """
 
 from __future__ import annotations
