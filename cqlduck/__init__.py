@@ -22,7 +22,7 @@ The rooms, each of which may import only what stands below it:
 * `cqlduck.errors` may be imported by every room.
 
 Time is a discrete domain of instants. A tick covers the instants (t₀, t₁] and gives the exact
-elements of each of them: `rewrite.delta` says how. A tick is one DuckDB transaction: what was
+elements of each of them: `rewrite.operators` says how. A tick is one DuckDB transaction: what was
 consumed, the state, the output and the frontier move together. `docs/architecture.md` follows a row
 and a query on their way.
 """

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from cqlduck.connection import Connection
 from cqlduck.errors import CatalogError, DropZoneError, Error
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.text.syntax import (
     CreateQuery,
     CreateRelation,
     CreateStream,

@@ -15,12 +15,12 @@ import duckdb
 
 from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
-from cqlduck.rewrite.aggregates import RECOMPUTED
-from cqlduck.rewrite.macros import Macro, Macros, Taken
+from cqlduck.rewrite.bind.macros import Macro, Macros, Taken
 from cqlduck.rewrite.plan import Column, Source
-from cqlduck.rewrite.queries import OPERATORS
-from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.plan.aggregates import RECOMPUTED
+from cqlduck.rewrite.text.queries import OPERATORS
+from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 

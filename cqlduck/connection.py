@@ -35,10 +35,10 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.meaning import refuse_fixed, refuse_shadow
 from cqlduck.meter import Meter
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.dollars import apart, place_before
-from cqlduck.rewrite.reads import tables_read
-from cqlduck.rewrite.spelling import suggestion
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.text.dollars import apart, place_before
+from cqlduck.rewrite.text.reads import tables_read
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.syntax import (
     AlterQuery,
     AlterStream,
     CreateQuery,

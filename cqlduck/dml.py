@@ -24,8 +24,8 @@ from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.reads import tables_read, takes_conflicts
-from cqlduck.rewrite.syntax import Dml
+from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
+from cqlduck.rewrite.text.syntax import Dml
 from cqlduck.state import catalog, instants, queues, relations
 from cqlduck.state.catalog import Input, same_rows, typed
 from cqlduck.state.connection import quoted

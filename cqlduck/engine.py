@@ -39,11 +39,11 @@ from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow, Steps
-from cqlduck.rewrite.delta import FIRST, Form
+from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import NEVER
-from cqlduck.rewrite.spelling import suggestion
-from cqlduck.rewrite.syntax import bare
-from cqlduck.rewrite.time import BEGINNING, Clock
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.syntax import bare
+from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state import (
     amend,
     answers,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.time import parse_duration
+from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.state import amend, answers, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted

@@ -20,7 +20,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.spelling import suggestion
+from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.spelling import suggestion
+from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.state import catalog, instants
 
 Instant = int | datetime.datetime | str

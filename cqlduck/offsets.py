@@ -18,7 +18,7 @@ from typing import NamedTuple
 from cqlduck import assignments
 from cqlduck.assignments import Assigned, Insert
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.syntax import tokenize
+from cqlduck.rewrite.text.syntax import tokenize
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
 

@@ -14,8 +14,8 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.spelling import said_by_duckdb, suggestion
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
+from cqlduck.rewrite.text.syntax import (
     RESERVED,
     STORED,
     CreateQuery,
@@ -24,7 +24,7 @@ from cqlduck.rewrite.syntax import (
     Drop,
     has_same_words,
 )
-from cqlduck.rewrite.time import Duration, parse_duration
+from cqlduck.rewrite.text.time import Duration, parse_duration
 from cqlduck.state import amend, answers, catalog, inspection, lateness, plans, records, synopses
 from cqlduck.state.catalog import EXPIRED, Input, Query, typed
 from cqlduck.state.paths import leads_out

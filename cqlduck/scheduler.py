@@ -15,7 +15,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
-from cqlduck.rewrite.time import parse_duration
+from cqlduck.rewrite.text.time import parse_duration
 
 log = logging.getLogger("cqlduck")
 

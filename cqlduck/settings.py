@@ -19,9 +19,9 @@ from cqlduck.data.values import shown
 from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.housekeeping import STANDING
-from cqlduck.rewrite.spelling import suggestion
-from cqlduck.rewrite.time import MOST as LONGEST
-from cqlduck.rewrite.time import parse_duration
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import MOST as LONGEST
+from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.state.paths import written
 from cqlduck.state.records import KEPT
 

@@ -13,8 +13,8 @@ import re
 import duckdb
 
 from cqlduck.errors import BindError, Error, NotSupportedError, ParseError
-from cqlduck.rewrite.spelling import misspelt, said_by_duckdb, suggestion
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.text.spelling import misspelt, said_by_duckdb, suggestion
+from cqlduck.rewrite.text.syntax import (
     BEFORE_ITEM,
     CreateQuery,
     CreateRelation,

@@ -10,6 +10,6 @@ by comparing text. `compile_query` is all that others need for a query, `parse_s
 from __future__ import annotations
 
 from cqlduck.rewrite.compile import Compiled, compile_query
-from cqlduck.rewrite.syntax import parse_script
+from cqlduck.rewrite.text.syntax import parse_script
 
 __all__ = ["Compiled", "compile_query", "parse_script"]

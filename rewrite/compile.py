@@ -9,17 +9,18 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
-from cqlduck.rewrite import current, explain
-from cqlduck.rewrite.aggregates import aggregate_calls
-from cqlduck.rewrite.bind import Binder, Catalog
-from cqlduck.rewrite.conditions import conjuncts
-from cqlduck.rewrite.delta import FIRST, WHOLE, Form, Rules, Shared, Statement, Synopsis
-from cqlduck.rewrite.delta.algebra import needs_lifetimes
-from cqlduck.rewrite.delta.arrivals import Passing, Prefetch, passing, prefetch
-from cqlduck.rewrite.delta.evaluators import has_frame
-from cqlduck.rewrite.macros import Taken, expand_macros
-from cqlduck.rewrite.named_types import expand_types
+from cqlduck.rewrite import explain
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.binder import Binder, Catalog
+from cqlduck.rewrite.bind.macros import Taken, expand_macros
+from cqlduck.rewrite.bind.named_types import expand_types
+from cqlduck.rewrite.bind.scope import refuse_always
 from cqlduck.rewrite.physical import identity
+from cqlduck.rewrite.physical.algebra import needs_lifetimes
+from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
+from cqlduck.rewrite.physical.evaluators import has_frame
+from cqlduck.rewrite.physical.form import FIRST, WHOLE, Form
+from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -34,12 +35,10 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
-from cqlduck.rewrite.queries import parse_query, place_of
-from cqlduck.rewrite.rules import optimize
-from cqlduck.rewrite.scope import refuse_always, typed_nothing
-from cqlduck.rewrite.syntax import RESERVED, reserved
-from cqlduck.rewrite.time import Clock
-from cqlduck.rewrite.weighted import (
+from cqlduck.rewrite.plan.aggregates import aggregate_calls
+from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.relalg.builders import typed_nothing
+from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
     consolidate,
@@ -48,6 +47,11 @@ from cqlduck.rewrite.weighted import (
     state_table,
     union_all,
 )
+from cqlduck.rewrite.rules import optimize
+from cqlduck.rewrite.statements.writer import Rules
+from cqlduck.rewrite.text.queries import parse_query, place_of
+from cqlduck.rewrite.text.syntax import RESERVED, reserved
+from cqlduck.rewrite.text.time import Clock
 
 
 @dataclass(frozen=True)
@@ -467,7 +471,7 @@ def _order(order: exp.Order, plan: Plan, catalog: Catalog) -> str:
     """
     known = {c.name.lower() for c in plan.columns}
     copy = order.copy()
-    current.refuse(copy, "ORDER BY")
+    current_time.refuse(copy, "ORDER BY")
     refuse_always(copy, catalog.volatile)
     if any(True for _ in aggregate_calls(copy, catalog.aggregates)):
         raise NotSupportedError(

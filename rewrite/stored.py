@@ -15,10 +15,11 @@ from dataclasses import asdict, fields, is_dataclass
 from typing import Any
 
 from cqlduck.rewrite.compile import Compiled, Step, Steps
-from cqlduck.rewrite.delta import Form, Shared, Synopsis
-from cqlduck.rewrite.delta.arrivals import Passing, Prefetch
+from cqlduck.rewrite.physical.arrivals import Passing, Prefetch
+from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.statement import Shared, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 
 _FACTS = tuple(f.name for f in fields(Compiled) if f.name != "steps")
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.time import Clock
-from cqlduck.rewrite.values import told_apart
+from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.connection import Database, quoted
 
 EXPIRED = "expired"
@@ -29,9 +29,9 @@ EXPIRED = "expired"
 class Input:
     """A stream or a relation.
 
-    Instants are numbers (see `rewrite.time`); raw times are microseconds on wall-clock time and
-    instants on integer time. `bound` and `ahead` are raw. `number` is its own for life, and stands
-    for it in the ids of operators; `position` is where it stands among others.
+    Instants are numbers (see `rewrite.text.time`); raw times are microseconds on wall-clock time
+    and instants on integer time. `bound` and `ahead` are raw. `number` is its own for life, and
+    stands for it in the ids of operators; `position` is where it stands among others.
     """
 
     position: int

@@ -15,8 +15,8 @@ import duckdb
 
 from cqlduck.errors import first_line
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.delta import Synopsis
-from cqlduck.rewrite.delta.content import Content, contents
+from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cqlduck.rewrite.delta.at_rest import Need
-from cqlduck.rewrite.delta.content import Content
 from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.statements.at_rest import Need
+from cqlduck.rewrite.statements.content import Content
 from cqlduck.state.catalog import Catalogue, Query
 
 

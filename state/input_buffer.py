@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import lateness, names, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted

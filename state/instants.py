@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 
-from cqlduck.rewrite.time import BEGINNING, Clock
+from cqlduck.rewrite.text.time import BEGINNING, Clock
 
 MOST = 2**62
 """How far a raw time is from 0 at most, so that windows beyond it can be counted."""

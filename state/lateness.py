@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.errors import LateError
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted

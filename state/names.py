@@ -9,7 +9,7 @@ statement of half a millisecond, and most ticks need none.
 
 from __future__ import annotations
 
-from cqlduck.rewrite.delta.arrivals import arrivals_of, stream_of
+from cqlduck.rewrite.physical.arrivals import arrivals_of, stream_of
 from cqlduck.rewrite.plan import Source
 from cqlduck.state.connection import Database, quoted
 

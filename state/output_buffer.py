@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.queues import integers, stored_type

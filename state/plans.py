@@ -17,10 +17,10 @@ from importlib.resources.abc import Traversable
 
 from cqlduck.errors import DatabaseError
 from cqlduck.rewrite.compile import Compiled, Step, Steps
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import Plan
 from cqlduck.rewrite.stored import form_of, form_text, plan_of, plan_text, steps_of, steps_text
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.connection import Database
 
 _DAMAGED = (zlib.error, ValueError, LookupError, TypeError)

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.rewrite.compile import Step
-from cqlduck.rewrite.delta.arrivals import Prefetch, arrivals_of
+from cqlduck.rewrite.physical.arrivals import Prefetch, arrivals_of
 from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.names import arrived

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.time import BEGINNING, Clock
+from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state import lateness
 from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import Database, quoted

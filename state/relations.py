@@ -11,8 +11,8 @@ import functools
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
-from cqlduck.rewrite.delta import bags, primary_key, primary_key_once, relation
-from cqlduck.rewrite.delta.relation import Law, Relation
+from cqlduck.rewrite.operators import bags, primary_key, primary_key_once, relation
+from cqlduck.rewrite.operators.relation import Law, Relation
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted

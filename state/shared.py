@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cqlduck.rewrite.delta import Shared
+from cqlduck.rewrite.physical.statement import Shared
 from cqlduck.state.connection import Database, quoted
 
 LARGE = 20_000

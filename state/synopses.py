@@ -19,9 +19,9 @@ import duckdb
 
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.delta import Synopsis
-from cqlduck.rewrite.delta.content import Content, contents
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.catalog import typed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier

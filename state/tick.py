@@ -14,9 +14,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from cqlduck.rewrite.compile import Compiled, Step
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import NEVER
-from cqlduck.rewrite.weighted import TS, WEIGHT
+from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Queue

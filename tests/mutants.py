@@ -114,7 +114,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_catalog.py::test_ticks_that_are_not_written_yet_outlast_a_failure"),
     ),
     *_of(
-        "rewrite/delta/sampling.py",
+        "rewrite/operators/sampling.py",
         ("a sample keeps the others",
          "exp.LT(this=exp.paren(hashed), expression=number(self.node.below))",
          "exp.GTE(this=exp.paren(hashed), expression=number(self.node.below))",
@@ -127,7 +127,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_sampling.py::test_the_statement_works_out_what_the_reference_does"),
     ),
     *_of(
-        "rewrite/delta/leaves.py",
+        "rewrite/operators/leaves.py",
         ("what stands is taken from what comes",
          'if low == parameter("t0") and high == parameter("t1"):',
          'if high == parameter("t1"):',
@@ -152,7 +152,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_offsets.py::test_a_column_of_a_query_holds_texts_in_other_types_too"),
     ),
     *_of(
-        "rewrite/lateral.py",
+        "rewrite/bind/bodies/lateral.py",
         ("arrays over nothing pass a LATERAL",
          "if has_arrays and any(", "if False and any(",
          "test_values.py::test_arrays_pass_left_joins_with_their_nulls"),
@@ -170,7 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_sharing.py::test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query"),
     ),
     *_of(
-        "rewrite/delta/rules.py",
+        "rewrite/statements/writer.py",
         ("what is made of a query's own tables is shared",
          "if read <= self._shared.keys():", "if read or not read:",
          "test_sharing.py::test_a_query_is_replayed_with_tables_of_its_own"),
@@ -269,7 +269,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_prefetch.py::test_who_changes_settings_is_left_alone"),
     ),
     *_of(
-        "rewrite/delta/counting.py",
+        "rewrite/operators/counting.py",
         ("tuples that are nowhere stay in the counts",
          "column(LAST), exp.or_(*[_is_there(column(name)) for name in counts])", "column(LAST)",
          CONTENT + "each_operator_over_each_window_is_right"),
@@ -284,7 +284,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_golden.py"),
     ),
     *_of(
-        "rewrite/delta/arrivals.py",
+        "rewrite/physical/arrivals.py",
         ("macros are called where there are none",
          "for node in query.find_all(exp.Placeholder, exp.Anonymous):",
          "for node in query.find_all(exp.Placeholder):",
@@ -348,7 +348,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # --------------------------------------------------------------------------- boundaries
     *_of(
-        "rewrite/delta/boundaries.py",
+        "rewrite/operators/at_boundaries.py",
         ("tuples of unlike panes meet",
          "[*same, *node.predicates])", "[*node.predicates])",
          SEMANTICS + "windows_that_tumble_together_meet_pane_by_pane"),
@@ -395,7 +395,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # --------------------------------------------------------------------------- panes
     *_of(
-        "rewrite/delta/panes.py",
+        "rewrite/operators/panes.py",
         ("a pane that another one follows ends too",
          "exp.not_(exp.Coalesce(this=goes_on, expressions=[exp.false()])),", "",
          SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
@@ -418,7 +418,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
     ),
     *_of(
-        "rewrite/delta/rules.py",
+        "rewrite/statements/writer.py",
         ("what several read is cut by the conditions of one",
          "if conditions and self.readers[id(node)] == 1:", "if conditions:",
          SEMANTICS + "what_several_joins_read_is_not_cut_by_the_conditions_of_one"),
@@ -434,7 +434,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_rewrite.py::test_period_is_where_windows_move"),
     ),
     *_of(
-        "rewrite/delta/rules.py",
+        "rewrite/statements/writer.py",
         ("stages keep what stands instead of what changes",
          "lives = self.lives(node)", "lives = self.alive(node)",
          DIFFERENTIAL),
@@ -447,7 +447,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------- rewrite: weighted tuples
     *_of(
-        "rewrite/weighted.py",
+        "rewrite/relalg/elements.py",
         ("keys that are NULL match nothing",
          "never_null else exp.NullSafeEQ)", "never_null else exp.EQ)",
          SEMANTICS + "aggregates_ignore_nulls_and_group_them"),
@@ -473,7 +473,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # -------------------------------------------------------------------------- rewrite: windows
     *_of(
-        "rewrite/delta/newest.py",
+        "rewrite/operators/last_row.py",
         ("ROWS 1 has the oldest row of an instant",
          "column(TS), named(exp.Max(this=column(SEQ)), SEQ))",
          "column(TS), named(exp.Min(this=column(SEQ)), SEQ))",
@@ -498,7 +498,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "of_one_instant_the_last_arrival_of_each_partition_stays"),
     ),
     *_of(
-        "rewrite/delta/time_windows.py",
+        "rewrite/operators/time_windows.py",
         ("a range is one instant short",
          "width + (not node.half_open))",
          "width)",
@@ -553,7 +553,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_join_is_exact_where_both_sides_change"),
     ),
     *_of(
-        "rewrite/delta/row_windows.py",
+        "rewrite/operators/row_windows.py",
         ("a sliding partition moves before its boundary",
          "named(ceil_to(column(edge), node.every), edge)",
          "named(floor_to(column(edge), node.every), edge)",
@@ -608,7 +608,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ----------------------------------------------------------------------------- rewrite: join
     *_of(
-        "rewrite/delta/join.py",
+        "rewrite/operators/join.py",
         ("the pipeline of the last input is missing",
          "for rows, needs in self._pipelines()]",
          "for rows, needs in list(self._pipelines())[:-1]]",
@@ -627,7 +627,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_bounds.py::test_what_only_meets_earlier_tuples_is_not_kept"),
     ),
     *_of(
-        "rewrite/delta/pipelines.py",
+        "rewrite/operators/pipelines.py",
         ("the weight is that of the last input",
          "weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))",
          "weight = qualified(other, WEIGHT)",
@@ -665,13 +665,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_pipelines.py::test_what_an_equality_links_comes_next"),
     ),
     *_of(
-        "rewrite/partners.py",
+        "rewrite/bind/semijoin.py",
         ("a key that may raise is worked out for all tuples",
          "late = keys is not None and may_raise(", "late = False and may_raise(",
          "test_raising.py::test_a_query_fails_at_the_first_pair_that_raises"),
     ),
     *_of(
-        "rewrite/postpone.py",
+        "rewrite/rules/postpone.py",
         ("an expression that may raise stays below the join",
          "return _above(plan) if any(map(_raising, plan.inputs)) else plan", "return plan",
          "test_raising.py::test_an_expression_of_a_subquery_is_worked_out_for_rows_that_are_needed"),
@@ -685,13 +685,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_order.py::test_when_it_fails"),
     ),
     *_of(
-        "rewrite/subqueries.py",
+        "rewrite/bind/subqueries.py",
         ("what stands before IN is judged of who has a partner",
          "            if may_raise(plans, conditions):\n", "            if False:\n",
          "test_failing_queries.py"),
     ),
     *_of(
-        "rewrite/netting.py",
+        "rewrite/rules/net.py",
         ("an expression is worked out of what has a partner",
          "return not plan.is_padded or above.lives or above.tells_apart()", "return False",
          "test_failing_order.py::test_when_it_fails"),
@@ -716,19 +716,19 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_queries.py"),
     ),
     *_of(
-        "rewrite/delta/counting.py",
+        "rewrite/operators/counting.py",
         ("what changes in EXCEPT stands too",
          "_is_there(times), exp.not_(exp.Exists(this=changed))", "_is_there(times)",
          "test_failing_order.py::test_what_has_left_meets_nothing"),
     ),
     *_of(
-        "rewrite/delta/boundaries.py",
+        "rewrite/operators/at_boundaries.py",
         ("a condition is tested at boundaries before tuples meet",
          "if guards.may_raise(node) and _sinks(", "if False and _sinks(",
          "test_failing_order.py::test_when_it_fails"),
     ),
     *_of(
-        "rewrite/guards.py",
+        "rewrite/plan/guards.py",
         ("WHERE has no order",
          "    if not guarded:\n        return node.predicate.copy()",
          "    if True:\n        return node.predicate.copy()",
@@ -739,14 +739,14 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_order.py::test_when_it_fails"),
     ),
     *_of(
-        "rewrite/guarded_body.py",
+        "rewrite/bind/bodies/guarded.py",
         ("WHERE has no order in what is worked out again",
          "if not risky or (len(conditions) == 1 and not present):",
          "if True:",
          "test_failing_order.py::test_when_it_fails"),
     ),
     *_of(
-        "rewrite/unread.py",
+        "rewrite/rules/unread.py",
         ("a column that nobody reads is worked out in what is worked out again",
          "        if _may_be_nothing(node, place):", "        if False:",
          "test_failing_order.py::test_when_it_fails"),
@@ -801,7 +801,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_pipelines.py::test_a_pipeline_whose_input_did_not_change_is_not_run"),
     ),
     *_of(
-        "rewrite/weighted.py",
+        "rewrite/relalg/elements.py",
         ("a key that may be NULL is compared with =",
          "(exp.EQ if mine.name in never_null else exp.NullSafeEQ)",
          "(exp.EQ if never_null else exp.NullSafeEQ)",
@@ -809,7 +809,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # --------------------------------------------------------------------------- rewrite: bounds
     *_of(
-        "rewrite/delta/bounds.py",
+        "rewrite/operators/time_predicates.py",
         ("a bound of time begins an instant late",
          'after = add(cast(parameter("t0"), "BIGINT"), 1)',
          'after = add(cast(parameter("t0"), "BIGINT"), 2)',
@@ -841,7 +841,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------ rewrite: streams, traces
     *_of(
-        "rewrite/delta/streams.py",
+        "rewrite/operators/to_stream.py",
         ("dstream has negative weights",
          "named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "named(column(WEIGHT), WEIGHT)",
          SEMANTICS + "relation_to_stream_at_every_instant"),
@@ -873,7 +873,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "relation_to_stream_at_every_instant"),
     ),
     *_of(
-        "rewrite/delta/traces.py",
+        "rewrite/operators/traces.py",
         ("a window on a derived stream forgets at each tick",
          "Rows.union([self._logged(), self.elements()])",
          "Rows.union([self.elements()])",
@@ -881,7 +881,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # -------------------------------------------------------- rewrite: leaves and linear operators
     *_of(
-        "rewrite/delta/row_windows.py",
+        "rewrite/operators/row_windows.py",
         ("the answer of a sliding window is what it keeps",
          "if self.node.slide is not None or self.node.every is not None:\n"
          "            return None",
@@ -890,7 +890,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_sliding_row_window_changes_after_every_mth_arrival"),
     ),
     *_of(
-        "rewrite/delta/rules.py",
+        "rewrite/statements/writer.py",
         ("synopses are brought up to date before they are read",
          "self.updates.append(Statement(self.number(node), purpose, tree))",
          "self.statements.append(Statement(self.number(node), purpose, tree))",
@@ -900,7 +900,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_range_holds_both_its_ends"),
     ),
     *_of(
-        "rewrite/delta/leaves.py",
+        "rewrite/operators/leaves.py",
         ("a query sees the last instant before it began",
          'after(column(TS), parameter("since"))',
          'exp.GTE(this=column(TS), expression=parameter("since"))',
@@ -927,7 +927,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_weight_of_k_is_k_tuples"),
     ),
     *_of(
-        "rewrite/delta/linear.py",
+        "rewrite/operators/linear.py",
         ("a union drops its last side",
          "Rows.union([ask(inner) for inner in self.node.inputs])",
          "Rows.union([ask(inner) for inner in self.node.inputs[:-1]])",
@@ -935,7 +935,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------------ rewrite: aggregates
     *_of(
-        "rewrite/delta/running.py",
+        "rewrite/operators/running.py",
         ("a group of count 0 has a row",
          'exp.true() if everything else after(qualified("r", N), number(0))',
          "exp.true()",
@@ -972,7 +972,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "aggregates_without_a_running_sum"),
     ),
     *_of(
-        "rewrite/delta/aggregate.py",
+        "rewrite/operators/aggregate.py",
         ("a group of count 0 is kept",
          "stay = stay.where(after(column(N), number(0)), copy=False)", "pass",
          RETENTION + "a_group_that_is_empty_leaves_nothing_behind"),
@@ -988,7 +988,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "what_has_not_changed_emits_nothing"),
     ),
     *_of(
-        "rewrite/delta/algebra.py",
+        "rewrite/physical/algebra.py",
         ("an average divides by all tuples",
          "expression=part(first.name))",
          "expression=part(N))",
@@ -1015,20 +1015,20 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "aggregates_without_a_running_sum"),
     ),
     *_of(
-        "rewrite/delta/frames.py",
+        "rewrite/operators/frames.py",
         ("a row frame is one row too long",
          "start=number(window.rows - 1)", "start=number(window.rows)",
          SEMANTICS + "aggregates_without_a_running_sum"),
     ),
     *_of(
-        "rewrite/delta/evaluators.py",
+        "rewrite/physical/evaluators.py",
         ("groups are frames of any partition",
          "return plan if keys == set(plan.partition_by) else None",
          "return plan",
          SEMANTICS + "aggregates_without_a_running_sum"),
     ),
     *_of(
-        "rewrite/delta/recompute.py",
+        "rewrite/operators/recompute.py",
         ("what stood before the tick is not compared",
          "(\"t0\", exp.LTE(this=parameter(\"begin\"), expression=parameter(\"t0\")))",
          "(\"t0\", exp.false())",
@@ -1050,7 +1050,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------- rewrite: binding, plans
     *_of(
-        "rewrite/bind.py",
+        "rewrite/bind/binder.py",
         ("hops have the edge of ranges",
          "edge = half_open and not window.hop", "edge = half_open",
          SEMANTICS + "the_edge_is_for_ranges_alone"),
@@ -1076,14 +1076,14 @@ MUTANTS: tuple[Mutant, ...] = (
          RETENTION + "a_stream_that_slides_is_kept_until_its_last_boundary"),
     ),
     *_of(
-        "rewrite/weighted.py",
+        "rewrite/relalg/elements.py",
         ("a weight of k is one row",
          "exp.Anonymous(this=\"range\", expressions=[column(WEIGHT)])",
          "exp.Anonymous(this=\"range\", expressions=[number(1)])",
          SEMANTICS + "a_weight_of_k_is_k_tuples"),
     ),
     *_of(
-        "rewrite/delta/content.py",
+        "rewrite/statements/content.py",
         ("what a synopsis has is added to what it should have",
          "less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "less = column(WEIGHT)",
          CONTENT + "each_operator_over_each_window_is_right"),
@@ -1092,14 +1092,14 @@ MUTANTS: tuple[Mutant, ...] = (
          CONTENT + "values_that_are_equal_but_not_the_same_are_told_apart"),
     ),
     *_of(
-        "rewrite/delta/groups.py",
+        "rewrite/operators/groups.py",
         ("outliers are in no content",
          "found = outlying(node, rules_of(node), tuples, (WEIGHT,))",
          "found = outlying(node, rules_of(node), tuples.where(exp.false()), (WEIGHT,))",
          CONTENT + "each_operator_over_each_window_is_right"),
     ),
     *_of(
-        "rewrite/delta/at_rest.py",
+        "rewrite/statements/at_rest.py",
         ("what a window in rows still hides stands",
          "until(column(ENTER), parameter(\"t1\")), after(column(LEAVE), parameter(\"t1\"))",
          "after(column(LEAVE), parameter(\"t1\"))",
@@ -1115,13 +1115,13 @@ MUTANTS: tuple[Mutant, ...] = (
          CONTENT + "before_what_came_late_is_amended_nothing_can_be_said"),
     ),
     *_of(
-        "rewrite/scalars.py",
+        "rewrite/bind/scalars.py",
         ("a count without a partner is NULL",
          "if kind == \"count\":", "if False:",
          SEMANTICS + "a_scalar_subquery_has_a_value_at_every_instant"),
     ),
     *_of(
-        "rewrite/rules.py",
+        "rewrite/rules/prune.py",
         ("columns that break ties are left out",
          "case RowWindow() | Sample() if not properties(plan.input).is_numbered:",
          "case Sample() if not properties(plan.input).is_numbered:",
@@ -1229,7 +1229,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # --------------------------------------------------------------------------- relations
     *_of(
-        "rewrite/delta/bags.py",
+        "rewrite/operators/bags.py",
         ("a deletion of what is not there has an effect",
          "left = exp.Sub(this=column(CHANGE), expression=column(MISSING))",
          "left = column(CHANGE)",
@@ -1242,7 +1242,7 @@ MUTANTS: tuple[Mutant, ...] = (
          '[qualified("i", ENTER), qualified("i", SEQ)]', '[qualified("i", SEQ)]', RELATIONS),
     ),
     *_of(
-        "rewrite/delta/relation.py",
+        "rewrite/operators/relation.py",
         ("tuples with NULL are never there to be deleted",
          "return same(mine, theirs, never_null)", "return same(mine, theirs, names)",
          SEMANTICS + "a_relation_changes_by_insertions_and_deletions"),
@@ -1253,7 +1253,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_the_content_with_what_is_pending_is_what_the_store_will_hold"),
     ),
     *_of(
-        "rewrite/delta/primary_key.py",
+        "rewrite/operators/primary_key.py",
         ("of several upserts the first counts",
          "last = exp.Max(this=exp.Case()", "last = exp.Min(this=exp.Case()", RELATIONS),
         ("of several upserts alone the first counts",
@@ -1278,7 +1278,7 @@ MUTANTS: tuple[Mutant, ...] = (
          'qualified("i", TAKES_PLACE),\n        exp.EQ', "exp.true(),\n        exp.EQ", RELATIONS),
     ),
     *_of(
-        "rewrite/delta/primary_key_once.py",
+        "rewrite/operators/primary_key_once.py",
         ("at one instant an upsert keeps what came before it",
          "is_null(column(UPSERT)), exp.GTE(this=column(SEQ), expression=column(UPSERT))",
          "is_null(column(UPSERT)), exp.true()", AT_ONCE),
@@ -1403,7 +1403,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_plans.py::test_what_another_version_has_written_is_written_anew"),
     ),
     *_of(
-        "rewrite/macros.py",
+        "rewrite/bind/macros.py",
         ("macros of a user's are called by name",
          "return any(m.is_own for m in known) or self.says_more(name)",
          "return self.says_more(name)",
@@ -1417,7 +1417,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_plans.py::test_a_query_keeps_the_macros_and_types_that_it_names"),
     ),
     *_of(
-        "rewrite/delta/content.py",
+        "rewrite/statements/content.py",
         ("elements of later instants count in a log",
          'return log.where(until(column(TS), parameter("t1")))', "return log",
          CONTENT + "a_row_too_few_and_one_too_many_are_seen"),

@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.aggregates import ADDITIVE, EXTREMES, RECOMPUTED
+from cqlduck.rewrite.plan.aggregates import ADDITIVE, EXTREMES, RECOMPUTED
 
 TYPES: dict[str, Sequence[str]] = {
     "BOOLEAN": ("true", "false"),

@@ -18,7 +18,7 @@ import pytest
 
 import cqlduck
 from cqlduck.engine import Engine
-from cqlduck.rewrite import syntax
+from cqlduck.rewrite.text import syntax
 from cqlduck.sources import dropzone
 
 INPUTS = """

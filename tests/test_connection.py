@@ -20,7 +20,7 @@ import pytest
 
 import cqlduck
 from cqlduck.engine import TickReport
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.sources import dropzone
 
 # No test waits that long unless it fails.

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import cqlduck
-from cqlduck.rewrite.delta.content import Content, contents
+from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.connection import Database
 
 INPUTS = """

@@ -9,8 +9,8 @@ import pytest
 from sqlglot import exp, parse_one
 
 import cqlduck
-from cqlduck.rewrite import current
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.text.time import Clock
 
 DAY = 86_400_000_000
 BASES = (datetime.datetime(1969, 12, 30), datetime.datetime(2026, 2, 27))
@@ -50,19 +50,19 @@ def plain():
 
 def condition_of(text: str, clock: Clock) -> exp.Expr:
     tree = parse_one(f"SELECT 1 FROM s WHERE {text}", read="duckdb")
-    return current.normalize(tree, clock).args["where"].this
+    return current_time.normalize(tree, clock).args["where"].this
 
 
 def check(plain, text: str, kind: str, clock: Clock, values: list[str]) -> None:
     """Compare the lifetime that a condition gives a tuple with its truth around both ends."""
     condition = condition_of(text, clock)
-    known = current.compared(condition, clock)
+    known = current_time.compared(condition, clock)
     assert known is not None
-    if not current.is_exact(known, kind, clock):
+    if not current_time.is_exact(known, kind, clock):
         return
-    ends = current.lifetime(known, kind, clock)
+    ends = current_time.lifetime(known, kind, clock)
     shown = ", ".join("NULL" if end is None else end.sql("duckdb") for end in ends)
-    truth = current.at(condition, clock, exp.column("tau")).sql("duckdb")
+    truth = current_time.at(condition, clock, exp.column("tau")).sql("duckdb")
     for value in values:
         row = f"(SELECT CAST({value} AS {kind}) AS a) AS s"
         begin, end = plain.execute(f"SELECT {shown} FROM {row}").fetchone()

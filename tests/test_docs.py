@@ -29,7 +29,7 @@ import cqlduck.sql
 import cqlduck.state
 from cqlduck.errors import Error, NotSupportedError
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.syntax import Sql, tokenize
+from cqlduck.rewrite.text.syntax import Sql, tokenize
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -67,7 +67,9 @@ MODULES = module_names()
 
 
 def test_all_rooms_are_walked() -> None:
-    assert {"cqlduck.engine", "cqlduck.rewrite.delta.join", "cqlduck.state.tick"} <= set(MODULES)
+    assert {"cqlduck.engine", "cqlduck.rewrite.operators.join", "cqlduck.state.tick"} <= set(
+        MODULES
+    )
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.rewrite.dollars import apart
+from cqlduck.rewrite.text.dollars import apart
 
 PIECES = [
     *("$1", "$2", ",", " ", "(", ")", "+", "||", "a$1", "::INT"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import cqlduck
-from cqlduck.rewrite.queries import parse_query
+from cqlduck.rewrite.text.queries import parse_query
 
 DATABASE = duckdb.connect()
 

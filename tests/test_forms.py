@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.streamon.budget import SHARE, Budget
 from cqlduck.streamon.points import STAGED, WHOLE, Facts, sized
 from cqlduck.streamon.profiler import Statistics

@@ -21,9 +21,9 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import NEVER, Plan, walk
-from cqlduck.rewrite.syntax import Sql
+from cqlduck.rewrite.text.syntax import Sql
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(path.stem for path in FOLDER.glob("*.sql"))

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.queries import parse_query
+from cqlduck.rewrite.text.queries import parse_query
 
 KINDS = [
     "JOIN", "INNER JOIN", "CROSS JOIN", "NATURAL JOIN", "LEFT JOIN", "RIGHT OUTER JOIN",

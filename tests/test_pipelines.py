@@ -16,10 +16,11 @@ from sqlglot import exp
 
 import cqlduck
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.delta import Form, pipelines
+from cqlduck.rewrite.operators import pipelines
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import Join, walk
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.weighted import lifetime_names
+from cqlduck.rewrite.relalg.elements import lifetime_names
 
 MANY, SMALL = Form(), Form(single=True, staged=True)
 

@@ -15,7 +15,7 @@ import cqlduck
 from cqlduck.compiler import Compiler
 from cqlduck.rewrite import stored
 from cqlduck.rewrite.compile import Compiled
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.state import plans
 from cqlduck.state.catalog import Catalogue
 

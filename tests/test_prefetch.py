@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.sources import dropzone
 from cqlduck.state import prefetch
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 import cqlduck
 from cqlduck import cli
-from cqlduck.rewrite.delta import Form
+from cqlduck.rewrite.physical.form import Form
 from cqlduck.sources.dropzone import BatchWriter
 from cqlduck.state.profile import BETWEEN, BOOKKEEPING, COMMIT, INGEST, Line, Profile
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sqlglot import exp, parse_one
 
 import cqlduck
-from cqlduck.rewrite import raising
+from cqlduck.rewrite.plan import raising
 
 S, R = tuple[int, int, str | None], tuple[int, int, str | None]
 """A tuple of the stream (t, k, x), and of the relation (from which instant it is there, k, y)."""

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import cqlduck
-from cqlduck.rewrite.delta import bags, primary_key, primary_key_once, relation
-from cqlduck.rewrite.delta.relation import Relation
+from cqlduck.rewrite.operators import bags, primary_key, primary_key_once, relation
+from cqlduck.rewrite.operators.relation import Relation
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.state import relations
 

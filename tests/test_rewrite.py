@@ -22,10 +22,8 @@ from sqlglot.optimizer.qualify import qualify
 import cqlduck.rewrite
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
-from cqlduck.rewrite.bind import Binder
-from cqlduck.rewrite.canonical import canonical_values
-from cqlduck.rewrite.macros import Macro, Macros, expand_macros
-from cqlduck.rewrite.netting import net
+from cqlduck.rewrite.bind.binder import Binder
+from cqlduck.rewrite.bind.macros import Macro, Macros, expand_macros
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -51,19 +49,19 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
-from cqlduck.rewrite.postpone import postpone, settle
-from cqlduck.rewrite.queries import QuerySyntax, parse_query, take_operator
-from cqlduck.rewrite.rules import (
-    RULES,
-    distinct_arguments,
-    group_distinct,
-    materialize,
-    optimize,
-    prune,
-    share,
-)
-from cqlduck.rewrite.scope import column, suggestion
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.rules import RULES, optimize
+from cqlduck.rewrite.rules.canonical import canonical_values
+from cqlduck.rewrite.rules.distinct_arguments import distinct_arguments
+from cqlduck.rewrite.rules.group_distinct import group_distinct
+from cqlduck.rewrite.rules.materialize import materialize
+from cqlduck.rewrite.rules.net import net
+from cqlduck.rewrite.rules.postpone import postpone, settle
+from cqlduck.rewrite.rules.prune import prune
+from cqlduck.rewrite.rules.share import share
+from cqlduck.rewrite.text.queries import QuerySyntax, parse_query, take_operator
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.syntax import (
     AlterQuery,
     AlterStream,
     CreateQuery,
@@ -75,7 +73,7 @@ from cqlduck.rewrite.syntax import (
     Show,
     Sql,
 )
-from cqlduck.rewrite.time import Clock, Duration, parse_duration
+from cqlduck.rewrite.text.time import Clock, Duration, parse_duration
 
 S = Source(
     "s",
@@ -1285,7 +1283,7 @@ def test_sql_in_a_text_would_be_found() -> None:
 
 
 def test_every_module_of_the_room_is_seen() -> None:
-    assert {"bind", "compile", "join", "time_windows"} <= {path.stem for path in MODULES}
+    assert {"binder", "compile", "join", "time_windows"} <= {path.stem for path in MODULES}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import reference
 from sqlglot import exp
 
 import cqlduck
-from cqlduck.rewrite.delta import sampling
+from cqlduck.rewrite.operators import sampling
 from cqlduck.rewrite.relalg import Rows
 
 COUNT = 200_000

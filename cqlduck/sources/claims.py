@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import instants, queues
 from cqlduck.state.connection import Database

@@ -8,8 +8,8 @@ from typing import Any
 
 from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.spelling import suggestion
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted

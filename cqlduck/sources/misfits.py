@@ -11,7 +11,7 @@ import duckdb
 
 from cqlduck.data import place
 from cqlduck.errors import DataError, DropZoneError, first_line
-from cqlduck.rewrite.time import Clock
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources import columns
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import queues

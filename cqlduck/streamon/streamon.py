@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.delta import FIRST, Form
-from cqlduck.rewrite.spelling import suggestion
+from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.state import choices
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.choices import DEFAULT, Point

@@ -21,7 +21,7 @@ Two equal inputs of a join differ by their place alone. Of all ways to number th
 least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
 
 Conjuncts that may raise an error stay where they are: those before them guard them
-(`rewrite.raising`). What is recomputed is SQL as it was written, names included.
+(`rewrite.plan.raising`). What is recomputed is SQL as it was written, names included.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from itertools import groupby, permutations, product
 
 from sqlglot import exp
 
-from cqlduck.rewrite.conditions import conjuncts
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -60,7 +59,8 @@ from cqlduck.rewrite.plan import (
     children,
     properties,
 )
-from cqlduck.rewrite.raising import can_raise
+from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.plan.raising import can_raise
 
 LENGTH = 12
 """How many hexadecimal digits an id has: of a million operators two are alike once in 560 times."""

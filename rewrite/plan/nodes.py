@@ -2,9 +2,9 @@
 
 A plan is a tree. Its leaves are streams and relations, its inner nodes the operators of Table 1 of
 the STREAM chapter. A node says what it means as a bag at an instant τ; how its change is worked out
-stands in `delta/`, what is known of it in `properties`. Names of columns are unique inside a node
-(without regard to case), so an expression over a node's columns needs no qualifiers. A node that
-means nothing cannot be built.
+stands in `operators/`, what is known of it in `properties`. Names of columns are unique inside a
+node (without regard to case), so an expression over a node's columns needs no qualifiers. A node
+that means nothing cannot be built.
 
 Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `RowWindow`.
@@ -245,8 +245,8 @@ class Filter:
 class During:
     """The tuples of `input`, a relation, at the instants from `begins` up to before `ends`.
 
-    What comparisons with the current time come to (`current`). Each expression gives an instant; a
-    NULL is never.
+    What comparisons with the current time come to (`bind.current_time`). Each expression gives an
+    instant; a NULL is never.
 
     Args:
         input: A relation.

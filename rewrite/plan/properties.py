@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.conditions import conjuncts
+from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.nodes import (
     Aggregate,
     Column,

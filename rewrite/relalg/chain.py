@@ -14,8 +14,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.substitution import may_stand, substituted
-from cqlduck.rewrite.scope import column
 
 Columns = Mapping[str, exp.Expr]
 """What is shown: expressions, by the names of the columns."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.conditions import conjuncts
+from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.chain import Chain, Product
 from cqlduck.rewrite.relalg.rows import Rows
 from cqlduck.rewrite.relalg.substitution import names_read, owned, qualified, substituted, used

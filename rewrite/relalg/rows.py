@@ -29,11 +29,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from cqlduck.rewrite.conditions import conjuncts
-from cqlduck.rewrite.relalg import text
+from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.relalg import select
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.chain import Chain, Columns
 from cqlduck.rewrite.relalg.substitution import is_scalar, used
-from cqlduck.rewrite.scope import column
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Rows:
         Args:
             read: The columns that are read of them; None is all.
         """
-        return text.union(self.chains, self.ctes, self._kept(read))
+        return select.union(self.chains, self.ctes, self._kept(read))
 
     def _kept(self, read: frozenset[str] | None) -> list[str] | None:
         """Return which columns are written; those that nobody reads go, if they are scalars."""
@@ -206,9 +206,9 @@ class Rows:
         merges = self._may_group(used(about, alias), group)
         chain = self.chains[0] if merges else self.within(alias)._unnamed()
         keys = [chain.meant(part, alias) for part in group]
-        return text.grouped(
+        return select.grouped(
             chain,
-            [text.named(chain.meant(e.unalias(), alias), e.alias_or_name) for e in listed],
+            [select.named(chain.meant(e.unalias(), alias), e.alias_or_name) for e in listed],
             [chain.meant(part, alias) for part in asked],
             _varying(keys) if merges else keys,
             None if having is None else chain.meant(having, alias),

@@ -1,0 +1,345 @@
+"""Canonical values in the text of a query that is worked out again at each change.
+
+What `rules.canonical` is to a plan this is to SQL: wherever DuckDB makes one row of several equal
+ones, which of them it shows is its own choice, so the text is made to show the canonical value.
+That is said of the items of SELECT DISTINCT, of what stands for a key of GROUP BY outside of
+aggregates, of the sides of UNION, EXCEPT and INTERSECT, of the columns of USING and of a PIVOT, and
+of aggregates over distinct values. MIN and MAX take the least and the greatest by what tells equal
+ones apart.
+
+It comes after `ties`: what is chosen by position is in order already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from cqlduck.rewrite.bind.bodies.ties import Legs, from_items, group_keys
+from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
+from cqlduck.rewrite.text.calls import function_name
+
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+_ALL = "_cql_all"
+
+
+class Described(Legs, Protocol):
+    """What is known of the items of FROM clauses, and of queries over them."""
+
+    def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
+        """Return names and types of a query's columns, or None if it cannot be asked by itself."""
+
+
+def show_canonical(body: exp.Query, legs: Described, aggregates: frozenset[str]) -> exp.Query:
+    """Return a query that shows canonical values; it is changed in place, but for its outermost."""
+    for node in list(body.find_all(exp.Select, exp.SetOperation)):
+        if isinstance(node, exp.SetOperation):
+            _sides(node, legs)
+        elif isinstance(node, exp.Select):
+            _joined(node, legs)
+            _aggregates(node, legs, aggregates)
+            _keys(node, legs, aggregates)
+            _distinct(node, legs)
+    for node in list(body.find_all(exp.SetOperation)):
+        if node.args.get("distinct") is False and _is_cut(node):
+            ordered = _ordered(node, legs)
+            if node is body:
+                body = ordered
+            elif ordered is not node:
+                node.replace(ordered)
+    return body
+
+
+# -- FROM ------------------------------------------------------------------------------------------
+
+
+def _joined(select: exp.Select, legs: Described) -> None:
+    """Let USING name canonical values on both sides, and PIVOT group by them."""
+    items = from_items(select)
+    merged: set[str] = set()
+    for _, join in items:
+        if join is None or str(join.args.get("kind")).upper() in ("SEMI", "ANTI"):
+            continue
+        merged |= {name.name.lower() for name in join.args.get("using") or []}
+        if str(join.args.get("method")).upper() == "NATURAL":
+            merged |= _in_common([item for item, _ in items], legs)
+    for item, _ in items:
+        if item.args.get("pivots"):
+            _show_in(item, legs, None)
+        elif merged:
+            _show_in(item, legs, merged)
+
+
+def _in_common(items: Sequence[exp.Expr], legs: Described) -> set[str]:
+    """Return the names that several items have."""
+    seen: set[str] = set()
+    common: set[str] = set()
+    for item in items:
+        names = {name.lower() for name, _ in legs.described(_alone(item)) or []}
+        common |= names & seen
+        seen |= names
+    return common
+
+
+def _alone(item: exp.Expr) -> exp.Select:
+    """Return a query that reads one item of FROM alone."""
+    single = item.copy()
+    for part in ("joins", "pivots"):
+        single.set(part, None)
+    return exp.select("*").from_(single, copy=False)
+
+
+def _show_in(item: exp.Expr, legs: Described, names: Collection[str] | None) -> None:
+    """Put a subquery that shows canonical values in the place of an item of FROM."""
+    if not isinstance(item, (exp.Table, exp.Subquery)):
+        return
+    inner = _alone(item)
+    found = legs.described(inner) or []
+    shown = [
+        exp.alias_(canonical(column(name), kind), name, quoted=True)
+        for name, kind in found
+        if may_vary(kind) and (names is None or name.lower() in names)
+    ]
+    if not shown:
+        return
+    inner.expressions[0].set("replace", shown)
+    alias = item.alias or item.name
+    around = inner.subquery(exp.to_identifier(alias, quoted=True) if alias else None, copy=False)
+    for part in ("joins", "pivots"):
+        around.set(part, item.args.get(part))
+    item.replace(around)
+
+
+# -- aggregates ------------------------------------------------------------------------------------
+
+
+def _aggregates(select: exp.Select, legs: Described, aggregates: frozenset[str]) -> None:
+    """Settle what aggregates choose of equal values."""
+    for call in list(select.find_all(exp.Func)):
+        name = function_name(call)
+        if name not in aggregates or call.find_ancestor(exp.Query) is not select:
+            continue
+        if name in EXTREMES:
+            _settle_extreme(select, call, legs)
+        elif call.find(exp.Distinct) is not None:
+            _settle_distinct(select, call, legs)
+        elif name in MERGING:
+            _settle_argument(select, call, legs)
+
+
+def _argument(call: exp.Func) -> exp.Expr | None:
+    """Return the first argument of an aggregate, with DISTINCT and ORDER BY."""
+    if isinstance(call, exp.Anonymous) and not call.expressions:
+        return None
+    value = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+    return value if isinstance(value, exp.Expr) else None
+
+
+def _settle_extreme(select: exp.Select, call: exp.Func, legs: Described) -> None:
+    value = _plain(_argument(call))
+    kind = None if value is None else _type_of(select, value, legs)
+    if value is None or kind is None or not may_vary(kind):
+        return
+    if call.args.get("expressions") or call.args.get("count"):
+        value.replace(canonical(value, kind))
+        return
+    function = exp.Max if function_name(call) == "max" else exp.Min
+    whole: exp.Expr = call
+    while isinstance(whole.parent, (*_AROUND, exp.Window)) and whole.parent.this is whole:
+        whole = whole.parent
+
+    def around(one: exp.Expr) -> exp.Expr:
+        """Return an aggregate under the FILTER and the OVER of the call."""
+        if whole is call:
+            return one
+        call.replace(marked := exp.Placeholder(this="call"))
+        made = whole.copy()
+        found = next(iter(made.find_all(exp.Placeholder)))
+        found.replace(one.copy())
+        marked.replace(call)
+        return made
+
+    _replace(whole, each_call(extreme(function, value, kind), around))
+
+
+def _settle_argument(select: exp.Select, call: exp.Func, legs: Described) -> None:
+    value = _plain(_argument(call))
+    kind = None if value is None else _type_of(select, value, legs)
+    if value is not None and kind is not None and may_vary(kind):
+        value.replace(canonical(value, kind))
+
+
+def _plain(value: exp.Expr | None) -> exp.Expr | None:
+    """Return an argument without DISTINCT and ORDER BY."""
+    while isinstance(value, (exp.Order, exp.Distinct)):
+        value = value.this if isinstance(value, exp.Order) else value.expressions[0]
+    return value
+
+
+def _settle_distinct(select: exp.Select, call: exp.Func, legs: Described) -> None:
+    distinct = call.find(exp.Distinct)
+    if distinct is None or distinct.find_ancestor(exp.Func, exp.Query) is not call:
+        return
+    kinds = legs.types_in(select, [value.copy() for value in distinct.expressions])
+    made = {
+        value: canonical(value, kind)
+        for value, kind in zip(distinct.expressions, kinds or (), strict=bool(kinds))
+        if may_vary(kind)
+    }
+    around = distinct.parent
+    terms = around.expressions if isinstance(around, exp.Order) else []
+    for node in [*distinct.expressions, *(term.this for term in terms)]:
+        if node in made:
+            node.replace(made[node].copy())
+
+
+def _type_of(select: exp.Select, value: exp.Expr, legs: Described) -> str | None:
+    found = legs.types_in(select, [value.copy()])
+    return found[0] if found else None
+
+
+# -- GROUP BY --------------------------------------------------------------------------------------
+
+
+def _keys(select: exp.Select, legs: Described, aggregates: frozenset[str]) -> None:
+    """Show the canonical value where a key of GROUP BY stands outside of aggregates."""
+    keys = group_keys(select, legs, aggregates)
+    kinds = legs.types_in(select, keys) if keys else None
+    varied = {k: kind for k, kind in zip(keys, kinds or (), strict=bool(kinds)) if may_vary(kind)}
+    if not varied:
+        return
+
+    def is_aggregate(node: exp.Expr) -> bool:
+        around = node.parent
+        while isinstance(around, _AROUND):
+            around = around.parent
+        return (
+            isinstance(node, exp.Func)
+            and function_name(node) in aggregates
+            and not isinstance(around, exp.Window)
+        )
+
+    def visit(node: exp.Expr) -> None:
+        kind = _key_type(node, varied)
+        if kind is not None:
+            _replace(node, canonical(node, kind))
+        elif not is_aggregate(node) and not isinstance(node, (exp.Query, exp.GroupingId)):
+            for child in list(node.iter_expressions()):
+                visit(child)
+
+    for clause in ("having", "qualify", "order"):
+        if select.args.get(clause) is not None:
+            visit(select.args[clause])
+    for item in list(select.expressions):
+        visit(item)
+
+
+def _key_type(node: exp.Expr, keys: Mapping[exp.Expr, str]) -> str | None:
+    """Return the type of the key that an expression is, or None if it is none."""
+    for key, kind in keys.items():
+        if node == key:
+            return kind
+        if isinstance(node, exp.Column) and isinstance(key, exp.Column):
+            tables = {node.table.lower(), key.table.lower()} - {""}
+            if node.name.lower() == key.name.lower() and len(tables) < 2:
+                return kind
+    return None
+
+
+def _replace(node: exp.Expr, made: exp.Expr) -> None:
+    """Replace a part of a query; an item of a SELECT list keeps its name."""
+    if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+        name = node.name if isinstance(node, exp.Column) else node.sql("duckdb")
+        made = exp.alias_(made, name, quoted=True)
+    node.replace(made)
+
+
+# -- DISTINCT and set operations -------------------------------------------------------------------
+
+
+def _distinct(select: exp.Select, legs: Described) -> None:
+    """Let SELECT DISTINCT choose among canonical values."""
+    distinct = select.args.get("distinct")
+    if distinct is None or distinct.args.get("on"):
+        return
+    found = legs.described(select)
+    if found is None or not any(may_vary(kind) for _, kind in found):
+        return
+    outer = {"order", "limit", "offset"}
+    inner = select.copy()
+    for part in ("distinct", *outer):
+        inner.set(part, None)
+    _to_positions(select)
+    for part in list(select.args):
+        if part not in outer | {"distinct", "with_"}:
+            select.set(part, None)
+    inner.set("with_", None)
+    shown = _shown(inner, found)
+    for part in ("expressions", "from_"):
+        select.set(part, shown.args[part])
+
+
+def _to_positions(select: exp.Select) -> None:
+    """Let ORDER BY name items of the SELECT list by their places."""
+    items = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
+    if any(item.is_star for item in items):
+        return
+    order = select.args.get("order")
+    for term in order.expressions if order is not None else []:
+        if term.this in items:
+            term.set("this", exp.Literal.number(items.index(term.this) + 1))
+
+
+def _sides(node: exp.SetOperation, legs: Described) -> None:
+    """Let UNION, EXCEPT and INTERSECT compare canonical values."""
+    if isinstance(node, exp.Union) and node.args.get("distinct") is False:
+        return
+    for part in ("this", "expression"):
+        side = node.args[part]
+        found = legs.described(side)
+        if found is not None and any(may_vary(kind) for _, kind in found):
+            query = side.this if isinstance(side, exp.Subquery) and not side.alias else side
+            node.set(part, _shown(query.copy(), found))
+
+
+def _shown(query: exp.Query, columns: Sequence[tuple[str, str]]) -> exp.Select:
+    """Return a query with the canonical values in its columns."""
+    names = [f"_cql_c{place}" for place in range(len(columns))]
+    listed = [
+        exp.alias_(canonical(column(inner), kind), name, quoted=True)
+        for inner, (name, kind) in zip(names, columns, strict=True)
+    ]
+    return exp.select(*listed).from_(_named(query, names), copy=False)
+
+
+def _named(query: exp.Query, names: Sequence[str]) -> exp.Subquery:
+    alias = exp.TableAlias(
+        this=exp.to_identifier(_ALL), columns=[exp.to_identifier(n, quoted=True) for n in names]
+    )
+    return exp.Subquery(this=query, alias=alias)
+
+
+def _is_cut(node: exp.Query) -> bool:
+    return any(node.args.get(part) for part in ("limit", "offset"))
+
+
+def _ordered(node: exp.SetOperation, legs: Described) -> exp.Query:
+    """Order the rows of which LIMIT takes some by what tells equal values apart, at last."""
+    found = legs.described(node)
+    told = [identity(column(name), kind) for name, kind in found or []]
+    if not any(told):
+        return node
+    inner = node.copy()
+    around = exp.select("*")
+    for part in ("order", "limit", "offset"):
+        around.set(part, inner.args.get(part))
+        inner.set(part, None)
+    terms = [exp.Ordered(this=term, nulls_first=False) for term in told if term is not None]
+    order = around.args.get("order") or exp.Order(expressions=[])
+    order.set("expressions", [*order.expressions, *terms])
+    around.set("order", order)
+    return around.from_(inner.subquery(_ALL, copy=False), copy=False)

@@ -1,0 +1,189 @@
+"""Conditions in the order of their text, in a query that is worked out again at each change.
+
+What `plan.guards` is to a plan this is to SQL: WHERE, HAVING, QUALIFY and ON test what
+may raise, and what stands behind it, in a CASE; aggregates work out what may raise where their
+FILTER is true. A condition over several items of FROM reads all of them, so that DuckDB does not
+test it of one of them alone. Equalities that link items stay outside: DuckDB joins by them.
+
+Conditions with a subquery of their own stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
+from cqlduck.rewrite.plan import guards
+from cqlduck.rewrite.plan.aggregates import aggregate_calls
+from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.plan.raising import can_raise
+
+_CALL = "_cql_call"
+"""What stands for the value of an aggregate or window function while a condition is looked at."""
+
+
+def guard_conditions(body: exp.Query, legs: Legs, aggregates: frozenset[str]) -> None:
+    """Put the conditions of a query, of its subqueries too, in the order of their text, in place.
+
+    Args:
+        body: The query.
+        legs: What is known of the items of its FROM clauses.
+        aggregates: The names of all aggregate functions.
+    """
+    for select in list(body.find_all(exp.Select)):
+        conditions = _Conditions(select, legs, aggregates)
+        conditions.order_filters()
+        conditions.order_joins()
+        for clause in ("where", "having", "qualify"):
+            conditions.order_clause(clause)
+
+
+class _Conditions:
+    """The conditions of one SELECT."""
+
+    def __init__(self, select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> None:
+        self.select = select
+        self.legs = legs
+        self.aggregates = aggregates
+        self.items = from_items(select)
+        self.types = {**column_types(select, legs), _CALL: "BIGINT"}
+
+    def order_filters(self) -> None:
+        """Work out arguments where FILTER is true."""
+        for node in list(self.select.find_all(exp.Filter)):
+            if node.find_ancestor(exp.Query) is self.select:
+                made = guards.filtered(node, self.types)
+                node.set("this", made.this)
+                node.set("expression", made.expression)
+
+    def order_joins(self) -> None:
+        """Order what ON says of a join: it is about the items since the last comma."""
+        first = 0
+        for number, (_, join) in enumerate(self.items):
+            if join is None or _is_comma(join):
+                first = number
+                continue
+            on = join.args.get("on")
+            if on is None or not _is_ordered(join):
+                continue
+            seen = [*self._visible(first, number), self.items[number][0]]
+            ordered = self._ordered(conjuncts(on), seen)
+            if ordered is not None:
+                join.set("on", ordered)
+
+    def _visible(self, first: int, end: int) -> list[exp.Expr]:
+        """Return the items of a range whose columns are seen behind their join."""
+        items = self.items[first:end]
+        return [item for item, join in items if join is None or not _is_asking(join)]
+
+    def order_clause(self, name: str) -> None:
+        """Order WHERE, HAVING or QUALIFY."""
+        clause = self.select.args.get(name)
+        if clause is None:
+            return
+        is_met = name == "where" and all(
+            join is None or _is_ordered(join) for _, join in self.items
+        )
+        ordered = self._ordered(
+            conjuncts(clause.this), self._visible(0, len(self.items)) if is_met else []
+        )
+        if ordered is not None:
+            clause.set("this", ordered)
+
+    def _ordered(
+        self, conditions: Sequence[exp.Expr], items: Sequence[exp.Expr]
+    ) -> exp.Expr | None:
+        """Return conditions about items in order; None if they may stay as they are."""
+        risky = [n for n, condition in enumerate(conditions) if self._may_raise(condition)]
+        present = _present(items, self.legs) if len(items) > 1 else []
+        if not risky or (len(conditions) == 1 and not present):
+            return None
+        asking = [condition for condition in conditions if condition.find(exp.Query) is not None]
+        early = [
+            condition
+            for n, condition in enumerate(conditions)
+            if n < risky[0] or (n not in risky and _is_link(condition))
+        ]
+        early = [condition for condition in early if condition not in asking]
+        tested = [c for c in conditions if c not in early and c not in asking]
+        ahead = [c.copy() for c in [*early, *present]]
+        guard = guards.nested([exp.and_(*ahead), *tested] if ahead else tested)
+        return exp.and_(*(c.copy() for c in [*early, *asking]), guard)
+
+    def _may_raise(self, condition: exp.Expr) -> bool:
+        if condition.find(exp.Query) is not None:
+            return False
+        copy = exp.paren(condition.copy())
+        for node in list(copy.find_all(exp.Window)):
+            node.replace(exp.column(_CALL))
+        for call in list(aggregate_calls(copy, self.aggregates)):
+            call.replace(exp.column(_CALL))
+        return can_raise(copy, self.types)
+
+
+def column_types(select: exp.Select, legs: Legs) -> Mapping[str, str]:
+    """Return the types of the columns that a SELECT names, where its items tell them.
+
+    Args:
+        select: The SELECT.
+        legs: What is known of the items of its FROM clause.
+    """
+    known: dict[str, set[str]] = {}
+    for item, _ in from_items(select):
+        for found in legs.columns_of(item) or ():
+            known.setdefault(found.name.lower(), set()).add(found.type)
+    return {
+        node.name: next(iter(known[node.name.lower()]))
+        for node in select.find_all(exp.Column)
+        if len(known.get(node.name.lower(), ())) == 1
+    }
+
+
+def is_inner(join: exp.Join) -> bool:
+    """Return whether a join keeps no row without a partner."""
+    return _words(join) <= {"INNER", "CROSS", "NATURAL"}
+
+
+def _words(join: exp.Join) -> set[str]:
+    return {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")} - {""}
+
+
+def _is_comma(join: exp.Join) -> bool:
+    return not _words(join) and not join.args.get("on") and not join.args.get("using")
+
+
+def _is_asking(join: exp.Join) -> bool:
+    """Return whether a join only asks for a partner, and shows none of its columns."""
+    return bool(_words(join) & {"SEMI", "ANTI"})
+
+
+def _is_ordered(join: exp.Join) -> bool:
+    """Return whether a join combines rows by conditions alone."""
+    return not _words(join) & {"ASOF", "POSITIONAL", "LATERAL"}
+
+
+def _is_link(condition: exp.Expr) -> bool:
+    """Return whether a condition compares columns of two items for equality."""
+    if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
+        return False
+    sides = (condition.this, condition.expression)
+    if not all(isinstance(side, exp.Column) and side.table for side in sides):
+        return False
+    return len({side.table.lower() for side in sides}) == 2
+
+
+def _present(items: Sequence[exp.Expr], legs: Legs) -> list[exp.Expr]:
+    """Return what is true of every row, and reads each item, though DuckDB does not know so."""
+    read: list[exp.Expr] = []
+    for item in items:
+        columns = legs.columns_of(item)
+        if columns:
+            first = exp.column(
+                exp.to_identifier(columns[0].name, quoted=True),
+                table=exp.to_identifier(item.alias, quoted=True),
+            )
+            value = exp.Anonymous(this="hash", expressions=[first])
+            read.append(exp.not_(exp.Is(this=value, expression=exp.null())))
+    return read

@@ -1,0 +1,374 @@
+"""Expressions of a subquery that may raise, in a query that is worked out again at each change.
+
+What `rules.postpone` is to a plan this is to SQL:
+
+    Q(π_f(x)→y (S))  =  Q[y := f(x)] (π_x (S))                         where f may raise
+
+A subquery in FROM is an input, so DuckDB would work f out for all of its rows, those that meet no
+row of what it is joined with too. In the text of the query f is worked out for the rows that the
+conditions before it leave. Where an outer join may pad the input, y is NULL for a row that is not
+there: a column that is true of every row of the input tells.
+
+It comes after `ties`, which read all columns of an input, and before `guarded`, which orders
+conditions by what may raise. An input stays as it is where the text does not show what reads it:
+under `*` beside USING, in NATURAL joins and pivots, and where a name stands for several things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
+from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
+from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute
+from cqlduck.rewrite.plan.aggregates import aggregate_calls
+from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.rules.postpone import is_small, meant_by, written
+from cqlduck.rewrite.text.queries import unwrapped
+
+_MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parameter)
+"""What an expression must not have: it reads more than one row, or makes more than one."""
+
+
+class Inputs(Legs, Protocol):
+    """The inputs of a query, and what is known of them as items of FROM."""
+
+    inputs: list[Plan]
+    names: list[tuple[str, ...]]
+
+
+def postpone_shown(
+    body: exp.Query, known: Inputs, aggregates: frozenset[str], kept: Collection[int]
+) -> None:
+    """Work out in a query what its inputs show and may raise; change both in place.
+
+    Args:
+        body: The query.
+        known: Its inputs.
+        aggregates: The names of all aggregate functions.
+        kept: The places of inputs that something else reads too.
+    """
+    for place in range(len(known.inputs)):
+        found = _shown(known.inputs[place], aggregates)
+        if found is None or place in kept:
+            continue
+        base, meant = found
+        types = {c.name: c.type for c in base.columns}
+        names = dict(
+            zip((c.name for c in known.inputs[place].columns), known.names[place], strict=True)
+        )
+        late = {name for name, value in meant.items() if can_raise(value, types)}
+        reader = _Reader.of(body, known, place) if late else None
+        if reader is None or not reader.sees([names[name] for name in late]):
+            continue
+        read = dict.fromkeys(
+            c.name for name in sorted(late) for c in meant[name].find_all(exp.Column)
+        )
+        below = {name: f"{name} of input {place}" for name in read}
+        is_there = f"_cql_there{place}" if reader.may_be_padded else None
+        columns = [c for c in known.inputs[place].columns if c.name not in late]
+        listed = [meant[c.name] for c in columns]
+        new = [Column(below[name], types[name]) for name in read]
+        listed += [column(name) for name in read]
+        if is_there is not None or not [*columns, *new]:
+            is_there = is_there or f"_cql_there{place}"
+            new.append(Column(is_there, "BOOLEAN"))
+            listed.append(exp.true())
+        reader.put(
+            {names[name].lower(): _named(meant[name], below, reader.alias) for name in late},
+            is_there if reader.may_be_padded else None,
+        )
+        known.inputs[place] = Project(base, tuple(listed), (*columns, *new))
+        known.names[place] = (*(names[c.name] for c in columns), *(c.name for c in new))
+
+
+def _shown(plan: Plan, aggregates: frozenset[str]) -> tuple[Plan, dict[str, exp.Expr]] | None:
+    """Return what an input's columns are worked out from, and how; None if it is no projection."""
+    match plan:
+        case Project():
+            meant = meant_by(plan)
+            inner = _shown(plan.input, aggregates)
+            if any(value.find(*_MANY) or current_time.mentions(value) for value in meant.values()):
+                return None
+            if inner is None:
+                return plan.input, meant
+            base, below = inner
+            if not is_small(meant.values(), below):
+                return plan.input, meant
+            return base, {name: written(value, below) for name, value in meant.items()}
+        case Recompute():
+            return _shown_again(plan, aggregates)
+        case _:
+            return None
+
+
+def _shown_again(
+    plan: Recompute, aggregates: frozenset[str]
+) -> tuple[Plan, dict[str, exp.Expr]] | None:
+    """Return the same of an input that is itself worked out again, as one SELECT of rows."""
+    select = unwrapped(plan.query)
+    if not isinstance(select, exp.Select):
+        return None
+    clauses = {key for key, value in select.args.items() if value}
+    if not clauses <= {"expressions", "from_", "joins", "where"}:
+        return None
+    if len(select.expressions) != len(plan.columns):
+        return None
+    legs = _Legs(plan)
+    types = column_types(select, legs)
+    base: list[tuple[exp.Expr, Column]] = []
+    meant: dict[str, exp.Expr] = {}
+    below: dict[tuple[str, str], str] = {}
+    is_late = False
+    for listed, known in zip(select.expressions, plan.columns, strict=True):
+        value = listed.unalias()
+        if value.is_star or any(True for _ in aggregate_calls(value, aggregates)):
+            return None
+        read = list(value.find_all(exp.Column))
+        may_move = (
+            can_raise(value, types)
+            and not value.find(*_MANY)
+            and not current_time.mentions(value)
+            and all(legs.owner(c, select) is not None for c in read)
+        )
+        if not may_move:
+            base.append((value.copy(), known))
+            meant[known.name] = column(known.name)
+            continue
+        is_late = True
+        for c in read:
+            owner = legs.owner(c, select)
+            assert owner is not None
+            below[c.table.lower(), c.name.lower()] = owner.name
+            if owner not in [known for _, known in base]:
+                base.append((c.copy(), owner))
+        copy = exp.paren(value.copy())
+        for c in list(copy.find_all(exp.Column)):
+            c.replace(column(below[c.table.lower(), c.name.lower()]))
+        meant[known.name] = copy
+    if not is_late:
+        return None
+    if len({c.name for _, c in base}) != len(base):
+        return None
+    query = select.copy()
+    query.set(
+        "expressions",
+        [exp.alias_(value, c.name, quoted=True) for value, c in base] or [exp.true()],
+    )
+    columns = tuple(c for _, c in base) or (Column("there", "BOOLEAN"),)
+    return replace(plan, query=query, columns=columns), meant
+
+
+class _Legs:
+    """The inputs of what is worked out again, as items of its FROM clause."""
+
+    def __init__(self, plan: Recompute) -> None:
+        self.plan = plan
+
+    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
+        """Return the columns of an item that is an input, or None."""
+        place = _place(item)
+        if place is None or item.args.get("pivots"):
+            return None
+        pairs = zip(self.plan.names[place], self.plan.inputs[place].columns, strict=True)
+        return [Column(name, known.type) for name, known in pairs]
+
+    def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> None:
+        """Return None: types of expressions are not known."""
+
+    def width(self, query: exp.Query) -> None:
+        """Return None: it cannot be asked."""
+
+    def owner(self, read: exp.Column, select: exp.Select) -> Column | None:
+        """Return the one column that a name stands for, called after its item, or None."""
+        found: list[Column] = []
+        for item, join in from_items(select):
+            columns = self.columns_of(item)
+            if columns is None or (join is not None and (join.args.get("using") or _is_odd(join))):
+                return None
+            if read.table.lower() in ("", item.alias.lower()):
+                found += [
+                    Column(f"{item.alias}.{c.name}", c.type)
+                    for c in columns
+                    if c.name.lower() == read.name.lower()
+                ]
+        return found[0] if len(found) == 1 and len(read.parts) <= 2 else None
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """The SELECT of a query that reads an input, and what is around it.
+
+    Attributes:
+        body: The query.
+        select: The SELECT.
+        alias: What the input is called in it.
+        known: The inputs.
+        place: The number of the input.
+        may_be_padded: Whether an outer join may put NULLs in the place of a row.
+    """
+
+    body: exp.Query
+    select: exp.Select
+    alias: str
+    known: Inputs
+    place: int
+    may_be_padded: bool
+
+    @classmethod
+    def of(cls, body: exp.Query, known: Inputs, place: int) -> _Reader | None:
+        """Return what reads an input; None if there is nothing to gain, or it does not show."""
+        readers = [t for t in body.find_all(exp.Table) if t.name == f"{LEG}{place}"]
+        if len(readers) != 1:
+            return None
+        (table,) = readers
+        select = table.find_ancestor(exp.Select)
+        if select is None or not table.alias or table.args.get("pivots"):
+            return None
+        items = from_items(select)
+        if table not in [item for item, _ in items]:
+            return None
+        if len(items) == 1 and select.args.get("where") is None:
+            return None
+        others = [
+            node
+            for node in body.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Unnest, exp.Values)
+            if node is not table and node.alias_or_name.lower() == table.alias.lower()
+        ]
+        joins = [join for _, join in items if join is not None]
+        if others or any(_is_odd(join) for join in joins) or body.find(exp.Pivot, exp.Columns):
+            return None
+        padded = not all(is_inner(join) for join in joins)
+        return cls(body, select, table.alias, known, place, padded)
+
+    def sees(self, names: Sequence[str]) -> bool:
+        """Return whether the query shows each use of columns; stars become lists of names."""
+        wanted = {name.lower() for name in names}
+        used = [
+            name for join in self.body.find_all(exp.Join) for name in join.args.get("using") or ()
+        ]
+        if any(name.name.lower() in wanted for name in used):
+            return False
+        items = [
+            item
+            for item in self.body.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Unnest)
+            if isinstance(item.parent, (exp.From, exp.Join)) and _place(item) is None
+        ]
+        others = {
+            name.lower()
+            for place, columns in enumerate(self.known.names)
+            if place != self.place
+            for name in columns
+        }
+        for read in self.body.find_all(exp.Column):
+            if isinstance(read.this, exp.Star):
+                continue
+            if not read.table and read.name.lower() == self.alias.lower():
+                return False
+            is_bare = not read.table and read.name.lower() in wanted
+            if is_bare and (items or read.name.lower() in others):
+                return False
+            if len(read.parts) > 2:
+                return False
+        return self._opened()
+
+    def _opened(self) -> bool:
+        """Put names in the place of stars; return whether that could be done."""
+        for star in list(self.body.find_all(exp.Star)):
+            if isinstance(star.parent, exp.Count):
+                continue
+            around = star.find_ancestor(exp.Select)
+            node = star.parent if isinstance(star.parent, exp.Column) else star
+            if around is not self.select:
+                items = [] if around is None else from_items(around)
+                mine = isinstance(node, exp.Column) and node.table.lower() == self.alias.lower()
+                if mine or not items:
+                    return False
+                continue
+            if not self._open(node, star):
+                return False
+        return True
+
+    def _open(self, node: exp.Expr, star: exp.Star) -> bool:
+        items = from_items(self.select)
+        hidden = star.args.get("except_") or []
+        if node.parent is not self.select or any(star.args.get(k) for k in ("replace", "rename")):
+            return False
+        if not all(isinstance(h, exp.Identifier) for h in hidden):
+            return False
+        if any(join is not None and join.args.get("using") for _, join in items):
+            return False
+        without = {h.name.lower() for h in hidden}
+        listed: list[exp.Expr] = []
+        for item, _ in items:
+            columns = self.known.columns_of(item)
+            if columns is None:
+                return False
+            if isinstance(node, exp.Column) and node.table.lower() != item.alias.lower():
+                continue
+            listed += [
+                exp.column(
+                    exp.to_identifier(c.name, quoted=True),
+                    table=exp.to_identifier(item.alias, quoted=True),
+                )
+                for c in columns
+                if c.name.lower() not in without
+            ]
+        whole = self.select.expressions
+        at = next(n for n, e in enumerate(whole) if e is node)
+        self.select.set("expressions", [*whole[:at], *listed, *whole[at + 1 :]])
+        return True
+
+    def put(self, meant: Mapping[str, exp.Expr], is_there: str | None) -> None:
+        """Put what columns stand for in their place.
+
+        Args:
+            meant: What they stand for, by name in lower case.
+            is_there: The column that tells a row from NULLs of an outer join.
+        """
+        shown = {e.alias.lower() for e in self.select.expressions if isinstance(e, exp.Alias)}
+        for read in list(self.body.find_all(exp.Column)):
+            name = read.name.lower()
+            if name not in meant or read.table.lower() not in ("", self.alias.lower()):
+                continue
+            order = read.find_ancestor(exp.Order, exp.Select)
+            if not read.table and isinstance(order, exp.Order) and name in shown:
+                continue
+            value: exp.Expr = exp.paren(meant[name].copy())
+            if is_there is not None:
+                there = _of(is_there, self.alias)
+                value = exp.Case(ifs=[exp.If(this=there, true=value)])
+            if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
+                value = exp.alias_(value, read.name, quoted=True)
+            read.replace(value)
+
+
+def _named(value: exp.Expr, names: Mapping[str, str], alias: str) -> exp.Expr:
+    """Return an expression over the columns of an input as the query names them."""
+    copy = exp.paren(value.copy())
+    for read in list(copy.find_all(exp.Column)):
+        read.replace(_of(names[read.name], alias))
+    return copy
+
+
+def _of(name: str, alias: str) -> exp.Column:
+    return exp.column(
+        exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
+    )
+
+
+def _place(item: exp.Expr) -> int | None:
+    if isinstance(item, exp.Table) and item.name.startswith(LEG):
+        return int(item.name.removeprefix(LEG))
+    return None
+
+
+def _is_odd(join: exp.Join) -> bool:
+    words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
+    return not words <= {"", "INNER", "CROSS", "OUTER", "LEFT", "RIGHT", "FULL"}

@@ -1,0 +1,488 @@
+"""Ties: what SQL leaves open is decided by all columns of the FROM clause in order, NULLs last.
+
+An answer must not depend on how the engine happened to read its inputs, so a query that is worked
+out again gets more ORDER BY: in LIMIT and DISTINCT ON, in window functions that go by position, in
+aggregates that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins.
+Values that are equal but not the same count as different there (`values.identity`).
+Among the groups of a grouped SELECT the keys decide, in order; behind DISTINCT, GROUP BY and set
+operations a LIMIT goes by the columns of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan.aggregates import sums_exactly
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.values import identity
+from cqlduck.rewrite.text.calls import function_name
+
+NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
+"""Window functions that go by the position of a row, whatever the frame."""
+
+RANKING = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+VALUES = (exp.FirstValue, exp.LastValue, exp.NthValue)
+
+ORDERLESS = frozenset(
+    {"count", "count_star", "count_if", "countif", "min", "max", "bool_and", "bool_or", "bit_and",
+     "bit_or", "bit_xor", "bitstring_agg", "median", "quantile_cont", "quantile_disc", "quantile",
+     "histogram", "histogram_exact", "approx_count_distinct", "regr_count", "mad",
+     "grouping", "grouping_id"}
+)  # fmt: skip
+"""Aggregates of one column that give the same value whatever the order of the tuples.
+
+Those whose further argument is a column too, as `max(x, n)` and `histogram(x, bins)`, take it from
+the first tuple.
+"""
+
+SUMS = frozenset({"sum", "avg", "mean"})
+"""Aggregates that do so over integers and decimals."""
+
+
+class Legs(Protocol):
+    """What is known of the items of FROM clauses."""
+
+    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
+        """Return the columns of an item that is an input, or None."""
+
+    def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> Sequence[str] | None:
+        """Return the types of expressions over a SELECT's FROM clause, or None if unknown."""
+
+    def width(self, query: exp.Query) -> int | None:
+        """Return how many columns a query has, or None if it cannot be asked by itself."""
+
+
+def break_ties(body: exp.Query, legs: Legs, aggregates: frozenset[str]) -> None:
+    """Decide all ties of a query, of its subqueries too, in place."""
+    for node in list(body.find_all(exp.Select, exp.SetOperation)):
+        if isinstance(node, exp.SetOperation):
+            _order_result(node, legs)
+        elif isinstance(node, exp.Select):
+            _Ties(node, legs, aggregates).run()
+
+
+def aggregates_of(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Func]:
+    """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
+    return _Ties(select, legs, aggregates).calls()
+
+
+def group_keys(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Expr]:
+    """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
+    terms = _Ties(select, legs, aggregates).keys()
+    keys = [term.this for term in terms]
+    return [key for key in keys if not isinstance(key, exp.Anonymous) or key.name != "grouping_id"]
+
+
+def from_items(select: exp.Select) -> list[tuple[exp.Expr, exp.Join | None]]:
+    """Return the items of a FROM clause in order, each with the join that adds it."""
+    clause = select.args.get("from_")
+    if clause is None:
+        return []
+    joins = [*(clause.this.args.get("joins") or []), *(select.args.get("joins") or [])]
+    items = _opened(clause.this, None)
+    for join in joins:
+        items += _opened(join.this, join)
+    return items
+
+
+def _opened(item: exp.Expr, join: exp.Join | None) -> list[tuple[exp.Expr, exp.Join | None]]:
+    """Return the items inside parentheses that have no name of their own, `(r JOIN s …)`."""
+    inner = item.this
+    if not isinstance(item, exp.Subquery) or item.alias or not isinstance(inner, exp.Table):
+        return [(item, join)]
+    items = _opened(inner, join)
+    for other in inner.args.get("joins") or []:
+        items += _opened(other.this, other)
+    return items
+
+
+class _Ties:
+    """The ties of one SELECT."""
+
+    def __init__(self, body: exp.Select, legs: Legs, aggregates: frozenset[str]) -> None:
+        self.body = body
+        self.legs = legs
+        self.aggregates = aggregates
+        self.grouped = body.args.get("group") is not None or bool(self.calls())
+
+    def run(self) -> None:
+        """Decide them."""
+        for item, join in from_items(self.body):
+            if join is not None and str(join.args.get("method")).upper() == "ASOF":
+                self.nearest(item, join)
+        self.order_aggregates()
+        self.order_windows()
+        self.order_rows()
+
+    # -- what decides ------------------------------------------------------------------------------
+
+    def terms(self) -> list[exp.Expr]:
+        """Return all columns of the FROM clause as terms of ORDER BY; of other items, the rows."""
+        terms = []
+        for number, (item, join) in enumerate(from_items(self.body)):
+            if join is None or str(join.args.get("kind")).upper() not in ("SEMI", "ANTI"):
+                terms += self.terms_of(item, number)
+        return terms
+
+    def terms_of(self, item: exp.Expr, number: int) -> list[exp.Expr]:
+        alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
+        if not alias:
+            alias = f"_cql_item{number}"
+            item.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+        columns = self.legs.columns_of(item)
+        if columns is None:
+            kinds = self.legs.types_in(self.body, [column(alias)]) or [""]
+            return _terms(column(alias), kinds[0])
+        return [t for c in columns for t in _terms(_qualified(alias, c.name), c.type)]
+
+    def keys(self) -> list[exp.Expr]:
+        """Return the keys of GROUP BY in order as terms."""
+        group = self.body.args.get("group")
+        if group is None:
+            return []
+        if group.args.get("all"):
+            keys = [
+                e
+                for e in map(_bare, self.body.expressions)
+                if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
+            ]
+            return [_term(key) for key in keys if key.find(exp.Column)]
+        keys, several = [], False
+        for written in group.expressions:
+            several |= isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets))
+            keys += [self.key(part) for part in _parts(written)]
+        keys = list(dict.fromkeys(keys))
+        if several and keys:
+            keys.append(exp.Anonymous(this="grouping_id", expressions=[k.copy() for k in keys]))
+        return [_term(key) for key in keys]
+
+    def key(self, written: exp.Expr) -> exp.Expr:
+        """Return what an item of GROUP BY means: a place or an alias of the SELECT list."""
+        listed = self.body.expressions
+        if isinstance(written, exp.Literal) and not written.is_string:
+            place = int(written.name)
+            return _bare(listed[place - 1]) if 1 <= place <= len(listed) else written
+        if isinstance(written, exp.Column) and not written.table:
+            for item in listed:
+                is_alias = item.alias.lower() == written.name.lower()
+                if is_alias and isinstance(item, exp.Alias) and not self.reads(written.name):
+                    return item.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
+        return written
+
+    def reads(self, name: str) -> bool:
+        """Return whether an item of FROM is known to have a column of this name."""
+        for item, _ in from_items(self.body):
+            columns = self.legs.columns_of(item) or ()
+            if name.lower() in {known.name.lower() for known in columns}:
+                return True
+        return False
+
+    # -- aggregates --------------------------------------------------------------------------------
+
+    def own(self, kind: type[exp.Expr]) -> list[exp.Expr]:
+        """Return the nodes of a kind that belong to this SELECT and not to one inside it."""
+        return [n for n in self.body.find_all(kind) if n.find_ancestor(exp.Query) is self.body]
+
+    def is_call(self, node: exp.Expr) -> bool:
+        """Return whether a node is the call of an aggregate, outside of OVER."""
+        if not isinstance(node, exp.Func) or function_name(node) not in self.aggregates:
+            return False
+        around = node.parent
+        while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+            around = around.parent
+        return not isinstance(around, exp.Window) or around.this is not _outermost(node)
+
+    def has_call(self, tree: exp.Expr) -> bool:
+        """Return whether an expression contains an aggregate of this SELECT."""
+        return any(self.is_call(node) for node in tree.find_all(exp.Func))
+
+    def calls(self) -> list[exp.Func]:
+        """Return the aggregates of this SELECT."""
+        inside_from = {id(n) for item, _ in from_items(self.body) for n in item.walk()}
+        return [
+            node
+            for node in self.own(exp.Func)
+            if isinstance(node, exp.Func) and self.is_call(node) and id(node) not in inside_from
+        ]
+
+    def order_aggregates(self) -> None:
+        """Order the arguments of aggregates that depend on it."""
+        calls = [call for call in self.calls() if not _is_orderless(call)]
+        sums = [call for call in calls if function_name(call) in SUMS]
+        types = self.legs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
+        exact = {
+            id(call)
+            for call, kind in zip(sums, types or (), strict=bool(types))
+            if sums_exactly(kind)
+        }
+        for call in calls:
+            if id(call) not in exact:
+                _order_call(call, self.terms)
+
+    # -- windows -----------------------------------------------------------------------------------
+
+    def order_windows(self) -> None:
+        """Break the ties of window functions.
+
+        Those that go by position, and all over a ROWS frame, get more terms in OVER's ORDER BY.
+        Over RANGE and GROUPS frames that would change who is a peer: there the argument is ordered.
+        """
+        named_windows = {w.this.name.lower(): w for w in self.body.args.get("windows") or []}
+        for node in self.own(exp.Window):
+            assert isinstance(node, exp.Window)
+            if isinstance(node.this, exp.Identifier):
+                continue
+            _inline(node, named_windows)
+            function = _function(node.this)
+            spec = node.args.get("spec")
+            kind = str(spec.args.get("kind") or "RANGE").upper() if spec is not None else "RANGE"
+            if isinstance(function, RANKING):
+                continue
+            if isinstance(function, NUMBERING) or kind == "ROWS":
+                order = node.args.get("order") or exp.Order(expressions=[])
+                order.set("expressions", [*order.expressions, *self.rows()])
+                if order.expressions:
+                    node.set("order", order)
+            elif isinstance(function, VALUES):
+                self.order_value(function, node)
+            elif (
+                isinstance(function, exp.Func)
+                and function_name(function) in self.aggregates
+                and not _is_orderless(function)
+            ):
+                self.order_argument(function)
+
+    def rows(self) -> list[exp.Expr]:
+        """Return what tells the rows of the result apart, before DISTINCT."""
+        if not self.grouped:
+            return self.terms()
+        keys, group = self.keys(), self.body.args.get("group")
+        if group is not None and group.args.get("all") and keys:
+            # ALL would not find the keys that now stand in a window function too
+            self.body.set("group", exp.Group(expressions=[key.this.copy() for key in keys]))
+        return keys
+
+    def order_value(self, function: exp.Expr, node: exp.Window) -> None:
+        order = node.args.get("order")
+        last = "offset" if function.args.get("offset") else "this"
+        value = function.args.get(last)
+        if value is not None and not isinstance(value, exp.Order):
+            terms = [term.copy() for term in order.expressions] if order is not None else []
+            terms += self.rows()
+            if terms:
+                function.set(last, exp.Order(this=value, expressions=terms))
+
+    def order_argument(self, function: exp.Func) -> None:
+        if function_name(function) in SUMS and not self.grouped:
+            types = self.legs.types_in(self.body, [_value(function)])
+            if types and sums_exactly(types[0]):
+                return
+        _order_call(function, self.rows)
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    def order_rows(self) -> None:
+        """Order fully what LIMIT, OFFSET and DISTINCT ON choose from."""
+        body = self.body
+        distinct = body.args.get("distinct")
+        on = distinct is not None and distinct.args.get("on")
+        if not (body.args.get("limit") or body.args.get("offset") or on) or _orders_by_all(body):
+            return
+        if self.grouped or (distinct is not None and not on):
+            _order_result(body, self.legs, chosen=bool(on))
+            return
+        _add_terms(body, self.terms())
+
+    # -- ASOF --------------------------------------------------------------------------------------
+
+    def nearest(self, item: exp.Expr, join: exp.Join) -> None:
+        """Leave one row of the right item for each value that ASOF compares with.
+
+        Of the rows that are equally near the first by all columns counts.
+        """
+        alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
+        if not alias:
+            return
+        known = [c.name for c in self.legs.columns_of(item) or ()]
+        using = join.args.get("using")
+        values: list[exp.Expr] = [column(name.name) for name in using or []]
+        for comparison in _conjuncts(join.args.get("on")):
+            for side in (comparison.this, comparison.args.get("expression")):
+                if isinstance(side, exp.Expr) and _reads_only(side, alias, known):
+                    values.append(side)
+        if not values:
+            return
+        terms = [*map(_term, values), *self.terms_of(item, 0)]
+        inner = item.copy()
+        inner.set("joins", None)
+        chosen = exp.select("*").from_(inner, copy=False)
+        chosen.set("distinct", exp.Distinct(on=exp.Tuple(expressions=[v.copy() for v in values])))
+        chosen.set("order", exp.Order(expressions=[term.copy() for term in terms]))
+        replaced = exp.Subquery(
+            this=chosen, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+        )
+        replaced.set("joins", item.args.get("joins"))
+        item.replace(replaced)
+
+
+def _bare(written: exp.Expr) -> exp.Expr:
+    return written.this if isinstance(written, exp.Alias) else written
+
+
+def _parts(written: exp.Expr) -> list[exp.Expr]:
+    """Return the single keys of an item of GROUP BY."""
+    if isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
+        return [key for part in written.expressions for key in _parts(part)]
+    return [written.this] if isinstance(written, exp.Paren) else [written]
+
+
+def _outermost(node: exp.Expr) -> exp.Expr:
+    while isinstance(node.parent, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
+        node = node.parent
+    return node
+
+
+def _function(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+        node = node.this
+    return node
+
+
+def _value(call: exp.Func) -> exp.Expr:
+    """Return the argument of an aggregate, without DISTINCT and ORDER BY."""
+    value = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+    while isinstance(value, (exp.Order, exp.Distinct)):
+        value = value.this if isinstance(value, exp.Order) else value.expressions[0]
+    return value  # type: ignore[no-any-return]  # sqlglot's args are untyped
+
+
+def _is_orderless(call: exp.Func) -> bool:
+    if function_name(call) not in ORDERLESS:
+        return False
+    if isinstance(call, exp.Anonymous):
+        further = call.expressions[1:]
+    else:
+        further = [call.args.get(key) for key in ("count", "quantile", "expression")]
+    return not any(isinstance(each, exp.Expr) and each.find(exp.Column) for each in further)
+
+
+def _conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if tree is None:
+        return []
+    if isinstance(tree, exp.And):
+        return [*_conjuncts(tree.this), *_conjuncts(tree.expression)]
+    return [tree]
+
+
+def _reads_only(tree: exp.Expr, alias: str, known: Sequence[str]) -> bool:
+    """Return whether an expression reads columns, and all of one item."""
+    columns = list(tree.find_all(exp.Column))
+    names = {name.lower() for name in known}
+    return bool(columns) and all(
+        c.table.lower() == alias.lower() if c.table else c.name.lower() in names for c in columns
+    )
+
+
+def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
+    """Put the definition of a named window in the place of its name."""
+    name = node.args.get("alias")
+    while name is not None:
+        definition = named_windows.get(name.name.lower())
+        if definition is None:
+            return
+        for part in ("partition_by", "order", "spec"):
+            if not node.args.get(part) and definition.args.get(part):
+                value = definition.args[part]
+                copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
+                node.set(part, copied)
+        name = definition.args.get("alias")
+    node.set("alias", None)
+
+
+def _term(tree: exp.Expr) -> exp.Expr:
+    return exp.Ordered(this=tree.copy(), nulls_first=False)
+
+
+def _qualified(alias: str, name: str) -> exp.Column:
+    table = exp.to_identifier(alias, quoted=True)
+    return exp.column(exp.to_identifier(name, quoted=True), table=table)
+
+
+def _terms(value: exp.Expr, kind: str) -> list[exp.Expr]:
+    """Return the terms by which a value decides: itself, and what tells equal ones apart."""
+    told = identity(value, kind)
+    return [_term(value)] if told is None else [_term(value), _term(told)]
+
+
+def _add_terms(body: exp.Query, terms: list[exp.Expr]) -> None:
+    if terms:
+        order = body.args.get("order") or exp.Order(expressions=[])
+        order.set("expressions", [*order.expressions, *terms])
+        body.set("order", order)
+
+
+def _orders_by_all(body: exp.Query) -> bool:
+    order = body.args.get("order")
+    terms = order.expressions if order is not None else []
+    return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
+
+
+def _order_result(body: exp.Query, legs: Legs, chosen: bool = False) -> None:
+    """Order what LIMIT, OFFSET or DISTINCT ON (`chosen`) chooses from by all of its columns."""
+    cut = chosen or body.args.get("limit") or body.args.get("offset")
+    if not cut or _orders_by_all(body):
+        return
+    width: int | None = len(body.selects)
+    if any(e.is_star or e.find(exp.Columns, exp.Unnest) for e in body.selects):
+        width = legs.width(body)
+    if width is None:
+        _add_terms(body, [exp.Ordered(this=exp.Columns(this=exp.Star()), nulls_first=False)])
+    else:
+        places = range(1, width + 1)
+        _add_terms(body, [_term(exp.Literal.number(place)) for place in places])
+
+
+def _order_call(call: exp.Func, terms: Callable[[], list[exp.Expr]]) -> None:
+    """Add terms to the ORDER BY inside an aggregate; a DISTINCT one orders by its value."""
+    if isinstance(call, exp.Anonymous):
+        last = call.expressions[-1] if call.expressions else None
+        if last is None:
+            return
+        first = call.expressions[0]
+        if isinstance(first, exp.Distinct) and first is not last:
+            if not isinstance(last, exp.Order):
+                order = exp.Order(this=last.copy(), expressions=[_term(first.expressions[0])])
+                call.set("expressions", [*call.expressions[:-1], order])
+            return
+        changed = _ordered(last, terms)
+        if changed is not None:
+            call.set("expressions", [*call.expressions[:-1], changed])
+        return
+    # ORDER BY stands after the last argument
+    for key in ("count", "quantile", "expression", "this"):
+        argument = call.args.get(key)
+        if isinstance(argument, exp.Expr):
+            changed = _ordered(argument, terms)
+            if changed is not None:
+                call.set(key, changed)
+            return
+
+
+def _ordered(argument: exp.Expr, terms: Callable[[], list[exp.Expr]]) -> exp.Expr | None:
+    known: list[exp.Expr] = []
+    if isinstance(argument, exp.Order):
+        known, argument = list(argument.expressions), argument.this
+    if isinstance(argument, exp.Star):
+        return None
+    if isinstance(argument, exp.Distinct):
+        if known or len(argument.expressions) != 1:
+            return None
+        return exp.Order(this=argument.copy(), expressions=[_term(argument.expressions[0])])
+    added = terms()
+    return exp.Order(this=argument.copy(), expressions=[*known, *added]) if added else None

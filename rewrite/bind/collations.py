@@ -1,0 +1,58 @@
+"""COLLATE: values that are compared by other rules than those of their bytes.
+
+DuckDB forgets a collation where a value is stored, so keys and states cannot have one. It may stand
+in comparisons and in ORDER BY, whose results have none. Rules that make groups of what is equal
+(semijoins, subqueries, outer joins) are left out beside it.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from cqlduck.errors import NotSupportedError
+from cqlduck.rewrite.text.queries import place_of
+
+_ENDS = (exp.Predicate, exp.Connector, exp.Not, exp.Order, exp.Window, exp.Join, exp.Where)
+"""What a collation does not reach beyond."""
+
+_GROUPING = frozenset({"LEFT", "RIGHT", "FULL", "SEMI", "ANTI"})
+
+
+def refuse_values(tree: exp.Expr) -> None:
+    """Refuse COLLATE where it would belong to a column, a key or an aggregate.
+
+    Raises:
+        NotSupportedError: With its place.
+    """
+    for node in tree.find_all(exp.Collate):
+        above = node.parent
+        while above is not None and not isinstance(above, (exp.Query, exp.Group, *_ENDS)):
+            above = above.parent
+        if not isinstance(above, _ENDS):
+            raise NotSupportedError(
+                "COLLATE on a value that is shown, grouped or aggregated is not supported",
+                hint="compare or order by it; to group regardless of case, group by lower(x)",
+                offset=place_of(node),
+            )
+
+
+def has_no_rule(tree: exp.Select) -> bool:
+    """Return whether COLLATE stands in a SELECT beside what groups by equality of its own."""
+    if tree.find(exp.Collate) is None:
+        return False
+    joins = (str(join.args.get(part)) for join in tree.find_all(exp.Join) for part in _KINDS)
+    subqueries = [query for query in tree.find_all(exp.Query) if query is not tree]
+    return bool(_GROUPING & {kind.upper() for kind in joins}) or any(
+        query.find(exp.Collate) is not None or not _is_input(query) for query in subqueries
+    )
+
+
+_KINDS = ("side", "kind")
+
+
+def _is_input(query: exp.Expr) -> bool:
+    """Return whether a query stands in FROM."""
+    above = query.parent
+    while isinstance(above, exp.Subquery):
+        above = above.parent
+    return isinstance(above, (exp.From, exp.Join, exp.CTE))

@@ -1,0 +1,232 @@
+"""Grouping and aggregation. A DISTINCT of what may leave is grouping without aggregates.
+
+The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`), the sums that
+its aggregates are made of, and the results that are not made of sums. In a tick the elements are
+summed by group and instant, put behind the group's row, and summed up in the order of time; so each
+(group, instant) that changed has its state after, and that minus the instant's own sum is its state
+before. A result that is not made of sums is carried along: the one before is that of the instant
+before in the group. Where the two results differ, the old one goes and the new one comes:
+
+    − (key, f(state before))   + (key, f(state after))
+
+What a result is made of says `algebra`, and who works it out `evaluators`:
+
+* over a window that tumbles, a pane at a time (`panes`);
+* where all of a group is a frame of the log, as that frame (`frames`);
+* else by sums and extremes that run (`running`); what has no such parts is worked out again from
+  the group's tuples, for the groups and instants that changed.
+
+What stands is read from `groups` (`answer`): so an answer needs no copy, and an operator above no
+trace. A group's tuple lives until the group's next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.algebra import N, Part, Rule, rules_of, value_of
+from cqlduck.rewrite.physical.evaluators import is_whole
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import Aggregate, AggregateCall, Column
+from cqlduck.rewrite.plan.aggregates import EXTREMES
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    forever,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    same,
+    state_table,
+    temp_table,
+)
+from cqlduck.rewrite.relalg.values import differs
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.statements.writer import Rules
+
+LAST, IS, WAS, CHANGED, OLD = (
+    "_cql_last", "_cql_is", "_cql_was", "_cql_changed", "_cql_old",
+)  # fmt: skip
+PURPOSE = "the groups and instants that changed"
+
+
+class Grouping(Operator[Aggregate]):
+    """What all evaluators have: the synopsis `groups`, and a delta with both results of each group.
+
+    The delta has (keys, `_ts`, state, results, `_cql_is`, `_cql_was`, old results, `_cql_changed`),
+    and, if a group may be in it twice, `_cql_last`.
+    """
+
+    def __init__(self, node: Aggregate, writer: Rules) -> None:
+        """Write nothing yet."""
+        super().__init__(node, writer)
+        self.made = rules_of(node)
+
+    @property
+    def carried(self) -> Sequence[Rule]:
+        """The aggregates whose results are kept with the groups: all of them."""
+        return self.made
+
+    @property
+    def sums(self) -> Sequence[Part]:
+        """The parts that are kept with the groups: none."""
+        return ()
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether each group has one state in the delta."""
+        return False
+
+    def changes(self, table: str) -> exp.Query:
+        """Write what comes before, and return the delta without `_cql_changed`.
+
+        Args:
+            table: The synopsis `groups`.
+        """
+        raise NotImplementedError
+
+    def keep(self) -> None:
+        """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
+        results = (Column(rule.call.name, rule.call.type) for rule in self.carried)
+        parts = (Column(part.name, part.type) for part in self.sums)
+        columns = (*self.key_columns, Column(N, "BIGINT"), *parts, *results)
+        table = self.writer.synopsis(self.node, "groups", columns)
+        changes = self.changes(table)
+        self.writer.delta(self.node, _changed(changes, self.node), PURPOSE)
+        self._upkeep(table, columns)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        """The keys, with their types."""
+        types = {c.name: c.type for c in self.node.input.columns}
+        return tuple(Column(key, types[key]) for key in self.node.keys)
+
+    def _upkeep(self, table: str, columns: Sequence[Column]) -> None:
+        """Bring the synopsis of the groups up to date: those that changed, in their last state."""
+        is_last = [] if self.is_stepped else [column(LAST)]
+        delta = temp_table(self.writer.deltas[id(self.node)])
+        theirs, mine = ([qualified(t, key) for key in self.node.keys] for t in ("delta", "kept"))
+        touched = (
+            exp.select("1")
+            .from_(delta.copy().as_("delta"), copy=False)
+            .where(*is_last, copy=False)
+            .where(same(theirs, mine), copy=False)
+        )
+        gone = exp.delete(state_table(table).as_("kept")).where(
+            exp.Exists(this=touched), copy=False
+        )
+        self.writer.update(self.node, "forget the old state of the groups that changed", gone)
+        stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
+        stay = stay.where(*is_last, copy=False)
+        if not self.node.everything:
+            stay = stay.where(after(column(N), number(0)), copy=False)
+        self.writer.update(self.node, "keep their new state", exp.insert(stay, state_table(table)))
+
+    def elements(self) -> Rows:
+        """Return the old and the new tuple of each group and instant that changed."""
+        delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        keys = [column(key) for key in self.node.keys]
+        old = [named(column(f"{OLD}_{call.name}"), call.name) for call in self.node.calls]
+        new = [column(call.name) for call in self.node.calls]
+        less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+        gone = delta.where(column(WAS), column(CHANGED)).project([*keys, *old, column(TS), less])
+        come = delta.where(column(IS), column(CHANGED)).project([*keys, *new, column(TS), one])
+        return Rows.union([gone, come])
+
+    def lives(self) -> Rows:
+        """Return the lifetimes of the tuples that come or go: each lasts until the group's next."""
+        keys = [column(key) for key in self.node.keys]
+        old = [named(column(f"{OLD}_{call.name}"), call.name) for call in self.node.calls]
+        new = [column(call.name) for call in self.node.calls]
+        single = self.writer.form.single
+        end = (
+            forever() if single else exp.Coalesce(this=column("_cql_end"), expressions=[forever()])
+        )
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        began = named(cast(parameter("t0"), "BIGINT"), ENTER)
+        changed: list[exp.Expr] = [exp.Star()]
+        stood: list[exp.Expr] = [column(WAS)]
+        if not single:
+            over: dict[str, Any] = {
+                "partition_by": keys,
+                "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+            }
+            ends = exp.Window(this=exp.Lead(this=column(TS)), **over).copy()
+            begins = exp.Window(this=exp.Lag(this=column(TS)), **over).copy()
+            changed += [named(ends, "_cql_end"), named(begins, "_cql_begin")]
+            stood.append(exp.Is(this=column("_cql_begin"), expression=exp.null()))
+        steps = Rows.of(exp.to_table("changed"))
+        come = [*keys, *new, named(column(TS), ENTER), named(end, LEAVE), one]
+        gone = [*keys, *old, began, named(column(TS), LEAVE), one]
+        delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        return Rows.union(
+            [steps.where(column(IS)).project(come), steps.where(*stood).project(gone)]
+        ).with_("changed", delta.select(changed, where=[column(CHANGED)]))
+
+    def standing(self) -> Rows:
+        """Return the tuples of the groups that do not change."""
+        delta, groups = (
+            [qualified(table, key) for key in self.node.keys] for table in ("delta", "groups")
+        )
+        changed = (
+            exp.select("1")
+            .from_(temp_table(self.writer.deltas[id(self.node)]).as_("delta"), copy=False)
+            .where(column(CHANGED), copy=False)
+            .where(same(delta, groups), copy=False)
+        )
+        listed = [
+            *references(self.node.columns),
+            named(cast(parameter("t0"), "BIGINT"), ENTER),
+            named(forever(), LEAVE),
+            column(WEIGHT),
+        ]
+        stays = exp.not_(exp.Exists(this=changed))
+        return self.answer().where(stays, alias="groups").project(listed, "groups")
+
+    def answer(self) -> Rows:
+        """Return the groups and their results as the synopsis has them, each of weight 1."""
+        return shown(self.node, Rows.of(state_table(self.writer.table(self.node, "groups"))))
+
+
+def shown(node: Aggregate, groups: Rows) -> Rows:
+    """Return the tuples of an aggregate, each of weight 1, from the state of its groups."""
+    made = rules_of(node)
+    whole = is_whole(node, made)
+    results = [
+        column(rule.call.name)
+        if whole or rule.carried
+        else named(value_of(rule, lambda name: column(name)), rule.call.name)
+        for rule in made
+    ]
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
+    return groups.project([*map(column, node.keys), *results, one])
+
+
+def _changed(query: exp.Query, node: Aggregate) -> exp.Select:
+    """Say of each group and instant whether its tuple is another one than before."""
+    changes = [
+        exp.NullSafeNEQ(this=column(IS), expression=column(WAS)),
+        *[_is_another(call) for call in node.calls],
+    ]
+    return exp.select("*", named(exp.paren(exp.or_(*changes)), CHANGED)).from_(
+        query.subquery("results", copy=False), copy=False
+    )
+
+
+def _is_another(call: AggregateCall) -> exp.Expr:
+    """Return whether a result is not the same as before; all but extremes are canonical."""
+    new, old = column(call.name), column(f"{OLD}_{call.name}")
+    if call.function in EXTREMES:
+        return differs(new, old, call.type)
+    return exp.NullSafeNEQ(this=new, expression=old)

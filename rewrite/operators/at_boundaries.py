@@ -1,0 +1,476 @@
+"""Queries that change at boundaries alone: worked out whole, at each boundary of the tick.
+
+Where all windows of a relation hop by the same s, it changes at multiples of s and at no other
+instant. If they tumble, its content at a boundary B has nothing in common with what it was before:
+there is nothing to add to or to take back, and to follow each tuple in and out costs more than to
+answer the query over the pane [B−s, B) as DuckDB would. So the operators are put together as in SQL
+over tables, with the boundary as one more column by which they join, group and compare; all
+boundaries of a tick, and all operators, are one statement. With C(B) its result and B₀ = ⌊t₀/s⌋·s,
+
+    Δ = + C(B) at B for B₀ < B ≤ t₁,  − C(B) at B+s for B₀ ≤ B ≤ t₁−s,  added up by tuple
+
+The synopsis `content` holds C(B₀), which is the answer at the frontier; a tick puts those of its
+boundaries beside it, and leaves the last.
+
+A window that is k hops wide has k panes of s. An aggregate of it that can be put together from
+parts keeps these, by pane and group, in the synopsis `panes`, and adds up k of them for each
+boundary. That costs k parts a group and boundary however few tuples came, so k is at most `MOST`;
+other operators would do their work k times.
+
+A global aggregate has a row over nothing too, at boundaries that no tuple leads to. It is worked
+out so only where that row can meet no other: joined by a comparison with a result that is NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.operators.time_windows import Stub
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Difference,
+    Distinct,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    SetOperation,
+    TimeWindow,
+    ToStream,
+    UnionAll,
+    children,
+    guards,
+    properties,
+    walk,
+)
+from cqlduck.rewrite.plan.aggregates import EXTREMES, FLOATS
+from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.relalg import Rows, joined
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    TS,
+    WEIGHT,
+    add,
+    after,
+    consolidate,
+    floor_to,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    state_table,
+    until,
+)
+from cqlduck.rewrite.relalg.values import extreme, identities
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.statements.writer import Rules
+
+MOST = 16
+"""How many panes wide a window is at most."""
+
+_MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
+"""Where tuples meet others; without these a tuple's lifetime is all there is to know."""
+
+BOUNDARY = "_cql_boundary"
+_COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_NULL_OVER_NOTHING = ("min", "max", "sum", "avg")
+_PARTS = ("count", "min", "max", "sum")
+
+
+def relation_of(plan: Plan) -> Plan | None:
+    """Return the relation of a query that is worked out at boundaries, or None."""
+    relation = plan
+    if isinstance(plan, ToStream):
+        if plan.kind == "rstream":
+            return None
+        relation = plan.input
+    nodes = list(walk(relation))
+    slides = {node.slide for node in nodes if isinstance(node, TimeWindow)}
+    if len(slides) != 1 or None in slides or not any(isinstance(n, _MEETING) for n in nodes):
+        return None
+    return relation if _fits(relation) else None
+
+
+def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
+    match node:
+        case TimeWindow():
+            return _panes(node) == 1
+        case Aggregate():
+            if any(_drifts(call) for call in node.calls):
+                return False
+            if node.everything and not meets_nothing:
+                return False
+            return _fits(node.input) or _is_of_panes(node)
+        case Filter() if guards.may_raise(node) and _sinks(node.input, names_in([node.predicate])):
+            return False
+        case Filter() | Project():
+            return _fits(node.input, meets_nothing=meets_nothing)
+        case Join():
+            return not guards.may_raise(node) and all(
+                _fits(plan, meets_nothing=_meets_nothing(plan, node.predicates))
+                for plan in node.inputs
+            )
+        case Distinct() | UnionAll() | SetOperation() | Difference() | Net():
+            return all(_fits(plan) for plan in children(node))
+        case _:
+            return False
+
+
+def _sinks(plan: Plan, names: set[str]) -> bool:
+    """Return whether DuckDB may test a condition on columns before tuples meet others.
+
+    It would of those that meet none, or cancel.
+    """
+    match plan:
+        case Join() | SetOperation() | Difference():
+            return True
+        case Project():
+            pairs = zip(plan.expressions, plan.columns, strict=True)
+            return _sinks(plan.input, names_in([e for e, c in pairs if c.name in names]))
+        case Aggregate():
+            return names <= set(plan.keys) and _sinks(plan.input, names)
+        case Filter() | Distinct() | UnionAll() | Net():
+            return any(_sinks(child, names) for child in children(plan))
+        case _:
+            return False
+
+
+def _panes(window: TimeWindow) -> int | None:
+    """Return of how many panes a window consists, or None if it is no whole number of them."""
+    if (
+        not window.hop
+        or window.half_open
+        or not window.slide
+        or not properties(window).has_unit_weights
+    ):
+        return None
+    assert window.width is not None
+    count, rest = divmod(window.width, window.slide)
+    return count if count and not rest else None
+
+
+def _drifts(call: AggregateCall) -> bool:
+    """Return whether a result depends on the order of the tuples, in its last bits."""
+    return call.function in ("sum", "avg") and call.argument_type in FLOATS
+
+
+def _meets_nothing(plan: Plan, predicates: Sequence[exp.Expr]) -> bool:
+    """Return whether an input's row over nothing meets no tuple in a join."""
+    nulls = _nulls_over_nothing(plan)
+    for predicate in predicates:
+        if isinstance(predicate, _COMPARISONS):
+            for side in (predicate.left, predicate.right):
+                if isinstance(side, exp.Column) and side.name in nulls:
+                    return True
+    return False
+
+
+def _nulls_over_nothing(plan: Plan) -> set[str]:
+    """Return the columns that are NULL in a global aggregate's row over nothing."""
+    match plan:
+        case Aggregate(everything=True):
+            return {c.name for c in plan.calls if c.function in _NULL_OVER_NOTHING}
+        case Filter():
+            return _nulls_over_nothing(plan.input)
+        case Project():
+            inner = _nulls_over_nothing(plan.input)
+            return {
+                known.name
+                for expression, known in zip(plan.expressions, plan.columns, strict=True)
+                if isinstance(expression, exp.Column) and expression.name in inner
+            }
+        case _:
+            return set()
+
+
+def _is_of_panes(node: Aggregate) -> bool:
+    """Return whether an aggregate of a window is put together from panes."""
+    plan = node.input
+    while isinstance(plan, (Filter, Project)):
+        plan = plan.input
+    if not isinstance(plan, TimeWindow):
+        return False
+    panes = _panes(plan)
+    return panes is not None and panes <= MOST and all(_has_parts(call) for call in node.calls)
+
+
+def _has_parts(call: AggregateCall) -> bool:
+    return call.function in _PARTS and (call.function == "count" or call.argument is not None)
+
+
+class AtBoundaries(Operator[Plan]):
+    """A relation that is worked out whole, at each boundary of the tick."""
+
+    def keep(self) -> None:
+        """Put the content at each boundary of the tick into the synopsis; the last one stays."""
+        relation, writer = self.node, self.writer
+        made = _Contents(writer, _slide(relation))
+        query = made.whole(relation)
+        columns = (*relation.columns, Column(BOUNDARY, "BIGINT"))
+        table = state_table(writer.synopsis(relation, "content", columns))
+        writer.first(relation, "the content at each boundary", exp.insert(query, table))
+        last = floor_to(parameter("t1"), made.slide)
+        earlier = exp.LT(this=column(BOUNDARY), expression=last)
+        gone = exp.delete(table.copy()).where(earlier, copy=False)
+        writer.update(relation, "forget the contents before the last", gone)
+        for purpose, tree in made.updates:
+            writer.update(relation, purpose, tree)
+
+    def elements(self) -> Rows:
+        """Return the net elements of the tick."""
+        columns, content = references(self.node.columns), self._content
+        ends = add(column(BOUNDARY), _slide(self.node))
+        less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
+        come = content.where(after(column(BOUNDARY), parameter("t0")))
+        go = content.where(until(ends, parameter("t1")))
+        changes = [
+            come.project([*columns, named(column(BOUNDARY), TS), one]),
+            go.project([*columns, named(ends, TS), less]),
+        ]
+        return consolidate(Rows.union(changes), self.node.columns)
+
+    def answer(self) -> Rows:
+        """Return (columns, `_weight`): the relation after the tick, a row for each tuple."""
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        return self._content.project([*references(self.node.columns), one])
+
+    @property
+    def _content(self) -> Rows:
+        return Rows.of(state_table(self.writer.table(self.node, "content")))
+
+
+def _slide(relation: Plan) -> int:
+    (slide,) = {node.slide for node in walk(relation) if isinstance(node, TimeWindow)}
+    assert slide is not None
+    return slide
+
+
+class _Contents:
+    """Writes relations at each boundary B with t₀ < B ≤ t₁: (columns, `_cql_boundary`)."""
+
+    def __init__(self, writer: Rules, slide: int) -> None:
+        self.writer = writer
+        self.slide = slide
+        self.updates: list[tuple[str, exp.Expr]] = []
+        self._shared: dict[int, str] = {}
+        self._queries: list[tuple[str, exp.Query]] = []
+
+    def whole(self, relation: Plan) -> exp.Query:
+        """Return a relation; what several operators read stands before it."""
+        query = self._of(relation).query()
+        for name, shared in self._queries:
+            query = query.with_(name, as_=shared, materialized=True, copy=False)
+        return query
+
+    def at(self, node: Plan) -> Rows:
+        """Return a relation for an operator that reads it."""
+        if self.writer.readers[id(node)] == 1 or not isinstance(node, _MEETING):
+            return self._of(node)
+        if id(node) not in self._shared:
+            name = f"_cql_shared{self.writer.number(node)}"
+            self._queries.append((name, self._of(node).query()))
+            self._shared[id(node)] = name
+        return Rows.of(exp.to_table(self._shared[id(node)]), self._names(node))
+
+    @staticmethod
+    def _names(node: Plan) -> list[str]:
+        return [*(c.name for c in node.columns), BOUNDARY]
+
+    def _of(self, node: Plan) -> Rows:
+        match node:
+            case TimeWindow():
+                return self._window(node)
+            case Filter():
+                return self.at(node.input).where(guards.restriction(node))
+            case Project():
+                listed = [
+                    named(expression, known.name)
+                    for expression, known in zip(node.expressions, node.columns, strict=True)
+                ]
+                return self.at(node.input).project([*listed, column(BOUNDARY)])
+            case Join():
+                return self._join(node)
+            case Aggregate() if not _fits(node.input):
+                return self._from_panes(node)
+            case Aggregate(keys=()) if _is_of_panes(node):
+                return self._from_instants(node)
+            case Aggregate():
+                results = [named(call.call, call.name) for call in node.calls]
+                return self._grouped(node, self.at(node.input), results)
+            case Distinct():
+                return self._grouped(node, self.at(node.input))
+            case UnionAll():
+                return Rows.union([self._listed(plan) for plan in node.inputs])
+            case SetOperation():
+                kind = exp.except_ if node.kind == "except" else exp.intersect
+                left, right = (self._listed(side).query() for side in (node.left, node.right))
+                both = kind(left, right, distinct=not node.all, copy=False)
+                return Rows.given(both, self._names(node))
+            case Difference():
+                return self._difference(node)
+            case Net():
+                return self.at(node.input)
+            case _:
+                raise AssertionError(f"{type(node).__name__} is not worked out at boundaries")
+
+    def _listed(self, node: Plan, *more: exp.Expr) -> Rows:
+        return self.at(node).project([*references(node.columns), column(BOUNDARY), *more])
+
+    def _difference(self, node: Difference) -> Rows:
+        """Return what is left: of equal tuples those that are the same go."""
+        apart = [named(e, f"_cql_apart{n}") for n, e in enumerate(identities(node.columns))]
+        left, right = (self._listed(side, *apart).query() for side in (node.left, node.right))
+        rest = exp.except_(left, right, distinct=False, copy=False)
+        names = [*self._names(node), *(e.alias for e in apart)]
+        return Rows.given(rest, names, "rest").project(
+            [*references(node.columns), column(BOUNDARY)], "rest"
+        )
+
+    def _window(self, node: TimeWindow) -> Rows:
+        listed = [*references(node.columns), named(self._end(), BOUNDARY)]
+        return Stub(node, self.writer).entering().project(listed, "stream")
+
+    def _end(self) -> exp.Expr:
+        """Return the boundary at which a tuple's pane ends, as an expression over `_ts`."""
+        return add(floor_to(column(TS), self.slide), self.slide)
+
+    def _entering(self, node: Plan) -> Rows:
+        """Return (columns, `_ts`) of what enters a window, seen through filters and projections."""
+        match node:
+            case TimeWindow():
+                return Stub(node, self.writer).entering()
+            case Filter():
+                return self._entering(node.input).where(guards.restriction(node))
+            case Project():
+                listed = [
+                    named(expression, known.name)
+                    for expression, known in zip(node.expressions, node.columns, strict=True)
+                ]
+                return self._entering(node.input).project([*listed, column(TS)])
+            case _:
+                raise AssertionError(f"{type(node).__name__} is no window")
+
+    def _from_instants(self, node: Aggregate) -> Rows:
+        """Return a global aggregate put together from the results at each instant.
+
+        DuckDB knows how many instants there are, and counts by them in an array; by what is worked
+        out of an instant it would count in a hash table, ten times slower.
+        """
+        results = [named(call.call, call.name) for call in node.calls]
+        entering = self._entering(node.input)
+        each = entering.select([*results, column(TS)], group=[column(TS)], alias="tuples")
+        whole = [named(_whole(call), call.name) for call in node.calls]
+        query = (
+            exp.select(*whole, named(self._end(), BOUNDARY))
+            .from_(each.subquery("instants", copy=False), copy=False)
+            .group_by(column(BOUNDARY), copy=False)
+        )
+        return Rows.given(query, self._names(node))
+
+    def _grouped(self, node: Plan, rows: Rows, results: Sequence[exp.Expr] = ()) -> Rows:
+        """Return rows grouped by the boundary and the keys of a node, which are its first columns.
+
+        Args:
+            node: The node.
+            rows: What is grouped.
+            results: What is worked out of each group: the node's other columns.
+        """
+        keys = references(node.columns[: len(node.columns) - len(results)])
+        by = [*keys, column(BOUNDARY)]
+        query = rows.select([*keys, *results, column(BOUNDARY)], group=by, alias="tuples")
+        return Rows.given(query, self._names(node))
+
+    def _join(self, node: Join) -> Rows:
+        legs = {f"i{place}": self.at(plan) for place, plan in enumerate(node.inputs)}
+        listed = [
+            qualified(name, known.name)
+            for name, plan in zip(legs, node.inputs, strict=True)
+            for known in plan.columns
+            if known in node.columns
+        ]
+        first, *others = legs
+        same = [
+            exp.EQ(this=qualified(first, BOUNDARY), expression=qualified(other, BOUNDARY))
+            for other in others
+        ]
+        return joined(legs, [*listed, qualified(first, BOUNDARY)], [*same, *node.predicates])
+
+    def _from_panes(self, node: Aggregate) -> Rows:
+        """Return an aggregate put together from the results over each pane."""
+        panes = _width(node)
+        columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
+        table = self.writer.synopsis(node, "panes", columns)
+        begun = self.begun(node).query()
+        self.writer.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
+        oldest = self._oldest(node)
+        self.updates.append(
+            (
+                "forget the panes that have left",
+                exp.delete(state_table(table)).where(until(column(BOUNDARY), oldest), copy=False),
+            )
+        )
+        ends = [number(end) for end in (0, panes * self.slide, self.slide)]
+        later = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=ends)])
+        end = named(exp.Add(this=column(BOUNDARY), expression=later), BOUNDARY)
+        laid_out = Rows.of(state_table(table)).project([*references(node.columns), end])
+        inside = laid_out.where(
+            after(column(BOUNDARY), parameter("t0")),
+            until(column(BOUNDARY), parameter("t1")),
+            alias="laid_out",
+        )
+        return self._grouped(node, inside, [named(_whole(c), c.name) for c in node.calls])
+
+    def begun(self, node: Aggregate) -> Rows:
+        """Return (keys, results, `_cql_boundary`) of the panes that begin in the tick."""
+        results = [named(call.call, call.name) for call in node.calls]
+        entering = self._entering(node.input).project(
+            [*references(node.input.columns), named(self._end(), BOUNDARY)], "stream"
+        )
+        return self._grouped(node, entering, results)
+
+    def _oldest(self, node: Aggregate) -> exp.Expr:
+        """Return the boundary up to which no window after $t1 needs a pane."""
+        panes = _width(node)
+        return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
+
+
+def held_panes(writer: Rules, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
+    """Return what the synopsis `panes` holds, as the panes of a tick, and where that begins ($t0).
+
+    Args:
+        writer: Reads the stream.
+        relation: The relation that is worked out at boundaries.
+        node: The aggregate in it.
+    """
+    made = _Contents(writer, _slide(relation))
+    return made.begun(node), made._oldest(node)
+
+
+def last_boundary(relation: Plan) -> exp.Expr:
+    """Return the last boundary up to $t1, of which the synopsis `content` holds the content."""
+    return floor_to(parameter("t1"), _slide(relation))
+
+
+def _width(node: Aggregate) -> int:
+    """Return of how many panes the window of an aggregate consists."""
+    panes = _panes(next(p for p in walk(node.input) if isinstance(p, TimeWindow)))
+    assert panes is not None
+    return panes
+
+
+def _whole(call: AggregateCall) -> exp.Expr:
+    """Return a result over a window from the results over its panes."""
+    if call.function in EXTREMES:
+        function = exp.Min if call.function == "min" else exp.Max
+        return extreme(function, column(call.name), call.type)
+    whole = exp.Sum(this=column(call.name))
+    return cast(whole, call.type) if call.function in ("count", "sum") else whole

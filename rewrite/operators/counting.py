@@ -1,0 +1,456 @@
+"""Counting operators: EXCEPT and INTERSECT, a net relation, and DISTINCT of what only grows.
+
+How often a tuple is in the result is a function f of how often it is in each input:
+
+    EXCEPT          1 if l > 0 and r = 0        EXCEPT ALL      max(l − r, 0)
+    INTERSECT       1 if l > 0 and r > 0        INTERSECT ALL   min(l, r)
+
+Of a net relation f(n) = n, and tuples that are equal but not the same are counted apart.
+
+The synopsis `counts` holds the counts of each tuple that is anywhere. In a tick the elements are
+summed by tuple and instant, put behind the tuple's counts, and summed up in the order of time; an
+element comes out where f changes, with the difference as its weight. What the operator has at $t0
+is f of the synopsis, so no trace is needed above it. A tuple lives until its count changes: so a
+join meets no tuple that is not there, and none twice.
+
+DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
+goes into the synopsis with the tuple, so what comes in a tick is read from there. Inputs of a union
+that have no tuple in common are grouped each by itself, which is faster than all of them.
+Any other DISTINCT is a group without aggregates (`rules.group_distinct`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import (
+    Column,
+    Distinct,
+    Filter,
+    Net,
+    Plan,
+    Project,
+    SetOperation,
+    UnionAll,
+    children,
+)
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    consolidate,
+    count,
+    element_names,
+    forever,
+    greatest,
+    is_null,
+    least,
+    named,
+    number,
+    parameter,
+    qualified,
+    references,
+    same,
+    state_table,
+    temp_table,
+    union_all,
+    until,
+)
+from cqlduck.rewrite.relalg.values import identity, told_apart
+
+if TYPE_CHECKING:
+    pass
+
+Counting = Distinct | SetOperation | Net
+
+LAST, WAS = "_cql_last", "_cql_was"
+
+
+class Counts(Operator[SetOperation | Net]):
+    """How often each tuple is there, by how often it is in each input."""
+
+    def keep(self) -> None:
+        """Keep the tuples and instants that changed, and the synopsis of the counts."""
+        counts = _counts(self.node)
+        columns = (*self.node.columns, *(Column(name, "BIGINT") for name in counts))
+        table = self.writer.synopsis(self.node, "counts", columns)
+        self.writer.delta(self.node, self._changed(table), "the tuples and instants that changed")
+        delta = temp_table(self.writer.deltas[id(self.node)])
+        touched = (
+            exp.select("1")
+            .from_(delta.copy().as_("delta"), copy=False)
+            .where(column(LAST), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
+        )
+        gone = exp.delete(state_table(table).as_("kept")).where(
+            exp.Exists(this=touched), copy=False
+        )
+        self.writer.update(self.node, "forget the old counts of the tuples that changed", gone)
+        stay = (
+            exp.select(*references(columns))
+            .from_(delta.copy(), copy=False)
+            .where(column(LAST), exp.or_(*[_is_there(column(name)) for name in counts]), copy=False)
+        )
+        self.writer.update(self.node, "keep their new counts", exp.insert(stay, state_table(table)))
+
+    def elements(self) -> Rows:
+        """Return the changes of how often each tuple is there."""
+        change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
+        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        return changed.project([*references(self.node.columns), column(TS), change])
+
+    def lives(self) -> Rows:
+        """Return what begins or ends in the tick: a tuple lives until its count changes."""
+        following, previous = (
+            exp.Window(
+                this=function(this=column(TS)),
+                partition_by=_keys(self.node),
+                order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+            )
+            for function in (exp.Lead, exp.Lag)
+        )
+        stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
+        until_next = exp.Coalesce(this=following, expressions=[forever()])
+        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        steps = changed.project(
+            [
+                *references(self.node.columns),
+                column(TS),
+                named(until_next, LEAVE),
+                column(WEIGHT),
+                named(stood, WAS),
+            ]
+        )
+        both = Rows.of(exp.to_table("steps"))
+        begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
+        come = [named(column(TS), ENTER), column(LEAVE), column(WEIGHT)]
+        gone = [begin, named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
+        return Rows.union(
+            [
+                both.where(_is_there(column(weight))).project(
+                    [*references(self.node.columns), *listed]
+                )
+                for weight, listed in ((WEIGHT, come), (WAS, gone))
+            ]
+        ).with_("steps", steps.query())
+
+    def standing(self) -> Rows:
+        """Return what is there throughout the tick, as lifetimes without an end."""
+        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+        listed = [*references(self.node.columns), begin, end]
+        changed = (
+            exp.select("1")
+            .from_(temp_table(self.writer.deltas[id(self.node)]).as_("delta"), copy=False)
+            .where(_changes(), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
+        )
+        times = _times(self.node, [column(name) for name in _counts(self.node)])
+        table = state_table(self.writer.table(self.node, "counts"))
+        table.set("alias", exp.TableAlias(this=exp.to_identifier("kept")))
+        stays = Rows.of(table).where(_is_there(times), exp.not_(exp.Exists(this=changed)))
+        return stays.project([*listed, named(times, WEIGHT)])
+
+    def _changed(self, table: str) -> exp.Select:
+        """Return the counts after each instant, and f of them after it and before it."""
+        counts = _counts(self.node)
+        net = {name: count(column(name)) for name in counts}
+        changes: exp.Query = self._tagged().select(
+            [
+                *references(self.node.columns),
+                column(TS),
+                *[named(sum_, n) for n, sum_ in net.items()],
+            ],
+            group=[*_keys(self.node), column(TS)],
+            having=exp.or_(*[_is_there(sum_.this.copy()) for sum_ in net.values()]),
+            alias="elements",
+        )
+        listed = [*references(self.node.columns), column(TS), *[column(name) for name in counts]]
+        history = union_all(
+            [
+                exp.select(*[x.copy() for x in listed]).from_(part, copy=False)
+                for part in ("before", "changes")
+            ]
+        )
+        sums = [
+            named(cast(_over(self.node, exp.Sum(this=column(name))), "BIGINT"), name)
+            for name in counts
+        ]
+        changed = [named(column(name), f"{name}_d") for name in counts]
+        last = is_null(_over(self.node, exp.Lead(this=column(TS)), frame=False))
+        running = exp.select(
+            *references(self.node.columns), column(TS), *sums, *changed, named(last, LAST)
+        ).from_(history.subquery("history", copy=False), copy=False)
+        earlier = [
+            exp.paren(exp.Sub(this=column(name), expression=column(f"{name}_d"))) for name in counts
+        ]
+        query = (
+            exp.select(
+                *references(self.node.columns),
+                column(TS),
+                *[column(name) for name in counts],
+                named(_times(self.node, [column(name) for name in counts]), WEIGHT),
+                named(_times(self.node, earlier), WAS),
+                column(LAST),
+            )
+            .from_("running", copy=False)
+            .where(after(column(TS), parameter("t0")), copy=False)
+        )
+        changes = self.writer.staged(self.node, "sums", changes, "the elements, summed up")
+        query = query.with_("changes", as_=changes, copy=False)
+        query = query.with_("before", as_=self._before(table), copy=False)
+        return query.with_("running", as_=running, copy=False)
+
+    def _before(self, table: str) -> exp.Select:
+        """Return the counts of the touched tuples, as of $t0."""
+        touched = (
+            exp.select("1")
+            .from_("changes", copy=False)
+            .where(same(_of("changes", self.node), _of("kept", self.node)), copy=False)
+        )
+        return (
+            exp.select(
+                *references(self.node.columns),
+                named(cast(parameter("t0"), "BIGINT"), TS),
+                *[column(name) for name in _counts(self.node)],
+            )
+            .from_(state_table(table).as_("kept"), copy=False)
+            .where(exp.Exists(this=touched), copy=False)
+        )
+
+    def _tagged(self) -> Rows:
+        """Return the elements of all inputs, each weight in the column of its input."""
+        return _side_by_side(
+            self.node, [self.writer.elements(inner) for inner in children(self.node)], TS
+        )
+
+
+class Consolidation(Operator[Net]):
+    """The elements of the input that do not cancel in the tick; nothing is kept beyond it."""
+
+    def keep(self) -> None:
+        """Keep the elements of the tick that do not cancel."""
+        net = consolidate(self.writer.elements(self.node.input), self.node.columns)
+        self.writer.delta(self.node, net.query(), "the elements that do not cancel")
+
+    def elements(self) -> Rows:
+        """Return the elements of the tick that do not cancel."""
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), element_names(self.node.columns))
+
+
+class First(Operator[Distinct]):
+    """Each tuple of what only grows, from when it came first."""
+
+    def keep(self) -> None:
+        """Put the tuples that come into the synopsis, each with its instant."""
+        columns = (*self.node.columns, Column(TS, "BIGINT"))
+        table = state_table(self.writer.synopsis(self.node, "counts", columns))
+        (inner,) = children(self.node)
+        first = union_all(
+            [
+                self.writer.elements(arm).select(
+                    [*references(self.node.columns), named(exp.Min(this=column(TS)), TS)],
+                    group=references(self.node.columns),
+                    alias="elements",
+                )
+                for arm in _apart(inner)
+            ]
+        )
+        # without a stage all of the synopsis is read, which only many tuples are worth
+        fresh = self.writer.staged(
+            self.node, "first", first, "the tuples of the tick, each once", is_sure=True
+        )
+        is_known = same(_of("first", self.node), _of("kept", self.node))
+        kept: exp.Expr = table.copy().as_("kept")
+        query = exp.select(*references(columns)).from_(
+            fresh.subquery("first", copy=False), copy=False
+        )
+        if self.writer.form.staged:
+            # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
+            met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
+            here = exp.select(*references(self.node.columns)).from_(kept, copy=False)
+            here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
+            query = query.with_("here", as_=here, materialized=True, copy=False)
+            kept = exp.to_table("here").as_("kept")
+        known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
+        query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
+        self.writer.first(self.node, "the tuples that were not there yet", exp.insert(query, table))
+
+    def elements(self) -> Rows:
+        """Return the tuples that come."""
+        listed = [*references(self.node.columns), column(TS), _once()]
+        return self._come().project(listed, "first")
+
+    def lives(self) -> Rows:
+        """Return the lifetimes that begin in the tick; none ends."""
+        end = named(forever(), LEAVE)
+        listed = [*references(self.node.columns), named(column(TS), ENTER), end, _once()]
+        return self._come().project(listed, "first")
+
+    def standing(self) -> Rows:
+        """Return what was there before the tick, as lifetimes without an end."""
+        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+        there = Rows.of(self._table).where(until(column(TS), parameter("t0")))
+        return there.project([*references(self.node.columns), begin, end, _once()])
+
+    @property
+    def _table(self) -> exp.Table:
+        return state_table(self.writer.table(self.node, "counts"))
+
+    def _come(self) -> Rows:
+        """Return (columns, `_ts`) of the tuples that come in the tick."""
+        kept = Rows.of(self._table, [*(c.name for c in self.node.columns), TS])
+        return kept.where(after(column(TS), parameter("t0")))
+
+
+def _once() -> exp.Expr:
+    return named(cast(number(1), "BIGINT"), WEIGHT)
+
+
+def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
+    """Return (columns, `_ts`): each tuple of what only grows, and when it came first."""
+    query = lifetimes.select(
+        [*references(node.columns), named(exp.Min(this=column(ENTER)), TS)],
+        group=references(node.columns),
+        alias="lifetimes",
+    )
+    return Rows.given(query, [*(c.name for c in node.columns), TS], "first")
+
+
+def counted(node: SetOperation | Net, sides: Sequence[Rows]) -> Rows:
+    """Return (columns, counts): how often each tuple is in each input.
+
+    Args:
+        node: EXCEPT or INTERSECT, or a net relation.
+        sides: (columns, `_weight`) of each input.
+    """
+    names = _counts(node)
+    query = _side_by_side(node, sides).select(
+        [*references(node.columns), *[named(count(column(name)), name) for name in names]],
+        group=_keys(node),
+        having=exp.or_(*[_is_there(exp.Sum(this=column(name))) for name in names]),
+        alias="tuples",
+    )
+    return Rows.given(query, [*(c.name for c in node.columns), *names], "counted")
+
+
+def shown(node: SetOperation | Net, counts: Rows) -> Rows:
+    """Return (columns, `_weight`): the tuples that are in the result, from their counts."""
+    times = _times(node, [column(name) for name in _counts(node)])
+    listed = [*references(node.columns), named(times, WEIGHT)]
+    return counts.where(_is_there(times)).project(listed, "counted")
+
+
+# -- what only grows ------------------------------------------------------------------------------
+
+
+def _apart(plan: Plan) -> Sequence[Plan]:
+    """Return the inputs of a union that have no tuple in common; of another plan, itself.
+
+    They are told apart by a column that is another number in each, as `rules.distinct_arguments`
+    writes it.
+    """
+    if not isinstance(plan, UnionAll):
+        return [plan]
+    numbers = [_numbers(arm) for arm in plan.inputs]
+    for place in range(len(plan.columns)):
+        found = {known.get(place) for known in numbers}
+        if None not in found and len(found) == len(numbers):
+            return plan.inputs
+    return [plan]
+
+
+def _numbers(plan: Plan) -> dict[int, str]:
+    """Return the columns of projections, filtered or not, that are numbers, by their places."""
+    while isinstance(plan, Filter):
+        plan = plan.input
+    if not isinstance(plan, Project):
+        return {}
+    below = {plan.input.columns[n].name: number for n, number in _numbers(plan.input).items()}
+    values = [e.this if isinstance(e, exp.Cast) else e for e in plan.expressions]
+    return {
+        n: value.name if isinstance(value, exp.Literal) else below[value.name]
+        for n, value in enumerate(values)
+        if (isinstance(value, exp.Literal) and value.is_int)
+        or (isinstance(value, exp.Column) and value.name in below)
+    }
+
+
+# -- what comes and goes --------------------------------------------------------------------------
+
+
+def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:
+    """Return the rows of all inputs, each weight in the column of its input."""
+    parts: list[Rows] = []
+    for place, inner in enumerate(sides):
+        weights = [
+            named(column(WEIGHT) if place == own else cast(number(0), "BIGINT"), name)
+            for own, name in enumerate(_counts(node))
+        ]
+        listed = [*references(node.columns), *map(column, time), *weights]
+        parts.append(inner.project(listed, f"elements{place}"))
+    return Rows.union(parts)
+
+
+def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
+    spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
+    return exp.Window(
+        this=function,
+        partition_by=_keys(node),
+        order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
+        spec=spec if frame else None,
+    )
+
+
+def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
+    """Return f: how often a tuple is there, from its counts."""
+    if isinstance(node, Net):
+        return counts[0].copy()
+    assert isinstance(node, SetOperation)
+    left, right = counts
+    if node.all:
+        function = greatest if node.kind == "except" else least
+        second = number(0) if node.kind == "except" else right.copy()
+        first: exp.Expr = left.copy()
+        if node.kind == "except":
+            first = exp.Sub(this=first, expression=right.copy())
+        most = function(first, second)
+        return cast(most, "BIGINT")
+    wanted = after if node.kind == "intersect" else _until
+    return cast(exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT")
+
+
+def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
+    return exp.LTE(this=expression, expression=bound)
+
+
+def _counts(node: Counting) -> list[str]:
+    return [f"_cql_n{place}" for place in range(len(children(node)))]
+
+
+def _keys(node: Counting) -> list[exp.Expr]:
+    """Return by what a tuple is counted."""
+    return told_apart(node.columns) if isinstance(node, Net) else references(node.columns)
+
+
+def _of(table: str, node: Counting) -> list[exp.Expr]:
+    """Return the same of a table."""
+    values: list[exp.Expr] = [qualified(table, c.name) for c in node.columns]
+    if isinstance(node, Net):
+        parts = (identity(qualified(table, c.name), c.type) for c in node.columns)
+        values += [part for part in parts if part is not None]
+    return values
+
+
+def _changes() -> exp.Expr:
+    return exp.NEQ(this=column(WEIGHT), expression=column(WAS))
+
+
+def _is_there(expression: exp.Expr) -> exp.Expr:
+    return exp.NEQ(this=expression, expression=number(0))

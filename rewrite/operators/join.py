@@ -1,0 +1,108 @@
+"""The join: multilinear, one term for each input.
+
+    Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ ⋈ … ⋈ Rᵢ₋₁  ⋈  ΔRᵢ  ⋈  (Rᵢ₊₁ + ΔRᵢ₊₁) ⋈ … ⋈ (Rₙ + ΔRₙ)
+
+Left of i stands what neither begins nor ends in the tick, at i what does, right of it both; so each
+combination with at least one change is in exactly one term. A combination lives while all its
+tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the product of the
+weights. Each term is written as a pipeline (`pipelines`); in a tick of few elements each is a step
+of its own, which is not run if its input did not change. What `time_predicates` says
+may leave terms out: where one input is always the latest, its term is all, with everything that
+touches the tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from cqlduck.rewrite.operators import pipelines
+from cqlduck.rewrite.operators.pipelines import Pipeline
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import Join, Plan, properties
+from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    TS,
+    WEIGHT,
+    lifetime_names,
+    lifetimes_to_elements,
+    named,
+    references,
+    temp_table,
+)
+
+
+class Combinations(Operator[Join]):
+    """All pipelines in one SELECT, which the operator above works out where it needs it."""
+
+    def elements(self) -> Rows:
+        """Return the changes of the join in the tick."""
+        if properties(self.node).never_expires:
+            listed = [*references(self.node.columns), named(column(ENTER), TS), column(WEIGHT)]
+            return self.lives().project(listed, "joined")
+        return lifetimes_to_elements(self.lives(), self.node.columns)
+
+    def lives(self) -> Rows:
+        """Return the combinations that begin or end in the tick."""
+        return Rows.union([rows for rows, _ in self._pipelines()])
+
+    def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
+        """Yield each pipeline, and the temporary tables without which it is empty."""
+        for pipe in pipelines.of(self.writer.clock, self.node):
+            for arm in pipelines.arms(self.node):
+                legs = {place: self._leg(pipe, place) for place in pipe.order}
+                read = list(legs[pipe.changed].tables())
+                is_kept = all(table.db == "temp" for table in read)
+                needs = frozenset(table.name for table in read) if is_kept else frozenset()
+                yield pipelines.nested(self.node, pipe, arm, legs), needs
+
+    def _leg(self, pipe: Pipeline, place: int) -> Rows:
+        """Return what a pipeline meets of an input."""
+        plan = self.node.inputs[place]
+        if place == pipe.changed:
+            return self.writer.staged_lives(plan, _harmless(plan, self.node))
+        if place in pipe.standing:
+            return self.writer.standing(plan)
+        return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)
+
+
+class KeptCombinations(Combinations):
+    """The same once a tick, for several operators that read it."""
+
+    def keep(self) -> None:
+        """Keep the combinations that begin or end in the tick."""
+        query = super().lives().query()
+        self.writer.delta(self.node, query, "the combinations that begin or end")
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether what begins or ends is read from a temporary table: it is."""
+        return True
+
+    def lives(self) -> Rows:
+        """Return the combinations that were kept."""
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), lifetime_names(self.node.columns))
+
+
+class Pipelines(KeptCombinations):
+    """The same, each pipeline a step of its own, which is not run if its input did not change."""
+
+    def keep(self) -> None:
+        """Gather the combinations that begin or end in the tick, pipeline by pipeline."""
+        parts = [(rows.query(), needs) for rows, needs in self._pipelines()]
+        self.writer.gather(self.node, parts, "combinations that begin or end")
+
+
+def _harmless(plan: Plan, node: Join) -> list[exp.Expr]:
+    """Return conditions about one input that all of its tuples have to meet, and never raise.
+
+    Those are the ones before the first that may: of what does not meet it, it has to be known.
+    """
+    names = {c.name for c in plan.columns}
+    early = set.intersection(*(set(arm.early) for arm in pipelines.arms(node)))
+    return [c for c in node.predicates if c in early and names_in([c]) and names_in([c]) <= names]

@@ -1,0 +1,133 @@
+"""Leaves of a plan: streams, relations, and the logs of other queries.
+
+A stream is read by names that mean the same wherever its elements lie (`arrivals`): what comes in
+the tick by one, what was kept before by another. A base relation has lifetimes in its table, of
+which a query sees those from $begin on. A query over another one reads its log of elements.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import RelationScan, StreamScan
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    forever,
+    greatest,
+    lifetimes_to_elements,
+    named,
+    number,
+    parameter,
+    state_table,
+    until,
+)
+
+
+class Stream(Operator[StreamScan]):
+    """The elements of a stream."""
+
+    def elements(self) -> Rows:
+        """Return what comes in the tick."""
+        return self.writer.rows(self.node, parameter("t0"), parameter("t1"))
+
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows:
+        """Return the elements between two instants, from the store unless it is the tick."""
+        node, writer = self.node, self.writer
+        writer.reads_back(node.source, low, span)
+        listed = _scanned(node)
+        if node.instant is not None:
+            listed.append(named(column(TS), node.instant))
+        weight = column(WEIGHT) if node.source.is_query else _one()
+        listed += [column(TS), weight, *map(column, extra)]
+        if low == parameter("t0") and high == parameter("t1"):
+            return writer.arrivals(node.source).project(listed)
+        bounds = [] if low is None else [after(column(TS), low)]
+        since = after(column(TS), parameter("since"))
+        kept = writer.kept(node.source)
+        return kept.where(since, until(column(TS), high), *bounds).project(listed)
+
+
+class Relation(Operator[RelationScan]):
+    """The tuples of a base relation that are there in the tick, from $begin on."""
+
+    def elements(self) -> Rows:
+        """Return the changes in the tick."""
+        return lifetimes_to_elements(self.writer.lives(self.node), self.node.columns)
+
+    def lives(self) -> Rows:
+        """Return what begins or ends."""
+        begins, ends = after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
+        return self._touching(exp.paren(exp.or_(begins, ends)))
+
+    def standing(self) -> Rows:
+        """Return what neither begins nor ends."""
+        stands = until(column(ENTER), parameter("low")), after(column(LEAVE), parameter("t1"))
+        return self._touching(*stands)
+
+    def alive(self) -> Rows:
+        """Return all that touches the tick."""
+        return self._touching()
+
+    def _touching(self, *conditions: exp.Expr) -> Rows:
+        enter = greatest(column(ENTER), parameter("begin"))
+        return (
+            Rows.of(state_table(self.node.source.table))
+            .where(
+                until(column(ENTER), parameter("t1")),
+                after(column(LEAVE), parameter("t0")),
+                after(column(LEAVE), parameter("begin")),
+                *conditions,
+            )
+            .project([*_scanned(self.node), named(enter, ENTER), column(LEAVE), _one()])
+        )
+
+
+class QueryLog(Operator[RelationScan]):
+    """The relation that another query yields, from the log of its elements."""
+
+    def elements(self) -> Rows:
+        """Return the changes in the tick."""
+        instant = greatest(column(TS), parameter("begin"))
+        return (
+            Rows.of(state_table(self.node.source.table))
+            .where(after(column(TS), parameter("low")), until(column(TS), parameter("t1")))
+            .project([*_scanned(self.node), named(instant, TS), column(WEIGHT)])
+        )
+
+    def standing(self) -> Rows:
+        """Return the elements from before the tick."""
+        return self._up_to("low")
+
+    def alive(self) -> Rows:
+        """Return all elements up to the end of the tick."""
+        return self._up_to("t1")
+
+    def _up_to(self, bound: str) -> Rows:
+        instant = greatest(column(TS), parameter("begin"))
+        end = named(forever(), LEAVE)
+        return (
+            Rows.of(state_table(self.node.source.table))
+            .where(until(column(TS), parameter(bound)))
+            .project([*_scanned(self.node), named(instant, ENTER), end, column(WEIGHT)])
+        )
+
+
+def _scanned(node: StreamScan | RelationScan) -> list[exp.Expr]:
+    return [
+        named(column(known.name), name)
+        for known, name in zip(node.source.columns, node.names, strict=True)
+        if name is not None
+    ]
+
+
+def _one() -> exp.Expr:
+    return named(cast(number(1), "BIGINT"), WEIGHT)

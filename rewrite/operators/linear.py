@@ -1,0 +1,120 @@
+"""Operators without memory: selection, projection, union and difference.
+
+    Δ(σ R) = σ ΔR        Δ(π R) = π ΔR        Δ(R + S) = ΔR + ΔS        Δ(R − S) = ΔR − ΔS
+
+What is true of changes is true of what stands, so each answers every question by asking its inputs
+the same one. None makes a table: they compose into the SELECT of the operator above (`relalg`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.operator import Node, Operator
+from cqlduck.rewrite.plan import Difference, Filter, Plan, Project, UnionAll, guards
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, references
+
+LIFETIME = (ENTER, LEAVE, WEIGHT)
+
+Ask = Callable[[Plan], Rows]
+
+
+class Linear(Operator[Node]):
+    """An operator whose every answer is made of its inputs' answers to the same question."""
+
+    def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
+        """Return the answer to a question.
+
+        Args:
+            ask: What is asked of each input.
+            time: The columns that answers have besides those of the node, the weight last.
+        """
+        raise NotImplementedError
+
+    def elements(self) -> Rows:
+        """Return the changes in the tick."""
+        return self.of(self.writer.elements, (TS, WEIGHT))
+
+    def lives(self) -> Rows:
+        """Return what begins or ends."""
+        return self.of(self.writer.lives, LIFETIME)
+
+    def staged_lives(self) -> Rows | None:
+        """Return what begins or ends; expressions stay outside of the stages."""
+        return self.of(self.writer.staged_lives, LIFETIME)
+
+    def standing(self) -> Rows:
+        """Return what neither begins nor ends."""
+        return self.of(self.writer.standing, LIFETIME)
+
+    def alive(self) -> Rows:
+        """Return all that touches the tick."""
+        return self.of(self.writer.alive, LIFETIME)
+
+
+class Selection(Linear[Filter]):
+    """Tuples that meet a condition."""
+
+    def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
+        """Return those of the input's that meet it."""
+        return ask(self.node.input).where(guards.restriction(self.node))
+
+    def begins(self) -> Rows:
+        """Return the lifetimes that begin in the tick, of a window in time."""
+        return self.of(self.writer.begins, LIFETIME)
+
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows:
+        """Return the elements of the stream that meet the condition."""
+        inner = self.writer.rows(self.node.input, low, high, span=span, extra=extra)
+        return inner.where(guards.restriction(self.node), alias="stream")
+
+    def answer(self) -> Rows | None:
+        """Return what the input's synopsis holds, if it does, and meets the condition."""
+        inner = self.writer.answer(self.node.input)
+        return None if inner is None else self.of(lambda _: inner, (WEIGHT,))
+
+
+class Projection(Linear[Project]):
+    """Expressions over each tuple."""
+
+    def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
+        """Return them over the input's."""
+        listed = [
+            named(expression, known.name)
+            for expression, known in zip(self.node.expressions, self.node.columns, strict=True)
+        ]
+        return ask(self.node.input).project([*listed, *map(column, time)])
+
+    def begins(self) -> Rows:
+        """Return the lifetimes that begin in the tick, of a window in time."""
+        return self.of(self.writer.begins, LIFETIME)
+
+    def answer(self) -> Rows | None:
+        """Return expressions over what the input's synopsis holds, if it does."""
+        inner = self.writer.answer(self.node.input)
+        return None if inner is None else self.of(lambda _: inner, (WEIGHT,))
+
+
+class Union(Linear[UnionAll]):
+    """The tuples of all inputs, weights added up."""
+
+    def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
+        """Return those of all inputs."""
+        return Rows.union([ask(inner) for inner in self.node.inputs])
+
+
+class Minus(Linear[Difference]):
+    """The tuples of one input, and with the opposite weight those of the other."""
+
+    def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
+        """Return both, those of the right input with the opposite weight."""
+        *kept, weight = time
+        less = named(exp.Neg(this=column(weight)), weight)
+        gone = [*references(self.node.columns), *map(column, kept), less]
+        return Rows.union([ask(self.node.left), ask(self.node.right).project(gone, "less")])

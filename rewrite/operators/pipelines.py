@@ -1,0 +1,293 @@
+"""Pipelines of a join: in which order the change of one input meets the others.
+
+The term of a join in which Rᵢ changes is written as one pipeline (MJoin; thesis, section 5.1):
+
+    ( … (ΔRᵢ ⋈ Rⱼ) ⋈ Rₖ … )        with one running lifetime
+
+Each step is a SELECT around the one before it. It meets one more input, and hands on
+
+    [max(enter, enterⱼ), min(leave, leaveⱼ))        if that is not empty
+
+and the product of the weights. Intervals that meet two by two meet all together, so the running
+lifetime says what conditions between all pairs of inputs would say. It also keeps the order: DuckDB
+does not reorder joins across a projection that computes something, and it is never offered an
+inequality between lifetimes as the condition of a join of two inputs that share no equality.
+
+The order is greedy. Next comes an input that an equality links to what is there already; of several
+those that meet a tuple at most once, as they can only take away, then the first in the text. An
+input without a link comes when nothing else is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.operators import time_predicates
+from cqlduck.rewrite.plan import (
+    Join,
+    guards,
+    properties,
+)
+from cqlduck.rewrite.plan.raising import can_raise, parts, tried
+from cqlduck.rewrite.relalg import Rows, joined
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    WEIGHT,
+    forever,
+    greatest,
+    least,
+    named,
+    qualified,
+)
+from cqlduck.rewrite.relalg.equalities import kept_apart
+from cqlduck.rewrite.text.time import Clock
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The term of a join in which one input changes.
+
+    Attributes:
+        changed: The place of the input that changes; the first in the order.
+        order: The places of all inputs, in the order in which they are met.
+        standing: The places of inputs of which only what stands through the whole tick is met.
+        fresh: The places of inputs of which nothing from before the tick is met.
+        implied: By column, what the conditions imply for the other inputs (`time_predicates`).
+    """
+
+    changed: int
+    order: tuple[int, ...]
+    standing: frozenset[int]
+    fresh: frozenset[int]
+    implied: Mapping[str, exp.Expr]
+
+
+def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
+    """Yield the pipelines of a join: one for each input, but for those that are always empty.
+
+    In the pipeline of Rᵢ an input of smaller number stands through the whole tick. Which number an
+    input has is ours to say: a `[NOW]` input never stands, so it gets the smallest, and all other
+    pipelines are empty. So is one that asks an input to stand whose tuples have to be of the tick.
+    """
+    latest = time_predicates.latest(clock, node)
+    places = range(len(node.inputs))
+    numbered = sorted(places, key=lambda place: not properties(node.inputs[place]).is_instantaneous)
+    for number, place in enumerate(numbered):
+        implied = time_predicates.of_time(clock, node, place)
+        fresh = time_predicates.of_tick(node, implied) - {place}
+        before = set() if latest is not None else set(numbered[:number])
+        if latest not in (None, place) or fresh & before:
+            continue
+        if any(properties(node.inputs[other]).is_instantaneous for other in before):
+            continue
+        yield Pipeline(place, order(node, place), frozenset(before), frozenset(fresh), implied)
+
+
+def order(node: Join, first: int) -> tuple[int, ...]:
+    """Return the places of a join's inputs in the order in which a pipeline meets them.
+
+    Args:
+        node: The join.
+        first: The place of the input that the pipeline begins with.
+    """
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    met = [first]
+    left = [place for place in range(len(node.inputs)) if place != first]
+    while left:
+        ranks = {place: _rank(node, owners, set(met), place) for place in left}
+        following = min(left, key=lambda place: (ranks[place], place))
+        met.append(following)
+        left.remove(following)
+    return tuple(met)
+
+
+def _rank(node: Join, owners: Mapping[str, int], met: set[int], place: int) -> int:
+    """Return how soon an input should be met: 0 first, 3 last."""
+    keys = set()
+    is_linked = False
+    for predicate in node.predicates:
+        read = _places(predicate, owners)
+        if place not in read or not read <= {*met, place} or len(read) < 2:
+            continue
+        is_linked = True
+        if isinstance(predicate, (exp.EQ, exp.NullSafeEQ)):
+            for side, other in (
+                (predicate.this, predicate.expression),
+                (predicate.expression, predicate.this),
+            ):
+                if _places(side, owners) == {place} and _places(other, owners) <= met:
+                    keys.add(side)
+    if not keys:
+        return 2 if is_linked else 3
+    shown = {side.name for side in keys if isinstance(side, exp.Column)}
+    key = properties(node.inputs[place]).key
+    return 0 if key is not None and key <= shown else 1
+
+
+def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
+    return {owners[c.name] for c in tree.find_all(exp.Column) if c.name in owners}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A part of a pipeline's combinations, and where its conditions stand.
+
+    Attributes:
+        early: Conditions that never raise; each is tested as soon as what it reads is joined.
+        guarded: Conditions that may raise, and those behind them in the text: tested in order, each
+            of combinations alone that stand together and meet all before it.
+    """
+
+    early: tuple[exp.Expr, ...]
+    guarded: tuple[exp.Expr, ...] = ()
+
+
+def arms(node: Join) -> Iterator[Arm]:
+    """Yield the arms of a join: disjoint parts of its combinations, that together are all.
+
+    A condition that may raise is applied to combinations that stand together and meet the
+    conditions before it in the text, to no others. So it and those behind it stand last, guarded.
+    Where an equality is among these without which inputs would not be linked, the join is cut in
+    two by whether the operands of the condition raise, if each is of one input:
+
+        σ_p∧q (R ⋈ S)  =  σ_p∧q (σ_raises(e) R ⋈ S)  +  σ_TRY(p)∧q (σ_¬raises(e) R ⋈ S)
+
+    The first part is guarded, and of few tuples. In the second TRY(p) never raises, so its equality
+    may be that of the join. An operand of several inputs cannot be told before they are joined:
+    then the equalities behind it count as if they stood before it.
+    """
+    types = {c.name: c.type for plan in node.inputs for c in plan.columns}
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+
+    def is_one(tree: exp.Expr) -> bool:
+        return len(_places(tree, owners)) <= 1
+
+    early: list[exp.Expr] = []
+    for number, condition in enumerate(node.predicates):
+        rest = node.predicates[number:]
+        if not can_raise(condition, types):
+            early.append(condition)
+            continue
+        links = [c for c in rest if _is_link(c, owners)]
+        if not links or _are_linked(node, owners, early):
+            yield Arm(tuple(early), rest)
+            return
+        raising = list(dict.fromkeys(parts(condition, types, is_one)))
+        if any(len(_places(part, owners)) != 1 for part in raising):
+            safe = [c for c in links if not can_raise(c, types)]
+            yield Arm((*early, *safe), tuple(c for c in rest if c not in safe))
+            return
+        for part in raising:
+            yield Arm((*early, _raises(part)), rest)
+            early.append(exp.not_(_raises(part)))
+        early.append(tried(condition, raising))
+    yield Arm(tuple(early))
+
+
+def _is_link(condition: exp.Expr, owners: Mapping[str, int]) -> bool:
+    """Return whether a condition is an equality between inputs."""
+    if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
+        return False
+    one, other = (_places(side, owners) for side in (condition.this, condition.expression))
+    return bool(one and other) and not one & other
+
+
+def _are_linked(node: Join, owners: Mapping[str, int], conditions: list[exp.Expr]) -> bool:
+    """Return whether equalities connect all inputs."""
+    groups = [{place} for place in range(len(node.inputs))]
+    for condition in conditions:
+        if _is_link(condition, owners):
+            read = _places(condition, owners)
+            met = [group for group in groups if group & read]
+            groups = [group for group in groups if not group & read] + [set().union(*met)]
+    return len(groups) == 1
+
+
+def _raises(part: exp.Expr) -> exp.Expr:
+    """Return whether an expression raises: its hash is never NULL, so TRY gives that of no other.
+
+    Of `part IS NULL` DuckDB may know the answer without working it out.
+    """
+    known = exp.Anonymous(this="hash", expressions=[part.copy()])
+    return exp.Is(this=exp.Try(this=known), expression=exp.null())
+
+
+def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
+    """Return conditions that are tested in order, after those ahead.
+
+    It reads both sides of the last join, so DuckDB does not test it of one of them alone.
+    """
+    return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
+
+
+def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Rows:
+    """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
+
+    Args:
+        node: The join.
+        pipe: The pipeline.
+        arm: Which of its combinations.
+        legs: By place, the lifetimes of each input that it meets.
+    """
+    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    types = {c.name: c.type for plan in node.inputs for c in plan.columns}
+    shown = {c.name for c in node.columns}
+    waiting = [*arm.early, *pipe.implied.values()]
+    rows, name = legs[pipe.changed], f"i{pipe.changed}"
+    has_end = not properties(node.inputs[pipe.changed]).never_expires
+    met = {pipe.changed}
+    for step, place in enumerate(pipe.order[1:], 1):
+        met.add(place)
+        plan, other = node.inputs[place], f"i{place}"
+        ready = [c for c in waiting if _places(c, owners) <= met]
+        waiting = [c for c in waiting if not _places(c, owners) <= met]
+        ends = not properties(plan).never_expires
+        conditions = [kept_apart(condition, types).copy() for condition in ready]
+        if ends:
+            conditions.append(_before(name, other))
+        if has_end:
+            conditions.append(_before(other, name))
+        mine = {known.name for known in plan.columns}
+        later = [*waiting, *arm.guarded]
+        if place == pipe.order[-1]:
+            later = []
+            if arm.guarded:
+                conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
+        read = {c.name for condition in later for c in condition.find_all(exp.Column)}
+        listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
+        enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
+        leave: exp.Expr = forever()
+        if has_end and ends:
+            leave = least(qualified(name, LEAVE), qualified(other, LEAVE))
+        elif has_end or ends:
+            leave = qualified(name if has_end else other, LEAVE)
+        weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
+        rows = joined(
+            {name: rows, other: legs[place]},
+            [
+                *(qualified(other if column in mine else name, column) for column in listed),
+                named(enter, ENTER),
+                named(leave, LEAVE),
+                named(weight, WEIGHT),
+            ],
+            conditions,
+        )
+        name, has_end = f"step{step}", has_end or ends
+    return rows
+
+
+def _both(one: str, other: str) -> exp.Expr:
+    """Return what is true of all combinations, and reads both sides."""
+    return exp.LT(
+        this=greatest(qualified(one, ENTER), qualified(other, ENTER)),
+        expression=forever(),
+    )
+
+
+def _before(one: str, other: str) -> exp.Expr:
+    """Return that the lifetime of one begins before that of the other ends."""
+    return exp.LT(this=qualified(one, ENTER), expression=qualified(other, LEAVE))

@@ -1,0 +1,105 @@
+"""Traces: the log of an operator's elements, which those above it read as standing.
+
+Of what lives for an instant only the lifetimes that touch the tick are kept, and no log: none of
+them stands beyond it. What an input has in a table of its own anyway is not copied for the tick.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import Aggregate, Column, Recompute, Trace, properties
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.elements import (
+    TS,
+    WEIGHT,
+    after,
+    element_names,
+    elements_to_lifetimes,
+    lifetime_names,
+    lifetimes_to_elements,
+    parameter,
+    state_table,
+    temp_table,
+    until,
+)
+
+
+class Moments(Operator[Trace]):
+    """What lives for an instant, kept for the tick alone."""
+
+    def keep(self) -> None:
+        """Keep the lifetimes that touch the tick."""
+        lives = self.writer.lives(self.node.input).query()
+        self.writer.delta(self.node, lives, "the tuples of single instants")
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether what begins or ends is read from a temporary table: it is."""
+        return True
+
+    def elements(self) -> Rows:
+        """Return the elements of the tick."""
+        return lifetimes_to_elements(self.lives(), self.node.columns)
+
+    def lives(self) -> Rows:
+        """Return the lifetimes that touch the tick."""
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), lifetime_names(self.node.columns))
+
+    def standing(self) -> Rows:
+        """Return nothing: none stands beyond its instant."""
+        return self.lives().where(exp.false())
+
+
+class Log(Operator[Trace]):
+    """The log of the input's elements."""
+
+    def keep(self) -> None:
+        """Keep the elements of the tick, and append them to the log."""
+        columns = (*self.node.columns, Column(TS, "BIGINT"), Column(WEIGHT, "BIGINT"))
+        is_stream = properties(self.node).is_stream
+        table = self.writer.synopsis(self.node, "trace", columns, is_log=not is_stream)
+        if not self._is_kept_below:
+            elements = self.writer.elements(self.node.input).query()
+            self.writer.delta(self.node, elements, "the elements of the tick")
+        append = exp.insert(self.elements().query(), state_table(table))
+        self.writer.update(self.node, "append them to the trace", append)
+
+    @property
+    def _is_kept_below(self) -> bool:
+        return isinstance(self.node.input, (Aggregate, Recompute))
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether what begins or ends is read from a temporary table: it is."""
+        return True
+
+    def elements(self) -> Rows:
+        """Return the elements of the tick."""
+        if self._is_kept_below:
+            return self.writer.elements(self.node.input)
+        name = self.writer.deltas[id(self.node)]
+        return Rows.of(temp_table(name), element_names(self.node.columns))
+
+    def standing(self) -> Rows:
+        """Return the log up to $t0."""
+        return elements_to_lifetimes(self._logged(), self.node.columns)
+
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows:
+        """Return the elements of a traced stream with `low` < `_ts` ≤ `high`."""
+        both = Rows.union([self._logged(), self.elements()])
+        conditions = [until(column(TS), high)]
+        if low is not None:
+            conditions.append(after(column(TS), low))
+        return both.where(*conditions, alias="trace")
+
+    def _logged(self) -> Rows:
+        """Return the elements that the log has from before the tick."""
+        table = self.writer.table(self.node, "trace")
+        log = Rows.of(state_table(table), element_names(self.node.columns))
+        return log.where(until(column(TS), parameter("t0")))

@@ -1,0 +1,158 @@
+"""The names by which the statements of a tick read streams, wherever the rows lie.
+
+    arrivals_s($t0, $t1)    the elements of s with $t0 < _ts ≤ $t1: what comes in the tick
+    stream_s()              all elements that are kept of s
+
+Both are table macros, which whoever runs the statements binds: to the store of s, or to rows that
+are in memory and in no store yet. So a statement is one text, and what is shown is what runs. What
+a tick reads of a stream besides its arrivals, as what leaves a window or stands in it, is cut by
+time, and at `$since`: elements up to there came before the query, and count for none.
+
+What a statement makes of the arrivals of one stream alone can be made before the tick (`prefetch`):
+it is known as soon as the rows are. And of a projection each arrival is one element of the answer,
+at its place: columns that are only named again need not go through DuckDB (`passing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import (
+    Filter,
+    Plan,
+    Project,
+    StreamScan,
+    TimeWindow,
+    properties,
+    unique,
+)
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.elements import parameter
+
+_ARRIVALS = "_cql_arrivals_"
+
+_SCALAR = (exp.Cast, exp.TryCast, exp.Case, exp.If, exp.Coalesce, exp.Connector)
+"""What sqlglot has as functions that work out one value of one row, with no names of anybody's."""
+
+
+def arrivals_of(stream: str) -> str:
+    """Return the name of the macro that reads what comes of a stream in a tick."""
+    return f"{_ARRIVALS}{stream}"
+
+
+def stream_of(stream: str) -> str:
+    """Return the name of the macro that reads what is kept of a stream."""
+    return f"_cql_stream_{stream}"
+
+
+def arrivals(stream: str) -> exp.Table:
+    """Return a FROM item: what comes of a stream in the tick."""
+    return _call(arrivals_of(stream), parameter("t0"), parameter("t1"))
+
+
+def stream(name: str) -> exp.Table:
+    """Return a FROM item: what is kept of a stream."""
+    return _call(stream_of(name))
+
+
+def _call(name: str, *values: exp.Expr) -> exp.Table:
+    call = exp.Anonymous(this=exp.to_identifier(name, quoted=True), expressions=[*values])
+    # of a name with a schema sqlglot leaves the letters as they are
+    return exp.Table(this=exp.Dot(this=exp.to_identifier("temp"), expression=call))
+
+
+def arriving(table: object) -> str | None:
+    """Return of which stream a FROM item is what comes in the tick, or None.
+
+    >>> arriving(arrivals("s"))
+    's'
+    >>> arriving(stream("s"))
+    """
+    call = table.this if isinstance(table, exp.Table) else None
+    if not isinstance(call, exp.Dot) or not call.name.startswith(_ARRIVALS):
+        return None
+    return call.name.removeprefix(_ARRIVALS)
+
+
+def reads_arrivals(plan: Plan) -> bool:
+    """Return whether what a node has in a tick is read of the arrivals of a stream alone."""
+    return properties(plan).is_append_only and all(
+        isinstance(node, (Filter, Project, StreamScan))
+        or (isinstance(node, TimeWindow) and node.slide is None)
+        for node in unique(plan)
+    )
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """A table that is kept for a tick, grouped, and made of the arrivals of one stream alone.
+
+    Attributes:
+        stream: The stream.
+        table: The temporary table.
+        select: What it is made by, in which no function of anybody's is called; of its parameters
+            it takes `$t0` and `$t1`, for the arrivals.
+    """
+
+    stream: str
+    table: str
+    select: str
+
+
+def prefetch(tree: exp.Expr) -> Prefetch | None:
+    """Return what a statement makes of the arrivals of one stream alone; None if it does not."""
+    query = tree.expression if isinstance(tree, exp.Create) else None
+    if not isinstance(query, exp.Query) or query.find(exp.Group) is None:
+        return None
+    made = {cte.alias for cte in query.find_all(exp.CTE)}
+    read = [table for table in query.find_all(exp.Table) if table.name not in made]
+    streams = {arriving(table) for table in read}
+    (name, *others) = streams or {None}
+    if name is None or others:
+        return None
+    calls = {id(table.this.expression) for table in read}
+    for node in query.find_all(exp.Placeholder, exp.Anonymous):
+        if id(node if isinstance(node, exp.Anonymous) else node.parent) not in calls:
+            return None
+    return Prefetch(name, tree.this.name, query.sql("duckdb"))
+
+
+@dataclass(frozen=True)
+class Passing:
+    """An answer that has an element for each arrival of one stream, at its place.
+
+    Attributes:
+        columns: Of each column but `_weight`, which is 1, its name in the stream, or None if it is
+            worked out.
+        rest: A SELECT of what is worked out, in order; None if nothing is.
+    """
+
+    columns: tuple[str | None, ...]
+    rest: str | None
+
+
+def passing(rows: Rows) -> Passing | None:
+    """Return how elements are arrivals of one stream, each at its place; None if they are not."""
+    chain = rows.chains[0]
+    if len(rows.chains) > 1 or rows.ctes or chain.predicates or chain.columns is None:
+        return None
+    source = chain.source
+    if not isinstance(source, exp.Table) or arriving(source) is None:
+        return None
+    *listed, (_, weight) = chain.columns.items()
+    if weight.sql("duckdb") != "CAST(1 AS BIGINT)" or not all(_is_own(v) for _, v in listed):
+        return None
+    columns = tuple(v.name if isinstance(v, exp.Column) else None for _, v in listed)
+    computed = [exp.alias_(v, n, quoted=True) for n, v in listed if not isinstance(v, exp.Column)]
+    rest = exp.select(*computed).from_(source.copy()).sql("duckdb") if computed else None
+    return Passing(columns, rest)
+
+
+def _is_own(value: exp.Expr) -> bool:
+    """Return whether an expression has one value for each row, whatever the tick."""
+    return all(
+        isinstance(node, _SCALAR) or not isinstance(node, (exp.Func, exp.Query, exp.Placeholder))
+        for node in value.walk()
+    )

@@ -1,0 +1,96 @@
+"""An operator: what it keeps between ticks, and how its change follows from its inputs' changes.
+
+A node of a logical plan says what is computed; an operator is one way to do so (`physical.choose`
+says which). It stands in a file of its own, with its law in the docstring, and answers what those
+above it ask:
+
+* `elements`: its changes in the tick ($t0, $t1];
+* `lives`: the same as lifetimes, of all tuples that come or go in the tick;
+* `standing`: the lifetimes that cover $t0 and reach beyond $t1;
+* `alive`: all lifetimes that touch the tick, which is `standing` and `lives` together;
+* `rows`, of a stream alone: the elements between any two instants.
+
+Elements and lifetimes follow from each other, so an operator has to say one of them. It asks its
+inputs through the writer: who reads without a tick (`at_rest`) answers some of it otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Plan
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements
+
+if TYPE_CHECKING:
+    from cqlduck.rewrite.statements.writer import Rules
+
+Node = TypeVar("Node", bound=Plan, covariant=True)
+
+
+class Operator(Generic[Node]):
+    """One way to run a node of a plan.
+
+    Args:
+        node: The node.
+        writer: Takes the statements, and knows the other operators.
+    """
+
+    def __init__(self, node: Node, writer: Rules) -> None:
+        """Write nothing yet."""
+        self.node = node
+        self.writer = writer
+
+    def keep(self) -> None:
+        """Write what is made once a tick, and what is kept between ticks; by default nothing."""
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether what begins or ends is read from temporary tables as it is."""
+        return False
+
+    def elements(self) -> Rows:
+        """Return (columns, `_ts`, `_weight`): the changes in the tick."""
+        return lifetimes_to_elements(self.writer.lives(self.node), self.node.columns)
+
+    def lives(self) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
+        return elements_to_lifetimes(self.writer.elements(self.node), self.node.columns)
+
+    def staged_lives(self) -> Rows | None:
+        """Return the same where the inputs' is kept for the tick; None if it is kept itself."""
+        return None
+
+    def begins(self) -> Rows:
+        """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
+        raise AssertionError(f"{type(self).__name__} is no window in time")
+
+    def standing(self) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
+        raise AssertionError(f"{type(self).__name__} keeps no state of its own")
+
+    def alive(self) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
+        return Rows.union([self.writer.standing(self.node), self.writer.lives(self.node)])
+
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows:
+        """Return the elements of a stream with `low` < `_ts` ≤ `high`.
+
+        Args:
+            low: After which instant; None is from the first one on.
+            high: Up to which instant.
+            span: How many instants before $t0 that can reach (None: without bound).
+            extra: Columns of the store that are wanted besides.
+        """
+        raise AssertionError(f"{type(self).__name__} keeps no elements")
+
+    def answer(self) -> Rows | None:
+        """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it.
+
+        Each row is one tuple, so its weight is 1.
+        """
+        return None

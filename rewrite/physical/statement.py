@@ -1,0 +1,59 @@
+"""What operators write: the statements of a tick, and the synopses that they keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import Column
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """A table in `cql_state` that an operator keeps between ticks.
+
+    Args:
+        name: The table.
+        operator: The number of the operator in its plan.
+        kind: 'groups', 'counts', 'outliers', 'rows' or 'trace'.
+        columns: Its columns.
+        reach: For the trace of a stream, how many instants an element is needed after its own, or
+            None for ever.
+        is_log: Whether it is a log of a relation's elements, which may be compacted.
+    """
+
+    name: str
+    operator: int
+    kind: str
+    columns: tuple[Column, ...]
+    reach: int | None = None
+    is_log: bool = False
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A temporary table that other queries may need too, and the parameters it depends on."""
+
+    table: str
+    parameters: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a tick: the tree, and what it is for.
+
+    With `each`, a temporary table of instants and the ones after them, it runs once for each of
+    these, as `$at` and `$next`. `is_stage` says that another form does without it, `is_sure` that
+    this one is known to be no slower. `shared` is what it makes if other queries may need the same.
+    If it `needs` temporary tables, it does nothing when all of them are empty, and is not run.
+    """
+
+    operator: int
+    purpose: str
+    tree: exp.Expr
+    each: str | None = None
+    is_stage: bool = False
+    is_sure: bool = False
+    shared: Shared | None = None
+    needs: frozenset[str] = frozenset()

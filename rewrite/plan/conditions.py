@@ -1,0 +1,27 @@
+"""Conditions as parts that AND combines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+
+def without_parens(tree: exp.Expr) -> exp.Expr:
+    """Return what is inside the parentheses."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tree
+
+
+def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
+    """Return the conditions that AND combines."""
+    tree = without_parens(tree)
+    if isinstance(tree, exp.And):
+        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
+    return [tree]
+
+
+def names_in(conditions: Sequence[exp.Expr]) -> set[str]:
+    """Return the columns that conditions name."""
+    return {node.name for c in conditions for node in c.find_all(exp.Column)}

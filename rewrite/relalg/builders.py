@@ -1,0 +1,52 @@
+"""Expressions that SQL is built of: columns, casts and typed NULLs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from functools import cache
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from cqlduck.rewrite.plan import Column
+
+PADDING = "padding"
+"""What a NULL of an outer join is marked with, among the notes of its node."""
+
+
+def column(name: str) -> exp.Column:
+    """Return a reference to a column of a node."""
+    return exp.column(exp.to_identifier(name, quoted=True), copy=False)
+
+
+@cache
+def _data_type(type_name: str) -> exp.DataType:
+    """Return a type of DuckDB's; those that sqlglot cannot read are left as they are."""
+    if not type_name.startswith("TUPLE") and '"NULL"' not in type_name:
+        with contextlib.suppress(SqlglotError):
+            return exp.DataType.build(type_name, dialect="duckdb")
+    return exp.DataType(this=exp.DataType.Type.USERDEFINED, kind=exp.Var(this=type_name))
+
+
+def cast(expression: exp.Expr, type_name: str) -> exp.Cast:
+    """Return a copy of an expression cast to a DuckDB type; each type's name is parsed once."""
+    return exp.Cast(this=expression.copy(), to=_data_type(type_name).copy())
+
+
+def typed_null(type_name: str) -> exp.Expr:
+    """Return a NULL of a DuckDB type."""
+    return cast(exp.null(), type_name)
+
+
+def typed_nothing(columns: Sequence[Column]) -> exp.Select:
+    """Return a SELECT of no rows with these columns."""
+    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
+    return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
+        exp.false(), copy=False
+    )
+
+
+def is_padding(node: exp.Expr) -> bool:
+    """Return whether an expression is a NULL in a column of the other side of an outer join."""
+    return bool(node.meta.get(PADDING))

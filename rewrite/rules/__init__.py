@@ -1,0 +1,38 @@
+"""Plan to plan. `RULES` is the whole pipeline, in order; each rule is one law.
+
+`prune` first, so that no other rule keeps columns that nobody reads, or works them out; `share`
+last, so that what the others have written out twice is one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cqlduck.rewrite.plan import Plan
+from cqlduck.rewrite.rules.canonical import canonical_values
+from cqlduck.rewrite.rules.distinct_arguments import distinct_arguments
+from cqlduck.rewrite.rules.group_distinct import group_distinct
+from cqlduck.rewrite.rules.materialize import materialize
+from cqlduck.rewrite.rules.net import net
+from cqlduck.rewrite.rules.postpone import postpone, settle
+from cqlduck.rewrite.rules.prune import prune
+from cqlduck.rewrite.rules.share import share
+
+RULES: tuple[Callable[[Plan], Plan], ...] = (
+    prune,
+    postpone,
+    distinct_arguments,
+    canonical_values,
+    settle,
+    group_distinct,
+    net,
+    materialize,
+    share,
+)
+
+
+def optimize(plan: Plan) -> Plan:
+    """Apply all rules in order."""
+    for rule in RULES:
+        plan = rule(plan)
+    return plan

@@ -1,0 +1,74 @@
+"""Traces under operators that read more of an input than the input keeps."""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.physical.algebra import needs_lifetimes
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    Recompute,
+    RelationScan,
+    RowWindow,
+    Sample,
+    SetOperation,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    children,
+    properties,
+    with_children,
+)
+from cqlduck.rewrite.rules.net import ends_in_difference
+
+
+def materialize(plan: Plan) -> Plan:
+    """Put a `Trace` under each operator that reads more of an input than the input keeps.
+
+    A join reads its inputs as they stand, an aggregate that is worked out again reads the tuples of
+    a group, an Rstream repeats a relation, a window reads older elements of a stream. Windows on
+    stored streams, relations, groups, and filters and projections of them keep that already.
+    """
+    inputs = tuple(materialize(child) for child in children(plan))
+    match plan:
+        case Join() | Recompute() | During():
+            inputs = tuple(_kept(child) for child in inputs)
+        case Aggregate() if needs_lifetimes(plan):
+            inputs = tuple(_kept(child) for child in inputs)
+        case ToStream(kind="rstream") if not properties(plan.input).is_instantaneous:
+            inputs = tuple(_kept(child) for child in inputs)
+        case TimeWindow() | RowWindow() | Sample():
+            inputs = tuple(_kept_stream(child) for child in inputs)
+        case _:
+            pass
+    return with_children(plan, inputs)
+
+
+def _kept(plan: Plan) -> Plan:
+    match plan:
+        case TimeWindow() | RowWindow() | RelationScan() | Trace():
+            return plan
+        case Aggregate() | Distinct() | SetOperation() | Net(is_kept=True):
+            return plan
+        case UnionAll() if any(map(ends_in_difference, plan.inputs)):
+            return Trace(plan, "trace")
+        case Filter() | During() | Project() | UnionAll():
+            return with_children(plan, tuple(_kept(child) for child in children(plan)))
+        case _:
+            return Trace(plan, "trace")
+
+
+def _kept_stream(plan: Plan) -> Plan:
+    match plan:
+        case Filter() if properties(plan).is_stream:
+            return with_children(plan, (_kept_stream(plan.input),))
+        case ToStream():
+            return Trace(plan, "trace")
+        case _:
+            return plan

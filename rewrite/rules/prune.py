@@ -1,0 +1,150 @@
+"""Columns that nobody reads are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    AggregateCall,
+    Column,
+    Difference,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    Recompute,
+    RelationScan,
+    RowWindow,
+    Sample,
+    SetOperation,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    children,
+    properties,
+    walk,
+    with_children,
+)
+from cqlduck.rewrite.relalg.builders import column, typed_null
+from cqlduck.rewrite.rules.unread import is_risky, is_risky_call, without_unread
+
+
+def prune(plan: Plan) -> Plan:
+    """Leave out the columns that nobody reads: π_A(op(R)) = π_A(op(π_A+used(R))).
+
+    Not below DISTINCT, whose columns are its key, and not below a ROWS window or a sample of a
+    derived stream, whose ties are broken by all columns.
+    """
+    seen: dict[int, set[str]] = {}
+    _pruned(plan, {c.name for c in plan.columns}, seen)
+    return _pruned(plan, {c.name for c in plan.columns}, seen)
+
+
+def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
+    """Return a plan with the columns that are needed; note what is read of what is kept."""
+    match plan:
+        case StreamScan() | RelationScan():
+            return _scan(plan, needed)
+        case Project():
+            kept = [
+                (e, c)
+                for e, c in zip(plan.expressions, plan.columns, strict=True)
+                if c.name in needed
+            ] or [_harmless(plan)]
+            inner = _pruned(plan.input, _used(e for e, _ in kept), seen)
+            return Project(inner, tuple(e for e, _ in kept), tuple(c for _, c in kept))
+        case Filter():
+            return replace(plan, input=_pruned(plan.input, needed | _used([plan.predicate]), seen))
+        case During():
+            below = needed | _used((*plan.begins, *plan.ends))
+            return replace(plan, input=_pruned(plan.input, below, seen))
+        case Join():
+            wanted = needed | _used(plan.predicates)
+            inputs = tuple(_pruned(i, wanted, seen) for i in plan.inputs)
+            names = [c.name for i in inputs for c in i.columns]
+            outside = tuple(name for name in names if name in needed) or (names[0],)
+            return replace(plan, inputs=inputs, shown=outside)
+        case Aggregate():
+            wanted = seen.setdefault(id(plan), set())
+            wanted |= needed
+            calls = tuple(c for c in plan.calls if c.name in wanted or not is_risky_call(plan, c))
+            if not calls and not plan.keys:
+                calls = (_counting(plan.calls[0]),)
+            below = set(plan.keys) | _used(call.call for call in calls)
+            below |= {call.argument for call in calls if call.argument is not None}
+            return replace(plan, calls=calls, input=_pruned(plan.input, below, seen))
+        case RowWindow() | Sample() if not properties(plan.input).is_numbered:
+            return plan
+        case RowWindow():
+            below = needed | set(plan.partition_by)
+            return replace(plan, input=_pruned(plan.input, below, seen))  # type: ignore[arg-type]
+        case TimeWindow() | Sample():
+            return replace(plan, input=_pruned(plan.input, needed, seen))  # type: ignore[arg-type]
+        case UnionAll():
+            shown = _listed(plan.columns, needed)
+            return UnionAll(tuple(_exactly(i, shown, seen) for i in plan.inputs))
+        case Difference():
+            read = _used(p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates)
+            shown = _listed(plan.columns, needed | read)
+            left, right = (_exactly(side, shown, seen) for side in (plan.left, plan.right))
+            return replace(plan, left=left, right=right)
+        case Recompute():
+            wanted = seen.setdefault(id(plan), set())
+            wanted |= needed
+            return without_unread(plan, wanted, lambda inner, names: _pruned(inner, names, seen))
+        case Distinct() | SetOperation() | ToStream() | Trace() | Net():
+            # all columns of these are read: as a key, as the net of elements, or by name
+            return with_children(
+                plan, tuple(_pruned(i, {c.name for c in i.columns}, seen) for i in children(plan))
+            )
+
+
+def _harmless(plan: Project) -> tuple[exp.Expr, Column]:
+    """Return what a projection shows if nobody reads it: a column that does not raise."""
+    pairs = zip(plan.expressions, plan.columns, strict=True)
+    known = plan.columns[0]
+    safe = (pair for pair in pairs if not is_risky(plan, pair[1].name))
+    return next(safe, (typed_null(known.type), known))
+
+
+def _counting(call: AggregateCall) -> AggregateCall:
+    """Return an aggregate of the same name that does not raise, for a row that nobody reads."""
+    if call.argument is None and call.function == "count":
+        return call
+    return AggregateCall(call.name, "count", exp.Count(this=exp.Star()), None, "BIGINT")
+
+
+def _listed(columns: tuple[Column, ...], needed: set[str]) -> tuple[Column, ...]:
+    return tuple(c for c in columns if c.name in needed) or columns[:1]
+
+
+def _exactly(plan: Plan, columns: tuple[Column, ...], seen: dict[int, set[str]]) -> Plan:
+    """Return the pruned plan with these columns alone, as inputs of a union have to have them."""
+    pruned = _pruned(plan, {c.name for c in columns}, seen)
+    if pruned.columns == columns:
+        return pruned
+    return Project(pruned, tuple(column(c.name) for c in columns), columns)
+
+
+def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
+    names = tuple(name if name in needed else None for name in plan.names)
+    if all(name is None for name in names) and not (
+        isinstance(plan, StreamScan) and plan.instant in needed
+    ):
+        names = (plan.names[0], *names[1:])
+    if isinstance(plan, StreamScan):
+        return replace(plan, names=names, instant=plan.instant if plan.instant in needed else None)
+    return replace(plan, names=names)
+
+
+def _used(expressions: Iterable[exp.Expr]) -> set[str]:
+    return {node.name for e in expressions for node in e.find_all(exp.Column)}

@@ -1,0 +1,1 @@
+"""Statements: from a logical plan to what runs in a tick."""

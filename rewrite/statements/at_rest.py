@@ -1,0 +1,266 @@
+"""What an operator has between ticks: its relation at the frontier, from what is kept.
+
+Between ticks nothing comes and nothing goes: `$t0` and `$t1` are one instant, the frontier τ, and
+what stands is all that there is. So `standing` of a node is R(τ), as lifetimes that cover τ:
+
+    windows, relations      what the store has of them at τ
+    linear operators, join  the same of their inputs; of a join, all combinations
+    whoever has a synopsis  what it says; without, as in a query of boundaries, what it would say
+    recompute               the query over its inputs at τ
+
+`Past` asks for what has been: the elements of all instants up to the frontier, in one tick from
+before the first instant. No synopsis says what stood then, so it is for operators that need none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cqlduck.rewrite.operators import aggregate, counting, groups, pipelines, recompute, row_windows
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Difference,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    Recompute,
+    RelationScan,
+    RowWindow,
+    Sample,
+    SetOperation,
+    Source,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    children,
+    properties,
+)
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    ENTER,
+    LEAVE,
+    TS,
+    WEIGHT,
+    after,
+    element_names,
+    forever,
+    named,
+    number,
+    parameter,
+    references,
+    state_table,
+    until,
+)
+from cqlduck.rewrite.statements.choose import Place
+from cqlduck.rewrite.statements.writer import Rules
+
+
+@dataclass(frozen=True)
+class Need:
+    """That a store still has what came after an instant.
+
+    Args:
+        source: The stream, relation or query whose store or log it is.
+        after: The instant, as an expression over the parameters; None if it is all that counts.
+    """
+
+    source: Source
+    after: exp.Expr | None
+
+
+@dataclass
+class _Reading(Rules):
+    """Rules that run no tick: they write nothing, and note what they need of the stores."""
+
+    needs: list[Need] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Choose the operators; nothing is kept for a tick."""
+        self.choose()
+
+    def place_of_nodes(self) -> Place:
+        """Return the same, each node by itself."""
+        return Place(self.plan, self.clock, self.form)
+
+    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+        """Note that a store is needed from an instant on."""
+        self.needs.append(Need(source, low))
+
+    def arrivals(self, source: Source) -> Rows:
+        """Return what comes in the tick, from the store."""
+        later = (parameter(name) for name in ("since", "t0"))
+        bounds = [after(column(TS), bound) for bound in later]
+        return self.kept(source).where(*bounds, until(column(TS), parameter("t1")))
+
+    def kept(self, source: Source) -> Rows:
+        """Return the store."""
+        return Rows.of(state_table(source.table))
+
+
+@dataclass
+class AtRest(_Reading):
+    """Says what stands when no tick is under way.
+
+    Attributes:
+        synopses_of: The numbers of the operators that have a synopsis, each with its kind.
+    """
+
+    synopses_of: frozenset[tuple[int, str]] = frozenset()
+
+    def has(self, node: Plan, kind: str) -> bool:
+        """Return whether an operator has a synopsis of a kind."""
+        return (self.number(node), kind) in self.synopses_of
+
+    def standing(self, node: Plan) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): the tuples at the frontier."""
+        match node:
+            case RelationScan():
+                self.needs.append(Need(node.source, parameter("t1")))
+                return super().standing(node)
+            case RowWindow():
+                return self._window(node)
+            case Join():
+                return self._joined(node)
+            case Aggregate() if self.has(node, "groups"):
+                return _now(node, self.held(node))
+            case Aggregate():
+                state = groups.state(node, self.standing(node.input))
+                return _now(node, aggregate.shown(node, state))
+            case Distinct():
+                return self._first(node)
+            case SetOperation() | Net() if self.has(node, "counts"):
+                return _now(
+                    node, counting.shown(node, Rows.of(state_table(self.table(node, "counts"))))
+                )
+            case Net():
+                return self.standing(node.input)
+            case SetOperation():
+                sides = [self.standing(side) for side in (node.left, node.right)]
+                return _now(node, counting.shown(node, counting.counted(node, sides)))
+            case Recompute():
+                return _now(node, self._recomputed(node))
+            case Trace() if properties(node).is_instantaneous:
+                return self.standing(node.input)
+            case _:
+                return super().standing(node)
+
+    def alive(self, node: Plan) -> Rows:
+        """Return what stands: nothing else touches the instant."""
+        return self.standing(node)
+
+    def rows(
+        self,
+        node: Plan,
+        low: exp.Expr | None,
+        high: exp.Expr,
+        *,
+        span: int | None = 0,
+        extra: tuple[str, ...] = (),
+    ) -> Rows:
+        """Return the elements of a stream with `low` < `_ts` ≤ `high`."""
+        if not isinstance(node, Trace):
+            return super().rows(node, low, high, span=span, extra=extra)
+        log = Rows.of(state_table(self.table(node, "trace")), element_names(node.columns))
+        bounds = [until(column(TS), high), *([] if low is None else [after(column(TS), low)])]
+        return log.where(*bounds)
+
+    def held(self, node: Plan) -> Rows:
+        """Return (columns, `_weight`): what a synopsis holds that is the answer of its operator."""
+        found = self.operator(node).answer()
+        assert found is not None
+        return found
+
+    def _window(self, node: RowWindow) -> Rows:
+        """Return the tuples of a window in rows, from its synopsis."""
+        if node.slide is None and node.every is None:
+            return _now(node, self.held(node))
+        kept = exp.select("*").from_(state_table(self.table(node, "rows")), copy=False)
+        shown = Rows.given(
+            row_windows.placed(node, kept), row_windows.placed_names(node), "placed"
+        ).where(until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t1")))
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        return shown.project([*references(node.columns), column(ENTER), column(LEAVE), one])
+
+    def _first(self, node: Distinct) -> Rows:
+        """Return each tuple once, from the instant on at which it came, if that is known."""
+        if self.has(node, "counts"):
+            names = [*(c.name for c in node.columns), TS]
+            known = Rows.of(state_table(self.table(node, "counts")), names)
+        else:
+            known = counting.first_instants(node, self.standing(node.input))
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        times = [named(column(TS), ENTER), named(forever(), LEAVE), one]
+        return known.project([*references(node.columns), *times], "first")
+
+    def _joined(self, node: Join) -> Rows:
+        """Return all combinations of what stands."""
+        whole = pipelines.Pipeline(0, pipelines.order(node, 0), frozenset(), frozenset(), {})
+        legs = {place: self.standing(plan) for place, plan in enumerate(node.inputs)}
+        return Rows.union(
+            [pipelines.nested(node, whole, arm, legs) for arm in pipelines.arms(node)]
+        )
+
+    def _recomputed(self, node: Recompute) -> Rows:
+        legs = [self.standing(plan) for plan in node.inputs]
+        one = named(cast(number(1), "BIGINT"), WEIGHT)
+        query = recompute.at_instant(node, legs, parameter("t1"))
+        names = [c.name for c in node.columns]
+        return Rows.given(query, names, "again").project([*references(node.columns), one])
+
+
+@dataclass
+class Past(_Reading):
+    """Says what has been since the first instant, of what needs no synopsis for that."""
+
+    def lives(self, node: Plan) -> Rows:
+        """Return the lifetimes of all instants up to the frontier."""
+        match node:
+            case Trace():
+                return self.lives(node.input)
+            case RelationScan():
+                self.needs.append(Need(node.source, None))
+        return super().lives(node)
+
+    def alive(self, node: Plan) -> Rows:
+        """Return the same: nothing stands before the first instant."""
+        return self.lives(node)
+
+    def elements(self, node: Plan) -> Rows:
+        """Return the changes of all instants up to the frontier."""
+        if isinstance(node, RelationScan):
+            self.needs.append(Need(node.source, None))
+        return super().elements(node)
+
+
+def without_past(plan: Plan) -> Iterator[Plan]:
+    """Yield the operators of a relation whose past is not kept, as they need what stood then."""
+    match plan:
+        case StreamScan() | RelationScan():
+            return
+        case Trace() if not properties(plan).is_instantaneous:
+            yield plan
+        case (
+            Sample() | TimeWindow() | Filter() | During() | Project() | Join() | UnionAll()
+            | Difference() | ToStream() | Trace()
+        ):  # fmt: skip
+            for child in children(plan):
+                yield from without_past(child)
+        case _:
+            yield plan
+
+
+def _now(node: Plan, rows: Rows) -> Rows:
+    """Return (columns, `_weight`) as lifetimes of which the beginning and the end are not known."""
+    begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
+    listed = [*references(node.columns), begin, named(forever(), LEAVE), column(WEIGHT)]
+    return rows.project(listed, "now")

@@ -1,0 +1,210 @@
+"""From a node of a logical plan to the operator that runs it, in one place.
+
+`ALTERNATIVES` is all of it: for each kind of node the operators there are, in order, each with the
+condition under which it can be had. The first that can be had is taken. A condition reads facts of
+the node, of its place in the plan, and of the form of the tick; what is learned while running
+chooses among forms. What is worked out whole at boundaries (`at_boundaries`) has one operator
+for all of its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cqlduck.rewrite.operators import at_boundaries
+from cqlduck.rewrite.operators.counting import Consolidation, Counts, First
+from cqlduck.rewrite.operators.frames import Frames
+from cqlduck.rewrite.operators.join import Combinations, KeptCombinations, Pipelines
+from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
+from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
+from cqlduck.rewrite.operators.linear import Minus, Projection, Selection, Union
+from cqlduck.rewrite.operators.panes import Panes
+from cqlduck.rewrite.operators.pipelines import of as pipelines_of
+from cqlduck.rewrite.operators.recompute import Again, OneByOne
+from cqlduck.rewrite.operators.row_windows import LastRows
+from cqlduck.rewrite.operators.running import Running
+from cqlduck.rewrite.operators.sampling import Sampling
+from cqlduck.rewrite.operators.temporal_filter import Cut
+from cqlduck.rewrite.operators.time_windows import Stub
+from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
+from cqlduck.rewrite.operators.traces import Log, Moments
+from cqlduck.rewrite.physical.algebra import rules_of
+from cqlduck.rewrite.physical.evaluators import fits_panes, whole_rows, window_of_its_own
+from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.plan import (
+    Aggregate,
+    Difference,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    Recompute,
+    RelationScan,
+    RowWindow,
+    Sample,
+    SetOperation,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    Trace,
+    UnionAll,
+    bottom_up,
+    children,
+    properties,
+    unique,
+)
+from cqlduck.rewrite.text.time import Clock
+
+
+@dataclass
+class Place:
+    """What a choice may depend on besides the node.
+
+    Args:
+        plan: The plan.
+        clock: The clock.
+        form: The form of the ticks.
+
+    Attributes:
+        readers: By node, how many nodes read it.
+        framed: By ROWS window, the aggregate that alone reads it and works out its frames there.
+        at_boundaries: The relation that is worked out whole at boundaries, if that is so.
+    """
+
+    plan: Plan
+    clock: Clock
+    form: Form
+    readers: dict[int, int] = field(default_factory=dict)
+    framed: dict[int, Aggregate] = field(default_factory=dict)
+    at_boundaries: Plan | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Count the readers."""
+        for node in unique(self.plan):
+            for child in children(node):
+                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
+
+    def as_a_whole(self) -> Place:
+        """Look for what takes several nodes together, as ticks do; who only reads does not."""
+        for node in bottom_up(self.plan):
+            if isinstance(node, Aggregate):
+                window = window_of_its_own(node, self.readers)
+                if window is not None:
+                    self.framed[id(window)] = node
+        self.at_boundaries = at_boundaries.relation_of(self.plan)
+        return self
+
+
+Condition = Callable[[Any, Place], bool]
+
+
+def _always(node: Plan, place: Place) -> bool:
+    """Return true: it can be had wherever none before it can."""
+    return True
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """An operator that a node may become.
+
+    Args:
+        operator: The operator.
+        condition: Whether it can be had for a node in its place.
+        reason: In which case that is, for people.
+    """
+
+    operator: type[Operator[Any]]
+    condition: Condition = _always
+    reason: str = "else"
+
+
+def _is_whole_row(node: Aggregate, place: Place) -> bool:
+    return whole_rows(node, rules_of(node))
+
+
+def _is_pane(node: Aggregate, place: Place) -> bool:
+    return fits_panes(node, rules_of(node))
+
+
+def _shows_last_row(node: RowWindow, place: Place) -> bool:
+    return is_last_row(node) and id(node) not in place.framed
+
+
+def _is_stepwise(node: Join, place: Place) -> bool:
+    # in a large tick all inputs change, and the combinations are many
+    return place.form.staged and len(list(pipelines_of(place.clock, node))) > 1
+
+
+def _is_read_by_several(node: Plan, place: Place) -> bool:
+    return place.readers.get(id(node), 0) > 1
+
+
+ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
+    StreamScan: (Alternative(Stream),),
+    RelationScan: (
+        Alternative(QueryLog, lambda node, _: node.source.is_query, "it is another query"),
+        Alternative(Relation),
+    ),
+    Filter: (Alternative(Selection),),
+    Project: (Alternative(Projection),),
+    UnionAll: (Alternative(Union),),
+    Difference: (Alternative(Minus),),
+    Sample: (Alternative(Sampling),),
+    During: (Alternative(Cut),),
+    TimeWindow: (Alternative(Stub),),
+    RowWindow: (
+        Alternative(LastRow, _shows_last_row, "ROWS 1 that no aggregate frames"),
+        Alternative(LastRows),
+    ),
+    Join: (
+        Alternative(Pipelines, _is_stepwise, "stages, and several inputs change"),
+        Alternative(KeptCombinations, _is_read_by_several, "several operators read it"),
+        Alternative(Combinations),
+    ),
+    Aggregate: (
+        Alternative(Panes, _is_pane, "the window tumbles"),
+        Alternative(Frames, _is_whole_row, "all of a group is a frame of the log"),
+        Alternative(Running),
+    ),
+    Distinct: (Alternative(First),),
+    SetOperation: (Alternative(Counts),),
+    Net: (
+        Alternative(Counts, lambda node, _: node.is_kept, "it is read as standing"),
+        Alternative(Consolidation),
+    ),
+    Recompute: (
+        Alternative(OneByOne, lambda node, _: node.alone is not None, "no LATERAL can hold it"),
+        Alternative(Again),
+    ),
+    ToStream: (
+        Alternative(Istream, lambda node, _: node.kind == "istream", "ISTREAM"),
+        Alternative(Dstream, lambda node, _: node.kind == "dstream", "DSTREAM"),
+        Alternative(Rstream, reason="RSTREAM"),
+    ),
+    Trace: (
+        Alternative(
+            Moments,
+            lambda node, _: properties(node).is_instantaneous,
+            "nothing lives beyond its instant",
+        ),
+        Alternative(Log),
+    ),
+}
+
+
+def choose(node: Plan, place: Place) -> Alternative:
+    """Return the first alternative that can be had for a node.
+
+    Args:
+        node: The node.
+        place: Its place.
+    """
+    if node is place.at_boundaries:
+        return Alternative(at_boundaries.AtBoundaries, reason="it changes at boundaries alone")
+    return next(a for a in ALTERNATIVES[type(node)] if a.condition(node, place))

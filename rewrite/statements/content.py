@@ -1,0 +1,309 @@
+"""What each synopsis holds, as one SELECT over what is kept below its operator.
+
+    groups     γ of the tuples of the input (`groups`)
+    outliers   those values among them that are no fixed-point numbers
+    counts     how often each tuple is in each input; of what only grows, when it came first
+    rows       the last rows of the stream, from its store
+    trace      of a relation, what it sums up to: the input at the frontier; of a stream, all of its
+               elements, where nothing below has to remember what stood at earlier instants
+    content    the relation at the last boundary
+    panes      γ of what came in each of the last panes, from the stream's store
+
+All at the frontier, `$t1`. What a SELECT reads of its inputs may be synopses of theirs, never the
+one that it is about. So each is checked against what is below it, and if all are right, the answer
+is that of the inputs. What the stores have forgotten is not there to compare with: `needs` says
+how far back a SELECT reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlglot import exp
+
+from cqlduck.rewrite.explain import describe, kind_of
+from cqlduck.rewrite.operators import at_boundaries, counting, groups, row_windows
+from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.plan import (
+    NEVER,
+    Aggregate,
+    Column,
+    Difference,
+    Distinct,
+    During,
+    Filter,
+    Join,
+    Net,
+    Plan,
+    Project,
+    Recompute,
+    RowWindow,
+    SetOperation,
+    TimeWindow,
+    Trace,
+    UnionAll,
+    children,
+    properties,
+    unique,
+)
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.elements import (
+    SEQ,
+    TS,
+    WEIGHT,
+    add,
+    count,
+    named,
+    number,
+    parameter,
+    references,
+    state_table,
+    until,
+)
+from cqlduck.rewrite.relalg.values import FLOATING, may_vary, told_apart
+from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
+from cqlduck.rewrite.statements.writer import Rules
+from cqlduck.rewrite.text.time import Clock
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a synopsis should hold at the frontier `$t1`, and how far it is from that.
+
+    Args:
+        synopsis: The synopsis.
+        operator: Its operator, for people.
+        query: The content, (columns of the synopsis, `_weight`), with how often a row is there; in
+            a log the weight is a column. None if the past that it would take is kept nowhere.
+        differing: How many rows of the synopsis are missing or too many, as one number.
+        needs: What the stores must still have for both.
+        reason: Why it cannot be had, whatever the stores have.
+    """
+
+    synopsis: Synopsis
+    operator: str
+    query: exp.Query | None = None
+    differing: exp.Query | None = None
+    needs: tuple[Need, ...] = ()
+    reason: str | None = None
+
+
+def contents(name: str, plan: Plan, clock: Clock) -> tuple[Content, ...]:
+    """Return the content of each synopsis of a query, from the bottom of its plan.
+
+    Args:
+        name: The name of the query.
+        plan: Its plan.
+        clock: The clock.
+    """
+    rules = Rules(name, plan, clock)
+    nodes = {rules.number(node): node for node in unique(plan)}
+    return tuple(_content(rules, nodes[s.operator], s) for s in rules.synopses)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A content in the making.
+
+    Args:
+        held: (columns, `_weight`): what the synopsis should hold.
+        kept: The same of what it does hold.
+        columns: The columns by which they are compared.
+        reads: The rules that read the inputs.
+        values: What stands for parameters of a tick.
+    """
+
+    held: Rows
+    kept: Rows
+    columns: tuple[Column, ...]
+    reads: AtRest | Past
+    values: Mapping[str, exp.Expr]
+
+
+def _content(rules: Rules, node: Plan, synopsis: Synopsis) -> Content:
+    operator = f"{kind_of(node)}: {describe(node)}".rstrip(": ")
+    if synopsis.kind == "trace" and properties(node).is_stream:
+        assert isinstance(node, Trace)
+        unknown = next(without_past(node.input), None)
+        if unknown is not None:
+            reason = (
+                f"it holds the past of a stream that is made of {kind_of(unknown)}: "
+                f"{describe(unknown)}, and what stood there at earlier instants is not kept"
+            )
+            return Content(synopsis, operator, reason=reason)
+    found = _found(rules, node, synopsis)
+    query = found.held.project(_listed(found.held, synopsis), "content").query()
+    return Content(
+        synopsis,
+        operator,
+        _with(query, found.values),
+        _with(_differing(found), found.values),
+        tuple(
+            Need(need.source, None if need.after is None else _with(need.after, found.values))
+            for need in found.reads.needs
+        ),
+    )
+
+
+def _listed(held: Rows, synopsis: Synopsis) -> list[exp.Expr]:
+    """Return the columns of a synopsis; what is not known to have come earlier came just now."""
+    now = named(cast(parameter("t1"), "BIGINT"), TS)
+    names = dict.fromkeys([*(c.name for c in synopsis.columns), WEIGHT])
+    dated = TS in (held.names or ())
+    return [now if name == TS and not dated else column(name) for name in names]
+
+
+def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
+    rest = AtRest(
+        rules.query,
+        rules.plan,
+        rules.clock,
+        synopses_of=frozenset((s.operator, s.kind) for s in rules.synopses),
+    )
+    table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
+    values: dict[str, exp.Expr] = {"t0": parameter("t1")}
+    columns, kept, held = synopsis.columns, _each_once(table, synopsis.columns), None
+    reads: AtRest | Past = rest
+    match synopsis.kind, node:
+        case "groups", Aggregate():
+            state = groups.state(node, rest.standing(node.input))
+            columns = _without(columns, groups.loose(node))
+            held = _each_once(state, synopsis.columns)
+        case "outliers", Aggregate():
+            held, kept = groups.outliers(node, rest.standing(node.input)), _up_to_now(table)
+            columns = _without(columns, {TS, WEIGHT})
+        case "counts", Distinct():
+            came = counting.first_instants(node, rest.standing(node.input))
+            if not _knows_instants(node.input):
+                columns = node.columns
+            held = _each_once(came, synopsis.columns)
+        case "counts", SetOperation():
+            sides = [rest.standing(side) for side in (node.left, node.right)]
+            held = _each_once(counting.counted(node, sides), columns)
+        case "counts", Net():
+            held = _each_once(counting.counted(node, [rest.standing(node.input)]), columns)
+        case "rows", RowWindow():
+            held = row_windows.history(rest, node)
+            if not properties(node.input).is_numbered:
+                order: list[exp.Expr] = [column(TS), column(SEQ)]
+                held = row_windows.in_order(node, held, order)
+                kept = _each_once(row_windows.in_order(node, table, order), columns)
+            held = _each_once(held, columns)
+        case "trace", Trace() if properties(node).is_stream:
+            reads = past = Past(rules.query, rules.plan, rules.clock)
+            held, kept = past.elements(node.input), table
+            columns = _without(columns, {WEIGHT})
+            values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
+        case "trace", Trace():
+            held, kept = rest.standing(node.input), _up_to_now(table)
+            columns = _without(node.columns, _loose(rest, node.input))
+        case "content", _:
+            boundary = named(at_boundaries.last_boundary(node), at_boundaries.BOUNDARY)
+            listed = [*references(node.columns), boundary, column(WEIGHT)]
+            held = rest.standing(node).project(listed, "relation")
+            columns = _without(columns, _loose(rest, node))
+        case "panes", Aggregate():
+            assert rules.at_boundaries is not None
+            panes, begin = at_boundaries.held_panes(rest, rules.at_boundaries, node)
+            held = _each_once(panes, columns)
+            values = {"t0": begin}
+    assert held is not None, synopsis.kind
+    return _Found(held, kept, columns, reads, values)
+
+
+def _up_to_now(log: Rows) -> Rows:
+    """Return the elements of a log that count at the frontier: none is of a later instant."""
+    return log.where(until(column(TS), parameter("t1")))
+
+
+def _each_once(rows: Rows, columns: Iterable[Column]) -> Rows:
+    one = named(cast(number(1), "BIGINT"), WEIGHT)
+    return rows.project([*references(columns), one], "rows")
+
+
+def _without(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
+    gone = set(names)
+    return tuple(c for c in columns if c.name not in gone)
+
+
+Tree = TypeVar("Tree", bound=exp.Expr)
+
+
+def _with(tree: Tree, values: Mapping[str, exp.Expr]) -> Tree:
+    """Return a statement of a tick with values for `$t0` and `$low`; both are an instant."""
+    known = {"low": values["t0"], **values}
+
+    def known_value(part: exp.Expr) -> exp.Expr:
+        if isinstance(part, exp.Placeholder) and str(part.this) in known:
+            return known[str(part.this)].copy()
+        return part
+
+    found = tree.transform(known_value)
+    return found  # type: ignore[return-value]  # of the same kind
+
+
+def _differing(found: _Found) -> exp.Select:
+    """Return how many rows the synopsis has too many or lacks; values are compared as the same."""
+    listed = references(found.columns)
+    less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)
+    both = Rows.union(
+        [
+            found.held.project([*listed, column(WEIGHT)], "held"),
+            found.kept.project([*listed, less], "kept"),
+        ]
+    )
+    net = both.select(
+        [named(count(), WEIGHT)],
+        group=told_apart(found.columns),
+        having=exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
+        alias="rows",
+    )
+    total = exp.Coalesce(this=exp.Sum(this=exp.Abs(this=column(WEIGHT))), expressions=[number(0)])
+    return exp.select(named(cast(total, "BIGINT"), "differing")).from_(
+        net.subquery("net", copy=False), copy=False
+    )
+
+
+def _knows_instants(plan: Plan) -> bool:
+    """Return whether what stands of a relation that only grows says when it came."""
+    match plan:
+        case TimeWindow() | Trace() | Distinct():
+            return True
+        case Filter() | Project() | Join() | UnionAll():
+            return all(_knows_instants(child) for child in children(plan))
+        case _:
+            return False
+
+
+def _loose(rest: AtRest, node: Plan) -> frozenset[str]:
+    """Return the columns of a node that another order of the tuples may change in the last bits."""
+    match node:
+        case Aggregate() if not rest.has(node, "groups"):
+            return groups.loose(node)
+        case Recompute():
+            return frozenset(c.name for c in node.columns if _is_floating(c.type))
+        case Project():
+            below = _loose(rest, node.input)
+            return frozenset(
+                known.name
+                for value, known in zip(node.expressions, node.columns, strict=True)
+                if any(part.name in below for part in value.find_all(exp.Column))
+            )
+        case UnionAll():
+            return frozenset(
+                known.name
+                for arm in node.inputs
+                for known in arm.columns
+                if known.name in _loose(rest, arm)
+            )
+        case Filter() | During() | Join() | Difference() | Net():
+            return frozenset().union(*(_loose(rest, child) for child in children(node)))
+        case _:
+            return frozenset()
+
+
+def _is_floating(type_name: str) -> bool:
+    return may_vary(type_name) and any(kind in type_name for kind in FLOATING)

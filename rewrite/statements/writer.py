@@ -1,0 +1,326 @@
+"""The writer: the operators of a plan, and the statements and synopses that they write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from cqlduck.rewrite.operators.row_windows import Positions
+from cqlduck.rewrite.physical import instances
+from cqlduck.rewrite.physical.arrivals import arrivals, stream
+from cqlduck.rewrite.physical.form import WHOLE, Form
+from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
+from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source, bottom_up, unique
+from cqlduck.rewrite.relalg import Rows
+from cqlduck.rewrite.relalg.builders import typed_nothing
+from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
+from cqlduck.rewrite.statements.choose import Place, choose
+from cqlduck.rewrite.text.time import Clock
+
+
+@dataclass
+class Rules:
+    """Writes the statements of one plan, in one form.
+
+    `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
+    each stream that is read how many instants before $t0 its elements are still needed (None: all).
+    """
+
+    query: str
+    plan: Plan
+    clock: Clock
+    form: Form = WHOLE
+    numbers: dict[int, int] = field(default_factory=dict)
+    instances: dict[int, str] = field(default_factory=dict)
+    deltas: dict[int, str] = field(default_factory=dict)
+    statements: list[Statement] = field(default_factory=list)
+    updates: list[Statement] = field(default_factory=list)
+    synopses: list[Synopsis] = field(default_factory=list)
+    spans: dict[str, int | None] = field(default_factory=dict)
+    place: Place = field(init=False)
+    operators: dict[int, Operator[Plan]] = field(default_factory=dict)
+    _staged: dict[int, str] = field(default_factory=dict)
+    _shared: dict[str, frozenset[str]] = field(default_factory=dict)
+    """On which parameters the temporary tables depend that others may share."""
+
+    def __post_init__(self) -> None:
+        """Choose the operators, and let each write what it keeps."""
+        self.choose()
+        if self.at_boundaries is not None:
+            self.operator(self.at_boundaries).keep()
+            return
+        for node in bottom_up(self.plan):
+            self.operator(node).keep()
+
+    def choose(self) -> None:
+        """Number the operators from the top, name their instances, and choose each."""
+        self.place = self.place_of_nodes()
+        for position, node in enumerate(unique(self.plan)):
+            self.numbers[id(node)] = position
+            self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
+            self.operators[id(node)] = choose(node, self.place).operator(node, self)
+
+    def place_of_nodes(self) -> Place:
+        """Return what the choice of operators depends on besides the nodes."""
+        return Place(self.plan, self.clock, self.form).as_a_whole()
+
+    def operator(self, node: Plan) -> Operator[Plan]:
+        """Return the operator that a node has become."""
+        return self.operators[id(node)]
+
+    @property
+    def at_boundaries(self) -> Plan | None:
+        """The relation that is worked out whole at boundaries, if that is so."""
+        return self.place.at_boundaries
+
+    @property
+    def framed(self) -> Mapping[int, Aggregate]:
+        """By ROWS window, the aggregate that alone reads it and works out its frames there."""
+        return self.place.framed
+
+    @property
+    def readers(self) -> Mapping[int, int]:
+        """By node, how many nodes read it."""
+        return self.place.readers
+
+    # -- what a node keeps -----------------------------------------------------------------------
+
+    def number(self, node: Plan) -> int:
+        """Return the number of an operator."""
+        return self.numbers[id(node)]
+
+    def instance(self, node: Plan) -> str:
+        """Return the name of what the query has of an operator; its tables are called after it."""
+        return self.instances[id(node)]
+
+    def table(self, node: Plan, kind: str) -> str:
+        """Return the table of an operator's synopsis."""
+        return f"{self.instance(node)}_{kind}"
+
+    def synopsis(
+        self,
+        node: Plan,
+        kind: str,
+        columns: tuple[Column, ...],
+        *,
+        reach: int | None = None,
+        is_log: bool = False,
+    ) -> str:
+        """Ask for a synopsis; return its table."""
+        name = self.table(node, kind)
+        self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
+        return name
+
+    def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
+        """Keep the result of a query for the tick; return its temporary table."""
+        name = f"_cql_delta_{self.instance(node)}"
+        self.deltas[id(node)] = name
+        return self.keep(node, name, query, purpose)
+
+    def keep(self, node: Plan, name: str, query: exp.Query, purpose: str) -> str:
+        """Keep the result of a query in a temporary table; return its name."""
+        self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
+        return name
+
+    def gather(
+        self, node: Plan, parts: Sequence[tuple[exp.Query, frozenset[str]]], purpose: str
+    ) -> None:
+        """Keep the union of several results for the tick, each added by a step of its own.
+
+        Args:
+            node: The node, whose lifetimes they are.
+            parts: Each result, and the temporary tables without which it is empty.
+            purpose: What each is.
+        """
+        name = f"_cql_delta_{self.instance(node)}"
+        self.deltas[id(node)] = name
+        columns = [*node.columns, *(Column(c, "BIGINT") for c in (ENTER, LEAVE, WEIGHT))]
+        create = _create(name, typed_nothing(columns))
+        self.statements.append(
+            Statement(self.number(node), "an empty table", create, is_stage=True)
+        )
+        for query, needs in parts:
+            tree = exp.insert(query, temp_table(name))
+            self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
+
+    def share(
+        self,
+        node: Plan,
+        name: str,
+        query: exp.Query,
+        purpose: str,
+        *,
+        is_stage: bool = False,
+        is_sure: bool = False,
+    ) -> str:
+        """Keep what other queries may need in the same tick; return its temporary table.
+
+        The table is called after the statement, so that all find it who ask for the same. What is
+        made of a table of this query alone is shared with nobody.
+
+        Args:
+            node: The node.
+            name: What the table is called, before what tells it from others.
+            query: What it holds.
+            purpose: What it is for.
+            is_stage: Whether another form reads that where it needs it.
+            is_sure: Whether that form is known to be no faster.
+        """
+        read = {table.name for table in query.find_all(exp.Table) if table.db == "temp"}
+        shared = None
+        if read <= self._shared.keys():
+            digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
+            own = frozenset(str(node.this) for node in query.find_all(exp.Placeholder))
+            parameters = own.union(*(self._shared[table] for table in read))
+            shared = Shared(f"_cql_{name}_{digest[:12]}", parameters)
+            self._shared[shared.table] = parameters
+        table = f"_cql_{name}_{self.instance(node)}" if shared is None else shared.table
+        self.statements.append(
+            Statement(
+                self.number(node),
+                purpose,
+                _create(table, query),
+                is_stage=is_stage,
+                is_sure=is_sure,
+                shared=shared,
+            )
+        )
+        return table
+
+    def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> Rows:
+        """Return what begins or ends, for a node that meets others; where it pays, kept before.
+
+        Expressions stay outside of the stage: in it they would be worked out for tuples that meet
+        none, and could fail there. Comparisons that cannot fail are in it: what a stage has not,
+        DuckDB does not look for.
+
+        Args:
+            node: The node.
+            conditions: Some that its tuples have to meet and that cannot fail; they are tested
+                again outside.
+        """
+        if not self.form.staged or self.operator(node).is_at_hand:
+            return self.lives(node)
+        linear = self.operator(node).staged_lives()
+        if linear is not None:
+            return linear
+        if id(node) not in self._staged:
+            lives = self.lives(node)
+            # what several read is kept once, for all of them
+            if conditions and self.readers[id(node)] == 1:
+                lives = lives.where(*conditions)
+            purpose = "what begins or ends"
+            query = lives.query()
+            self._staged[id(node)] = self.share(node, "lives", query, purpose, is_stage=True)
+        return Rows.of(temp_table(self._staged[id(node)]), lifetime_names(node.columns))
+
+    def staged(
+        self, node: Plan, name: str, query: exp.Query, purpose: str, *, is_sure: bool = False
+    ) -> exp.Query:
+        """Return what a query gives; where it pays, kept in a temporary table before.
+
+        Args:
+            node: The node.
+            name: What the table is called, before what tells it from others.
+            query: The query.
+            purpose: What it is for.
+            is_sure: Whether it always pays, so that ticks without it need not be tried.
+        """
+        if not self.form.staged:
+            return query
+        kept = self.share(node, name, query, purpose, is_stage=True, is_sure=is_sure)
+        return exp.select("*").from_(temp_table(kept))
+
+    def each(self, node: Plan, instants: str, tree: exp.Expr, purpose: str) -> None:
+        """Add a statement that runs once for each instant of a temporary table."""
+        self.statements.append(Statement(self.number(node), purpose, tree, each=instants))
+
+    def first(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
+        """Add a statement that runs before the deltas that are written after it."""
+        self.statements.append(Statement(self.number(node), purpose, tree))
+
+    def update(self, node: Plan, purpose: str, tree: exp.Expr) -> None:
+        """Add a statement that brings a synopsis up to date."""
+        self.updates.append(Statement(self.number(node), purpose, tree))
+
+    # -- what is asked of a node -----------------------------------------------------------------
+
+    def elements(self, node: Plan) -> Rows:
+        """Return (columns, `_ts`, `_weight`): the changes in ($t0, $t1]."""
+        return self.operator(node).elements()
+
+    def lives(self, node: Plan) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what begins or ends."""
+        return self.operator(node).lives()
+
+    def begins(self, node: Plan) -> Rows:
+        """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
+        return self.operator(node).begins()
+
+    def standing(self, node: Plan) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""
+        return self.operator(node).standing()
+
+    def alive(self, node: Plan) -> Rows:
+        """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): all that touches the tick."""
+        return self.operator(node).alive()
+
+    def rows(
+        self,
+        node: Plan,
+        low: exp.Expr | None,
+        high: exp.Expr,
+        *,
+        span: int | None = 0,
+        extra: tuple[str, ...] = (),
+    ) -> Rows:
+        """Return the elements of a stream with `low` < `_ts` ≤ `high`.
+
+        `span` is how many instants before $t0 that can reach (None: without bound).
+        """
+        return self.operator(node).rows(low, high, span, extra)
+
+    def row_log(self, node: RowWindow) -> Rows:
+        """Return the rows of a window that come or go in the tick, with their lifetimes."""
+        window = self.operator(node)
+        assert isinstance(window, Positions)
+        return window.row_log()
+
+    def answer(self, node: Plan) -> Rows | None:
+        """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it."""
+        return self.operator(node).answer()
+
+    # -- what is read of streams -----------------------------------------------------------------
+
+    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+        """Note how far back a stream is read.
+
+        Args:
+            source: The stream.
+            low: After which instant.
+            span: How many instants before $t0 that can be (None: without bound).
+        """
+        known = self.spans.get(source.name, 0)
+        self.spans[source.name] = None if known is None or span is None else max(known, span)
+
+    def arrivals(self, source: Source) -> Rows:
+        """Return what comes of a stream in the tick."""
+        return Rows.of(arrivals(source.name))
+
+    def kept(self, source: Source) -> Rows:
+        """Return what is kept of a stream."""
+        return Rows.of(stream(source.name))
+
+
+def _create(name: str, query: exp.Query) -> exp.Create:
+    return exp.Create(
+        this=temp_table(name),
+        kind="TABLE",
+        expression=query,
+        replace=True,
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+    )

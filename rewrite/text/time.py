@@ -1,0 +1,172 @@
+"""Time: instants, durations and the clock of a database.
+
+Inside, an instant is a BIGINT, whatever the kind of time: the integer itself on integer time, the
+number of the granule since 1970-01-01 UTC on wall-clock time. All windows and delta rules are
+written in these numbers; `Clock` knows how a timestamp becomes one and how one is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from cqlduck.errors import BindError, ParseError
+from cqlduck.rewrite.text.spelling import suggestion
+
+MICROSECONDS: dict[str, int] = {
+    "MICROSECOND": 1,
+    "US": 1,
+    "MILLISECOND": 1_000,
+    "MS": 1_000,
+    "SECOND": 1_000_000,
+    "SEC": 1_000_000,
+    "S": 1_000_000,
+    "MINUTE": 60_000_000,
+    "MIN": 60_000_000,
+    "M": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "H": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "D": 86_400_000_000,
+    "WEEK": 604_800_000_000,
+}
+"""Microseconds in each fixed unit; plurals are read too."""
+
+MOST = 2**62
+"""The longest duration, in instants."""
+
+BEGINNING = -(2**63) + 1
+"""The beginning of time: before every instant, and after what is before all, the first `$low`.
+
+What a relation got without an instant, before it had any, is dated here. It is there from a query's
+first instant on, and tells no query when to begin.
+"""
+
+_PLURALS = ("WEEKS", "DAYS", "HOURS", "MINUTES", "SECONDS", "MILLISECONDS", "MICROSECONDS")
+UNFIXED = {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"}
+
+
+@dataclass(frozen=True)
+class Duration:
+    """A length of time as it was written: `microseconds`, or a bare number of `instants`."""
+
+    microseconds: Fraction | None
+    instants: Fraction | None
+    offset: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a duration that is both or neither."""
+        if (self.microseconds is None) == (self.instants is None):
+            raise ValueError("a duration is either in units or in instants")
+
+    @property
+    def shown(self) -> str:
+        """The duration as people read it: a number of instants, or seconds."""
+        if self.microseconds is None:
+            return str(int(self.instants or 0))
+        return f"{int(self.microseconds) / 1e6:g} seconds"
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What an instant of a database is.
+
+    Args:
+        kind: 'integer' or 'wall'.
+        granularity: Microseconds in an instant of wall-clock time.
+        instant: Microseconds that an instant of integer time stands for.
+    """
+
+    kind: str
+    granularity: int = 1
+    instant: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        """Refuse a clock that does not move."""
+        if self.kind not in ("integer", "wall"):
+            raise ValueError(f"unknown kind of time: {self.kind}")
+        if self.granularity < 1 or self.instant < 1:
+            raise ValueError("granularity and instant are at least one microsecond")
+
+    @property
+    def public_type(self) -> str:
+        """The DuckDB type in which people see instants."""
+        return "BIGINT" if self.kind == "integer" else "TIMESTAMP"
+
+    def instants(self, duration: Duration) -> int:
+        """Return a duration as a whole number of instants, rounded down.
+
+        Raises:
+            BindError: A bare number on wall-clock time, or more than can be counted.
+        """
+        if duration.instants is not None:
+            if self.kind == "wall":
+                raise BindError(
+                    "a bare number is no duration on wall-clock time",
+                    hint="write a unit, as in RANGE 30 SECONDS",
+                )
+            count = int(duration.instants // 1)
+        else:
+            assert duration.microseconds is not None
+            unit = self.instant if self.kind == "integer" else self.granularity
+            count = int(duration.microseconds // unit)
+        if count > MOST:
+            raise BindError("this duration is too long", hint="write UNBOUNDED")
+        return count
+
+
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+
+
+def parse_duration(text: str, offset: int | None = None) -> Duration:
+    """Read `5 MINUTES`, `1 HOUR 30 MINUTES`, `INTERVAL '5 minutes'`, `'90 seconds'` or `120`.
+
+    >>> parse_duration("1 hour 30 minutes").microseconds
+    Fraction(5400000000, 1)
+    >>> parse_duration("120").instants
+    Fraction(120, 1)
+
+    Raises:
+        ParseError: No duration, or a unit of no fixed length.
+    """
+    body = text.strip()
+    if body.upper().startswith("INTERVAL"):
+        body = body[len("INTERVAL") :].strip()
+    quoted = re.fullmatch(r"'([^']*)'\s*([A-Za-z]*)", body)
+    if quoted:
+        body = f"{quoted[1]} {quoted[2]}".strip()
+    position, total, bare = 0, Fraction(0), None
+    while position < len(body):
+        part = _PART.match(body, position)
+        if part is None or (bare is not None):
+            raise ParseError(
+                f"no duration: {text.strip() or 'nothing'}",
+                hint="write a number and a unit, as in 30 SECONDS or 1 HOUR 30 MINUTES",
+            )
+        number, unit = Fraction(part[1]), part[2].upper()
+        if not unit:
+            if position:
+                raise ParseError(f"a number without a unit in {text.strip()}")
+            bare = number
+        else:
+            singular = unit
+            if unit not in MICROSECONDS and unit.endswith("S"):
+                singular = unit[:-1]
+            if singular in UNFIXED or unit in UNFIXED or singular == "CENTURIE":
+                raise ParseError(
+                    f"{unit} has no fixed length",
+                    hint="use DAYS, HOURS, MINUTES, SECONDS or smaller units",
+                )
+            if singular not in MICROSECONDS:
+                raise ParseError(
+                    f"unknown unit {unit}",
+                    hint=suggestion(unit, _PLURALS, f"use {', '.join(_PLURALS)}", every=False),
+                )
+            total += number * MICROSECONDS[singular]
+        position = part.end()
+    if bare is None and not body:
+        raise ParseError("a duration is missing", hint="write a number and a unit: 30 SECONDS")
+    if bare is not None:
+        return Duration(None, bare, offset)
+    return Duration(total, None, offset)
