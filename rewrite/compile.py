@@ -21,6 +21,7 @@ from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefet
 from cqlduck.rewrite.physical.evaluators import has_frame
 from cqlduck.rewrite.physical.form import FIRST, WHOLE, Form
 from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     Column,
@@ -48,7 +49,7 @@ from cqlduck.rewrite.relalg.elements import (
     union_all,
 )
 from cqlduck.rewrite.rules import optimize
-from cqlduck.rewrite.statements.writer import Rules
+from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.text.queries import parse_query, place_of
 from cqlduck.rewrite.text.syntax import RESERVED, reserved
 from cqlduck.rewrite.text.time import Clock
@@ -126,7 +127,7 @@ class Steps:
             if form in self.stored:
                 self._read(form)
             else:
-                self.take(form, _steps(Rules(self.name, self.plan, self.clock, form)))
+                self.take(form, _steps(writer_of(self.name, self.plan, self.clock, form)))
         return self.written[form]
 
     def _read(self, form: Form) -> None:
@@ -305,18 +306,18 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         raise error.at(body, error.offset if error.offset is not None else 0) from error
     except RecursionError as error:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
-    rules = Rules(name, plan, catalog.clock, FIRST)
+    writer = writer_of(name, plan, catalog.clock, FIRST)
     steps = Steps(name, catalog.clock, lambda: plan)
-    steps.take(FIRST, _steps(rules))
-    answer = rules.answer(plan)
+    steps.take(FIRST, _steps(writer))
+    answer = writer.answer(plan)
     return Compiled(
         "stream" if properties(plan).is_stream else "relation",
         plan.columns,
         binder.sources,
         steps,
         identity(plan).id,
-        tuple(rules.synopses),
-        dict(rules.spans),
+        tuple(writer.synopses),
+        dict(writer.spans),
         order_sql,
         any(map(_repeats, walk(plan))),
         any(
@@ -327,7 +328,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         any(_is_heavy(node) for node in walk(plan)),
         None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
-        _is_netted(plan, rules) or properties(plan).is_consolidated,
+        _is_netted(plan, writer) or properties(plan).is_consolidated,
         Taken(macros, binder.called, types).text(),
     )
 
@@ -345,24 +346,24 @@ def _is_heavy(node: Plan) -> bool:
     return isinstance(node, Recompute)
 
 
-def _is_netted(plan: Plan, rules: Rules) -> bool:
+def _is_netted(plan: Plan, writer: Writer) -> bool:
     """Return whether the elements of the answer are netted before they are written."""
     facts = properties(plan)
     needs_none = isinstance(plan, ToStream) or facts.is_append_only or facts.is_compact
-    return not needs_none and rules.at_boundaries is None
+    return not needs_none and writer.at_boundaries is None
 
 
-def _steps(rules: Rules) -> tuple[Step, ...]:
+def _steps(writer: Writer) -> tuple[Step, ...]:
     """Return the statements of a tick: of deltas, of the answer, and of synopses."""
-    plan = rules.plan
-    output = rules.elements(plan)
-    if _is_netted(plan, rules):
+    plan = writer.plan
+    output = writer.elements(plan)
+    if _is_netted(plan, writer):
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     output = output.project(listed, "output")
-    changes = exp.insert(output.query(), state_table(f"changes_{rules.query}"))
+    changes = exp.insert(output.query(), state_table(f"changes_{writer.query}"))
     answer = _answer(Statement(0, "write the elements of the answer", changes), passing(output))
-    return (*map(_step, rules.statements), answer, *map(_step, rules.updates))
+    return (*map(_step, writer.statements), answer, *map(_step, writer.updates))
 
 
 def _answer(statement: Statement, how: Passing | None) -> Step:

@@ -170,7 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_sharing.py::test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query"),
     ),
     *_of(
-        "rewrite/statements/writer.py",
+        "rewrite/physical/writer.py",
         ("what is made of a query's own tables is shared",
          "if read <= self._shared.keys():", "if read or not read:",
          "test_sharing.py::test_a_query_is_replayed_with_tables_of_its_own"),
@@ -418,7 +418,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "an_aggregate_of_a_tumbling_window_is_that_of_one_pane"),
     ),
     *_of(
-        "rewrite/statements/writer.py",
+        "rewrite/physical/writer.py",
         ("what several read is cut by the conditions of one",
          "if conditions and self.readers[id(node)] == 1:", "if conditions:",
          SEMANTICS + "what_several_joins_read_is_not_cut_by_the_conditions_of_one"),
@@ -434,7 +434,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_rewrite.py::test_period_is_where_windows_move"),
     ),
     *_of(
-        "rewrite/statements/writer.py",
+        "rewrite/physical/writer.py",
         ("stages keep what stands instead of what changes",
          "lives = self.lives(node)", "lives = self.alive(node)",
          DIFFERENTIAL),
@@ -890,7 +890,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_sliding_row_window_changes_after_every_mth_arrival"),
     ),
     *_of(
-        "rewrite/statements/writer.py",
+        "rewrite/physical/writer.py",
         ("synopses are brought up to date before they are read",
          "self.updates.append(Statement(self.number(node), purpose, tree))",
          "self.statements.append(Statement(self.number(node), purpose, tree))",

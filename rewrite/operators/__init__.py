@@ -14,7 +14,7 @@ synopses that are updated in place are updated after the last statement that rea
 
 Linear operators (filter, project, union all) answer by asking the same of their inputs. The join is
 multilinear: its change is a sum of one term for each input. Each operator has a file of its own,
-with its law in the docstring. The writer (`statements.writer`) takes the statements and synopses
+with its law in the docstring. The writer (`physical.writer`) takes the statements and synopses
 that they write.
 
 All of it is written in several forms (`physical.form`): for ticks of one instant and of many, and

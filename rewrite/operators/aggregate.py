@@ -23,13 +23,14 @@ trace. A group's tuple lives until the group's next one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.algebra import N, Part, Rule, rules_of, value_of
 from cqlduck.rewrite.physical.evaluators import is_whole
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Aggregate, AggregateCall, Column
 from cqlduck.rewrite.plan.aggregates import EXTREMES
 from cqlduck.rewrite.relalg import Rows
@@ -52,9 +53,6 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.relalg.values import differs
 
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
-
 LAST, IS, WAS, CHANGED, OLD = (
     "_cql_last", "_cql_is", "_cql_was", "_cql_changed", "_cql_old",
 )  # fmt: skip
@@ -68,7 +66,7 @@ class Grouping(Operator[Aggregate]):
     and, if a group may be in it twice, `_cql_last`.
     """
 
-    def __init__(self, node: Aggregate, writer: Rules) -> None:
+    def __init__(self, node: Aggregate, writer: Writer) -> None:
         """Write nothing yet."""
         super().__init__(node, writer)
         self.made = rules_of(node)

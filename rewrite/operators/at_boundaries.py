@@ -24,12 +24,12 @@ out so only where that row can meet no other: joined by a comparison with a resu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -70,9 +70,6 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.relalg.values import extreme, identities
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
 
 MOST = 16
 """How many panes wide a window is at most."""
@@ -257,7 +254,7 @@ def _slide(relation: Plan) -> int:
 class _Contents:
     """Writes relations at each boundary B with t₀ < B ≤ t₁: (columns, `_cql_boundary`)."""
 
-    def __init__(self, writer: Rules, slide: int) -> None:
+    def __init__(self, writer: Writer, slide: int) -> None:
         self.writer = writer
         self.slide = slide
         self.updates: list[tuple[str, exp.Expr]] = []
@@ -443,7 +440,7 @@ class _Contents:
         return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
 
 
-def held_panes(writer: Rules, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
+def held_panes(writer: Writer, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
     """Return what the synopsis `panes` holds, as the panes of a tick, and where that begins ($t0).
 
     Args:

@@ -22,12 +22,12 @@ rows are put in order (`results`), so that they are sorted once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators.aggregate import Grouping
 from cqlduck.rewrite.physical.evaluators import row_window
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     Plan,
@@ -53,9 +53,6 @@ from cqlduck.rewrite.relalg.elements import (
     temp_table,
     union_all,
 )
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
 
 ROW, RESULT = "_cql_row", "_cql_result"
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
@@ -98,7 +95,7 @@ def _over_window(node: Aggregate, expression: exp.Expr) -> exp.Expr:
     return found
 
 
-def frame(writer: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
+def frame(writer: Writer, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> exp.Select:
     """Return (keys, `_ts`, results) for each changed group and instant.
 
     Args:
@@ -115,7 +112,7 @@ def frame(writer: Rules, node: Aggregate, calls: list[tuple[str, exp.Expr]]) -> 
 
 
 def _range_frame(
-    writer: Rules, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
+    writer: Writer, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     inner = node.input
     keys = list(node.keys)
@@ -164,7 +161,7 @@ def _range_frame(
 
 
 def _row_frame(
-    writer: Rules, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
+    writer: Writer, node: Aggregate, window: RowWindow, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     keys = [column(k) for k in node.keys]
     framed = _row_log(writer, node, window).select(
@@ -178,7 +175,7 @@ def _row_frame(
     )
 
 
-def _row_log(writer: Rules, node: Aggregate, window: RowWindow) -> Rows:
+def _row_log(writer: Writer, node: Aggregate, window: RowWindow) -> Rows:
     """Return the rows of the touched partitions as the aggregate sees them, in the log."""
     log = writer.row_log(window).project([*references(window.columns), column(TS), column(SEQ)])
     chain: list[Project] = []
@@ -208,7 +205,7 @@ def _framed(keys: Sequence[str], window: RowWindow, call: exp.Expr) -> exp.Windo
     )
 
 
-def _with_results(writer: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+def _with_results(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
     """Return each row of the window's log with the results of the frame that ends there."""
     window = row_window(node)
     assert window is not None
@@ -227,7 +224,7 @@ def _with_results(writer: Rules, node: Aggregate, names: list[str]) -> exp.Selec
     return _row_log(writer, node, window).select(listed, alias="log")
 
 
-def states(writer: Rules, node: Aggregate, names: list[str]) -> exp.Select:
+def states(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
     """Return the delta of an aggregate whose partitions' content is a frame: one pass over the log.
 
     The rows that were in the window at $t0 are in the log, so the last of them has the results

@@ -19,12 +19,12 @@ values could differ in their last bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators.aggregate import Grouping
 from cqlduck.rewrite.physical.evaluators import tumbling
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Aggregate
 from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
@@ -43,14 +43,11 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
-
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
 BEFORE, FOUND = "_cql_before", "_cql_found"
 
 
-def begun(writer: Rules, node: Aggregate) -> exp.Select:
+def begun(writer: Writer, node: Aggregate) -> exp.Select:
     """Return (keys, `_ts`, `_cql_n`, results) of the panes that begin in the tick."""
     keys = [column(key) for key in node.keys]
     rows = exp.Count(this=exp.Star(), big_int=True)

@@ -13,12 +13,12 @@ ROWS 1 by itself is simpler (`last_row`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import frames
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Column, RowWindow, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
@@ -46,9 +46,6 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.relalg.values import told_apart
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
 
 POSITION = "_cql_position"
 
@@ -166,7 +163,7 @@ class LastRows(Positions):
         )
 
 
-def history(writer: Rules, node: RowWindow) -> Rows:
+def history(writer: Writer, node: RowWindow) -> Rows:
     """Return what a window holds at $t1, from the elements of its stream.
 
     Of a window with a range those of the range are enough; else it takes all that came.

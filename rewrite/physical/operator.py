@@ -16,16 +16,14 @@ inputs through the writer: who reads without a tick (`at_rest`) answers some of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from sqlglot import exp
 
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.statements.writer import Rules
 
 Node = TypeVar("Node", bound=Plan, covariant=True)
 
@@ -38,7 +36,7 @@ class Operator(Generic[Node]):
         writer: Takes the statements, and knows the other operators.
     """
 
-    def __init__(self, node: Node, writer: Rules) -> None:
+    def __init__(self, node: Node, writer: Writer) -> None:
         """Write nothing yet."""
         self.node = node
         self.writer = writer
@@ -66,6 +64,10 @@ class Operator(Generic[Node]):
     def begins(self) -> Rows:
         """Return the lifetimes that begin in the tick: of a window in time, or part of it."""
         raise AssertionError(f"{type(self).__name__} is no window in time")
+
+    def row_log(self) -> Rows:
+        """Return the rows of a window in rows that come or go in the tick, with lifetimes."""
+        raise AssertionError(f"{type(self).__name__} is no window in rows")
 
     def standing(self) -> Rows:
         """Return (columns, `_cql_enter`, `_cql_leave`, `_weight`): what neither begins nor ends."""

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Filter, Join, children
 from cqlduck.rewrite.plan.aggregates import aggregate_core
 from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.plan.nodes import Filter, Join
 from cqlduck.rewrite.plan.raising import can_raise, split
+from cqlduck.rewrite.plan.traversal import children
 
 _MARK = "guard"
 """What the CASE of a guard is marked with, among the notes of its node."""

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import aggregate, counting, groups, pipelines, recompute, row_windows
+from cqlduck.rewrite.physical.place import Place
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     Difference,
@@ -61,8 +63,7 @@ from cqlduck.rewrite.relalg.elements import (
     state_table,
     until,
 )
-from cqlduck.rewrite.statements.choose import Place
-from cqlduck.rewrite.statements.writer import Rules
+from cqlduck.rewrite.statements.choose import appoint
 
 
 @dataclass(frozen=True)
@@ -79,18 +80,14 @@ class Need:
 
 
 @dataclass
-class _Reading(Rules):
-    """Rules that run no tick: they write nothing, and note what they need of the stores."""
+class _Reading(Writer):
+    """Reads without a tick: it writes nothing, and notes what it needs of the stores."""
 
     needs: list[Need] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Choose the operators; nothing is kept for a tick."""
-        self.choose()
-
-    def place_of_nodes(self) -> Place:
-        """Return the same, each node by itself."""
-        return Place(self.plan, self.clock, self.form)
+        """Choose the operator of each node by itself; nothing is kept for a tick."""
+        appoint(self, Place(self.plan, self.clock, self.form))
 
     def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
         """Note that a store is needed from an instant on."""

@@ -10,7 +10,7 @@ for all of its nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.rewrite.operators import at_boundaries
@@ -30,10 +30,13 @@ from cqlduck.rewrite.operators.temporal_filter import Cut
 from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
 from cqlduck.rewrite.operators.traces import Log, Moments
+from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.algebra import rules_of
 from cqlduck.rewrite.physical.evaluators import fits_panes, whole_rows, window_of_its_own
-from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.form import WHOLE, Form
 from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.place import Place
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     Difference,
@@ -55,51 +58,10 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     bottom_up,
-    children,
     properties,
     unique,
 )
 from cqlduck.rewrite.text.time import Clock
-
-
-@dataclass
-class Place:
-    """What a choice may depend on besides the node.
-
-    Args:
-        plan: The plan.
-        clock: The clock.
-        form: The form of the ticks.
-
-    Attributes:
-        readers: By node, how many nodes read it.
-        framed: By ROWS window, the aggregate that alone reads it and works out its frames there.
-        at_boundaries: The relation that is worked out whole at boundaries, if that is so.
-    """
-
-    plan: Plan
-    clock: Clock
-    form: Form
-    readers: dict[int, int] = field(default_factory=dict)
-    framed: dict[int, Aggregate] = field(default_factory=dict)
-    at_boundaries: Plan | None = field(init=False, default=None)
-
-    def __post_init__(self) -> None:
-        """Count the readers."""
-        for node in unique(self.plan):
-            for child in children(node):
-                self.readers[id(child)] = self.readers.get(id(child), 0) + 1
-
-    def as_a_whole(self) -> Place:
-        """Look for what takes several nodes together, as ticks do; who only reads does not."""
-        for node in bottom_up(self.plan):
-            if isinstance(node, Aggregate):
-                window = window_of_its_own(node, self.readers)
-                if window is not None:
-                    self.framed[id(window)] = node
-        self.at_boundaries = at_boundaries.relation_of(self.plan)
-        return self
-
 
 Condition = Callable[[Any, Place], bool]
 
@@ -208,3 +170,46 @@ def choose(node: Plan, place: Place) -> Alternative:
     if node is place.at_boundaries:
         return Alternative(at_boundaries.AtBoundaries, reason="it changes at boundaries alone")
     return next(a for a in ALTERNATIVES[type(node)] if a.condition(node, place))
+
+
+def appoint(writer: Writer, place: Place) -> None:
+    """Number the operators of a writer's plan from the top, name their instances, and choose each.
+
+    Args:
+        writer: Has no operators yet.
+        place: Where its nodes stand.
+    """
+    writer.place = place
+    for position, node in enumerate(unique(writer.plan)):
+        writer.numbers[id(node)] = position
+        writer.instances[id(node)] = instances.name(writer.query, node, writer.instances.values())
+        writer.operators[id(node)] = choose(node, place).operator(node, writer)
+
+
+def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
+    """Return the place of nodes in ticks, where one operator may take several nodes together."""
+    place = Place(plan, clock, form)
+    for node in bottom_up(plan):
+        if isinstance(node, Aggregate):
+            window = window_of_its_own(node, place.readers)
+            if window is not None:
+                place.framed[id(window)] = node
+    place.at_boundaries = at_boundaries.relation_of(plan)
+    return place
+
+
+def writer_of(query: str, plan: Plan, clock: Clock, form: Form = WHOLE) -> Writer:
+    """Return a writer of ticks, whose operators have written what they keep.
+
+    Args:
+        query: The query, after which instances of operators are called.
+        plan: The plan.
+        clock: The clock.
+        form: The form of the ticks.
+    """
+    writer = Writer(query, plan, clock, form)
+    appoint(writer, in_ticks(plan, clock, form))
+    whole = writer.at_boundaries
+    for node in bottom_up(plan) if whole is None else (whole,):
+        writer.operator(node).keep()
+    return writer

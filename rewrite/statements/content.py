@@ -26,6 +26,7 @@ from sqlglot import exp
 from cqlduck.rewrite.explain import describe, kind_of
 from cqlduck.rewrite.operators import at_boundaries, counting, groups, row_windows
 from cqlduck.rewrite.physical.statement import Synopsis
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     NEVER,
     Aggregate,
@@ -65,7 +66,7 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.relalg.values import FLOATING, may_vary, told_apart
 from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
-from cqlduck.rewrite.statements.writer import Rules
+from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.text.time import Clock
 
 
@@ -99,9 +100,9 @@ def contents(name: str, plan: Plan, clock: Clock) -> tuple[Content, ...]:
         plan: Its plan.
         clock: The clock.
     """
-    rules = Rules(name, plan, clock)
-    nodes = {rules.number(node): node for node in unique(plan)}
-    return tuple(_content(rules, nodes[s.operator], s) for s in rules.synopses)
+    writer = writer_of(name, plan, clock)
+    nodes = {writer.number(node): node for node in unique(plan)}
+    return tuple(_content(writer, nodes[s.operator], s) for s in writer.synopses)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class _Found:
         held: (columns, `_weight`): what the synopsis should hold.
         kept: The same of what it does hold.
         columns: The columns by which they are compared.
-        reads: The rules that read the inputs.
+        reads: Reads the inputs.
         values: What stands for parameters of a tick.
     """
 
@@ -123,7 +124,7 @@ class _Found:
     values: Mapping[str, exp.Expr]
 
 
-def _content(rules: Rules, node: Plan, synopsis: Synopsis) -> Content:
+def _content(writer: Writer, node: Plan, synopsis: Synopsis) -> Content:
     operator = f"{kind_of(node)}: {describe(node)}".rstrip(": ")
     if synopsis.kind == "trace" and properties(node).is_stream:
         assert isinstance(node, Trace)
@@ -134,7 +135,7 @@ def _content(rules: Rules, node: Plan, synopsis: Synopsis) -> Content:
                 f"{describe(unknown)}, and what stood there at earlier instants is not kept"
             )
             return Content(synopsis, operator, reason=reason)
-    found = _found(rules, node, synopsis)
+    found = _found(writer, node, synopsis)
     query = found.held.project(_listed(found.held, synopsis), "content").query()
     return Content(
         synopsis,
@@ -156,12 +157,12 @@ def _listed(held: Rows, synopsis: Synopsis) -> list[exp.Expr]:
     return [now if name == TS and not dated else column(name) for name in names]
 
 
-def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
+def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
     rest = AtRest(
-        rules.query,
-        rules.plan,
-        rules.clock,
-        synopses_of=frozenset((s.operator, s.kind) for s in rules.synopses),
+        writer.query,
+        writer.plan,
+        writer.clock,
+        synopses_of=frozenset((s.operator, s.kind) for s in writer.synopses),
     )
     table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
     values: dict[str, exp.Expr] = {"t0": parameter("t1")}
@@ -193,7 +194,7 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
                 kept = _each_once(row_windows.in_order(node, table, order), columns)
             held = _each_once(held, columns)
         case "trace", Trace() if properties(node).is_stream:
-            reads = past = Past(rules.query, rules.plan, rules.clock)
+            reads = past = Past(writer.query, writer.plan, writer.clock)
             held, kept = past.elements(node.input), table
             columns = _without(columns, {WEIGHT})
             values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
@@ -206,8 +207,8 @@ def _found(rules: Rules, node: Plan, synopsis: Synopsis) -> _Found:
             held = rest.standing(node).project(listed, "relation")
             columns = _without(columns, _loose(rest, node))
         case "panes", Aggregate():
-            assert rules.at_boundaries is not None
-            panes, begin = at_boundaries.held_panes(rest, rules.at_boundaries, node)
+            assert writer.at_boundaries is not None
+            panes, begin = at_boundaries.held_panes(rest, writer.at_boundaries, node)
             held = _each_once(panes, columns)
             values = {"t0": begin}
     assert held is not None, synopsis.kind

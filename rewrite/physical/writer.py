@@ -5,26 +5,43 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators.row_windows import Positions
-from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.arrivals import arrivals, stream
 from cqlduck.rewrite.physical.form import WHOLE, Form
-from cqlduck.rewrite.physical.operator import Operator
+from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
-from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source, bottom_up, unique
+from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
-from cqlduck.rewrite.statements.choose import Place, choose
 from cqlduck.rewrite.text.time import Clock
 
 
+class _Answers(Protocol):
+    """What an operator answers those above it; `operator.Operator` says what each means."""
+
+    @property
+    def is_at_hand(self) -> bool: ...
+    def keep(self) -> None: ...
+    def elements(self) -> Rows: ...
+    def lives(self) -> Rows: ...
+    def staged_lives(self) -> Rows | None: ...
+    def begins(self) -> Rows: ...
+    def standing(self) -> Rows: ...
+    def alive(self) -> Rows: ...
+    def rows(
+        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+    ) -> Rows: ...
+    def row_log(self) -> Rows: ...
+    def answer(self) -> Rows | None: ...
+
+
 @dataclass
-class Rules:
-    """Writes the statements of one plan, in one form.
+class Writer:
+    """Takes the statements of one plan, in one form, and passes on what operators ask of others.
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
     each stream that is read how many instants before $t0 its elements are still needed (None: all).
@@ -42,33 +59,12 @@ class Rules:
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, int | None] = field(default_factory=dict)
     place: Place = field(init=False)
-    operators: dict[int, Operator[Plan]] = field(default_factory=dict)
+    operators: dict[int, _Answers] = field(default_factory=dict)
     _staged: dict[int, str] = field(default_factory=dict)
     _shared: dict[str, frozenset[str]] = field(default_factory=dict)
     """On which parameters the temporary tables depend that others may share."""
 
-    def __post_init__(self) -> None:
-        """Choose the operators, and let each write what it keeps."""
-        self.choose()
-        if self.at_boundaries is not None:
-            self.operator(self.at_boundaries).keep()
-            return
-        for node in bottom_up(self.plan):
-            self.operator(node).keep()
-
-    def choose(self) -> None:
-        """Number the operators from the top, name their instances, and choose each."""
-        self.place = self.place_of_nodes()
-        for position, node in enumerate(unique(self.plan)):
-            self.numbers[id(node)] = position
-            self.instances[id(node)] = instances.name(self.query, node, self.instances.values())
-            self.operators[id(node)] = choose(node, self.place).operator(node, self)
-
-    def place_of_nodes(self) -> Place:
-        """Return what the choice of operators depends on besides the nodes."""
-        return Place(self.plan, self.clock, self.form).as_a_whole()
-
-    def operator(self, node: Plan) -> Operator[Plan]:
+    def operator(self, node: Plan) -> _Answers:
         """Return the operator that a node has become."""
         return self.operators[id(node)]
 
@@ -286,9 +282,7 @@ class Rules:
 
     def row_log(self, node: RowWindow) -> Rows:
         """Return the rows of a window that come or go in the tick, with their lifetimes."""
-        window = self.operator(node)
-        assert isinstance(window, Positions)
-        return window.row_log()
+        return self.operator(node).row_log()
 
     def answer(self, node: Plan) -> Rows | None:
         """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it."""
