@@ -38,8 +38,8 @@ check: $(VENV)/installed  ## formatting, lint, types, and which room imports whi
 	cd build/installed && PYTHONPATH=. $(CURDIR)/$(BIN)/lint-imports \
 	    --config $(CURDIR)/pyproject.toml --no-cache --no-logo
 
-golden: $(VENV)/installed  ## write the golden files anew; then read the diff
-	$(BIN)/pytest --update-golden tests/test_golden.py
+golden: $(VENV)/installed  ## write the golden files and the SQL of the laws anew; then read the diff
+	$(BIN)/pytest --update-golden --update-laws tests/test_golden.py tests/test_laws.py -k "written"
 
 bench: $(VENV)/installed  ## the benchmarks
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

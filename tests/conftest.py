@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files anew; read the diff"
     )
+    parser.addoption(
+        "--update-laws", action="store_true", help="write the SQL of the laws anew; read the diff"
+    )
 
 
 TOGETHER = {
