@@ -103,10 +103,10 @@ def run(
         typer.Option("--drop-zone", "-z", help="The folder that FROM is relative to."),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Continue with new batches, until Ctrl-C.")
     ] = False,
     poll: Annotated[
-        float, typer.Option(min=0.01, help="With --follow: seconds between two looks.")
+        float, typer.Option(min=0.01, help="With --follow: seconds between two polls.")
     ] = 1.0,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print of each answer.")] = 5,
     profile: Annotated[

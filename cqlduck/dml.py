@@ -96,7 +96,7 @@ def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:
     thing = engine.input(statement.name)
     if thing.kind == "stream" and statement.kind != "INSERT":
         raise NotSupportedError(
-            f"{statement.kind} on the stream {thing.name}: a stream only grows",
+            f"{statement.kind} on the stream {thing.name}: a stream is append-only",
             hint="a window forgets a stream's tuples by itself",
         )
     if any(token.text.upper() == "RETURNING" for token in statement.tokens):

@@ -651,7 +651,7 @@ class Engine:
         if self.database.interrupts.postpone(error):
             return True
         if isinstance(error, Error) and machine.is_told(error):
-            log.warning("what was given is taken, and not all ticks have run: %s", error.message)
+            log.warning("the rows are committed, but not all ticks have run: %s", error.message)
             self._failed.append(error)
             return True
         return False
@@ -1126,5 +1126,5 @@ _OF_THE_MACHINE = (
 
 def _outside(error: duckdb.Error) -> Error:
     return DatabaseError(
-        f"the tick was undone: {first_line(error)}", hint="see to that, and call again"
+        f"the tick was undone: {first_line(error)}", hint="resolve that, and call again"
     )

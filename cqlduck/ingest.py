@@ -52,8 +52,8 @@ def arriving(
         raise _placed(engine, error, thing, table) from error
     except duckdb.Error as error:
         raise DatabaseError(
-            f"nothing was taken of the data for {thing.name}: {first_line(error)}",
-            hint="see to that, and append it again",
+            f"no row was appended of the data for {thing.name}: {first_line(error)}",
+            hint="resolve that, and append it again",
         ) from error
 
 

@@ -58,7 +58,7 @@ def claim(path: str, holder: object) -> str:
             raise DatabaseError(
                 f"the database {path} is in use by another process, the one that this one was "
                 "forked from",
-                hint="have that one write a snapshot, and look at that",
+                hint="let that process write a snapshot, and open that",
             )
         if other is not None:
             raise DatabaseError(

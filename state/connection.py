@@ -220,7 +220,7 @@ class Database:
         except (duckdb.Error, RuntimeError) as error:
             raise DatabaseError(
                 f"the database {self.path} cannot be opened: {first_line(error)}",
-                hint="it may be cut or damaged, or of another program; go on from a snapshot",
+                hint="it may be damaged, or not a database; continue from a snapshot",
             ) from error
 
     def _claim(self) -> None:
@@ -508,7 +508,7 @@ class Database:
         except duckdb.Error as error:
             raise DatabaseError(
                 f"the change could not be committed: {first_line(error)}",
-                hint="nothing of it was done; call again",
+                hint="nothing was changed; call again",
             ) from error
 
     def _roll_back(self, marks: Sequence[tuple[Participant, Any]]) -> None:
@@ -553,7 +553,7 @@ class Database:
         if not self.in_memory and os.path.exists(self.path + LOG):
             log.warning(
                 "what is new in the database %s stays in its log, %s: %s; keep them together, "
-                "opening the database takes the log in",
+                "opening the database merges the log",
                 self.path, self.path + LOG, first_line(error),
             )  # fmt: skip
 

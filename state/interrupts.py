@@ -123,7 +123,7 @@ class _Call:
                 raise
         if self.stopped:
             stopped = DatabaseError(
-                "the call was interrupted", hint="what it had not committed was undone; call again"
+                "the call was interrupted", hint="uncommitted changes were rolled back; call again"
             )
             self.outcome = stopped, None
             raise stopped

@@ -29,8 +29,8 @@ _ORIGINAL = "Original error: "
 NO_ROOM = frozenset(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """How the system says that a file cannot grow."""
 
-_UNDONE = "what was not committed is undone"
-_MAKE_ROOM = f"make room on its disk, then call again; {_UNDONE}"
+_UNDONE = "uncommitted changes are rolled back"
+_MAKE_ROOM = f"free some space on its disk, then call again; {_UNDONE}"
 _SPILLS = (
     "DuckDB writes there what does not fit into memory: make room, SET temp_directory to another "
     f"folder, or give it more memory with memory_limit; {_UNDONE}"
@@ -94,7 +94,7 @@ def of_the_machine(error: duckdb.Error, path: str) -> DatabaseError | None:
     if is_own or _DAMAGED.search(said):
         return DatabaseError(
             f"the database {path} is damaged: {first_line(error)}",
-            hint="was it cut off or changed while it was copied? Go on from a snapshot",
+            hint="was it truncated or changed while it was copied? Continue from a snapshot",
         )
     return None
 
@@ -105,14 +105,14 @@ def _invalidated(error: duckdb.Error, said: str, path: str) -> DatabaseError:
     if writing is not None:
         why = f"{writing['file']} cannot be written: {writing['why']}"
     return DatabaseError(
-        f"the log of the database {path} could not be taken into it: {why}",
-        hint=f"make room on its disk, then call again; {_UNDONE}",
+        f"the log of the database {path} could not be merged into it: {why}",
+        hint=f"free some space on its disk, then call again; {_UNDONE}",
     )
 
 
 def _out_of_memory(error: duckdb.Error, said: str) -> DatabaseError:
     if "offload" in said:
-        return DatabaseError(f"there is no room for what is kept on disk: {first_line(error)}",
+        return DatabaseError(f"there is no room on disk for the data: {first_line(error)}",
                              hint=_SPILLS)  # fmt: skip
     return DatabaseError(
         first_line(error),

@@ -55,7 +55,7 @@ def run(database: Base) -> None:
         raise DatabaseError(
             f"the database {database.path} was made by a later version of cqlduck: its schema is "
             f"version {known}, this one knows {len(steps)}",
-            hint="install the newest cqlduck",
+            hint="install the latest cqlduck",
         )
     for text in steps[known:]:
         _execute(database, text)

@@ -100,7 +100,7 @@ def _read(database: Database, name: str, form: str) -> tuple[Step, ...]:
         return steps_of(zlib.decompress(packed).decode())
     except _DAMAGED as error:
         raise DatabaseError(
-            f"the statements of the continuous query {name} that lie in the database are damaged",
+            f"the stored statements of the continuous query {name} are damaged",
             hint="empty cql_state.plans with duckdb; plans are made anew then",
         ) from error
 

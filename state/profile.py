@@ -25,14 +25,14 @@ from cqlduck.rewrite.compile import OperatorRow, Step
 INGEST, BETWEEN, COMMIT, PROFILER = "ingest", "between statements", "commit", "profiler"
 
 BOOKKEEPING = {
-    INGEST: "elements come into their stores",
+    INGEST: "elements are stored",
     "bounds": "how far the tick may go",
     "relations": "changes of relations become final",
     "answers": "kept answers are written anew",
     "retention": "stores, logs and history forget",
     "catalogue": "frontiers, and the record of the tick",
     COMMIT: "the end of the transaction",
-    PROFILER: "what DuckDB's profiler found is read",
+    PROFILER: "DuckDB's profile is read",
     BETWEEN: "Python, outside of SQL",
 }
 """What a tick does besides the statements of its queries, in the order of the lines."""
@@ -227,7 +227,7 @@ class Profile:
                     for part, count in mine.items()
                     if part.step is not None and part.step.operator == number
                 }
-                what = described.get(number, "of a plan that is gone")
+                what = described.get(number, "of a plan that no longer exists")
                 found.append(self._line("operator", query, number, what, steps.values()))
                 for step, count in steps.items():
                     found.append(self._line("statement", query, number, step.purpose, [count]))

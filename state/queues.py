@@ -506,7 +506,7 @@ def _refuse_unstamped(database: Database, clock: Clock, thing: Input) -> None:
             f"SELECT {quoted(thing.timestamp_by)} IS NOT NULL FROM temp._cql_incoming "
             f"WHERE _cql_row = {row}"
         ):
-            problem, hint = "is at infinity, which is no instant", RANGE
+            problem, hint = "is at infinity, which is not an instant", RANGE
     raise DataError(f"{thing.name}: row {row} {problem}", hint=hint, row=row, field=name)
 
 

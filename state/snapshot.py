@@ -50,7 +50,7 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         hint = error.hint if isinstance(error, DatabaseError) else None
         raise DatabaseError(
             f"the snapshot {path} cannot be written: {first_line(error)}",
-            hint=hint or "is the folder there, and may you write into it?",
+            hint=hint or "does the folder exist, and may you write into it?",
         ) from error
     finally:
         for left in (hidden, hidden.with_name(hidden.name + LOG)):
@@ -74,7 +74,7 @@ def _refuse_in_use(path: Path) -> None:
     if log.exists():
         raise DatabaseError(
             f"beside {path} lies {log.name}, the log of a database that was not closed",
-            hint="open that database and close it, which takes the log in; or write the snapshot "
+            hint="open that database and close it, which merges the log; or write the snapshot "
             "to another path",
         )
 

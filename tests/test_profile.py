@@ -159,7 +159,7 @@ def test_of_a_plan_that_is_gone(con: cqlduck.Connection) -> None:
         con.execute("DROP CONTINUOUS QUERY named")
     gone = [x for x in of(profile.lines(), "operator") if x.query == "named"]
     assert gone
-    assert {"of a plan that is gone"} == {x.what for x in gone}
+    assert {"of a plan that no longer exists"} == {x.what for x in gone}
 
 
 def test_answers_are_the_same_with_a_profile(con: cqlduck.Connection) -> None:

@@ -54,7 +54,7 @@ def read(thing: Target, path: str | os.PathLike[str]) -> pa.Table:
     except (duckdb.Error, ValueError) as error:
         raise DataError(
             f"the data for {thing.name} cannot be read from {name}: {first_line(error)}",
-            hint="is it there and whole, and may you read it?",
+            hint="is it there and complete, and may you read it?",
         ) from error
 
 

@@ -106,7 +106,7 @@ def _loss(given: pa.DataType, kind: DuckDBPyType) -> str | None:
         own = {name.lower(): of for name, of in inside(kind).items()}
         for part in given:
             if part.name.lower() not in own:
-                return f"has the field {part.name}, for which there is no place"
+                return f"has the field {part.name}, which the column lacks"
             why = _loss(part.type, own[part.name.lower()])
             if why is not None:
                 return why
@@ -132,7 +132,7 @@ def _check_values(
     found = first_that_fails(len(column), lambda low, high: wrong(column.slice(low, high - low)))
     row, why = found or (0, why)
     raise DataError(
-        f"row {row} for {thing.name}: {field.name} is nothing that DuckDB can hold: {why}",
+        f"row {row} for {thing.name}: {field.name} cannot be stored by DuckDB: {why}",
         hint="leave it out, or make it NULL",
         row=row,
         field=field.name,

@@ -95,7 +95,7 @@ def _named(thing: Target, made: Callable[[], pa.Table], wanted: str) -> pa.Table
 def _no_table(thing: Target, data: Any) -> DataError:
     kind = type(data).__name__
     if isinstance(thing, Frame):
-        return DataError(f"{thing.name} is a {kind}, and no table", hint=FRAMES)
+        return DataError(f"{thing.name} is a {kind}, not a table", hint=FRAMES)
     return DataError(f"cannot append a {kind} to {thing.name}", hint=WANTED)
 
 
@@ -230,7 +230,7 @@ def _of_any(thing: Target, name: str, column: Any) -> values.Column:
         return _of_array(thing, name, column)
     if isinstance(column, (str, bytes, Mapping)):
         raise DataError(
-            f"{name} of {thing.name} is a {type(column).__name__}, and no column",
+            f"{name} of {thing.name} is a {type(column).__name__}, not a column",
             hint="a mapping of columns has a list or an array for each name",
             field=name,
         )

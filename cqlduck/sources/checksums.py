@@ -61,6 +61,6 @@ def check(folder: Path, checksums: Mapping[str, str]) -> None:
         if found != said:
             raise DropZoneError(
                 f"{folder / name} has the checksum {found}, and its manifest says {said}",
-                hint="was a file changed or cut off while it was copied? Replace the folder by a "
+                hint="was a file changed or truncated while it was copied? Replace the folder by a "
                 "whole one",
             )

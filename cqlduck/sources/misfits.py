@@ -18,7 +18,7 @@ from cqlduck.state import queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal
 
-_REPLACE = "was a file cut off while it was copied? Replace the folder by a whole one"
+_REPLACE = "was a file truncated while it was copied? Replace the folder by a complete one"
 
 
 def told(clock: Clock, thing: Input, batch: Batch, error: DataError) -> DropZoneError:

@@ -45,7 +45,7 @@ _LOG_FILE = re.compile(r"(0|[1-9]\d*)(\.compact)?", re.ASCII)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:", re.ASCII)
 _ADD, _DELETE = "add", "delete"
 
-_DAMAGED = "was the file cut off while it was copied? Copy the whole folder again"
+_DAMAGED = "was the file truncated while it was copied? Copy the whole folder again"
 
 
 def _wrong(path: Path, what: str, hint: str = _DAMAGED) -> DropZoneError:

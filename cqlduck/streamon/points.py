@@ -43,7 +43,7 @@ KINDS: Mapping[str, Kind] = {
             STAGES,
             "query",
             (STAGED, WHOLE),
-            "whether what is about to meet a state is kept in a temporary table first",
+            "whether deltas are materialized in a temporary table before they meet a state",
         ),
         Kind(
             THREADS,
@@ -55,13 +55,13 @@ KINDS: Mapping[str, Kind] = {
             PREFETCH,
             "operator",
             (AHEAD, IN_TICK),
-            "whether what a tick makes of its arrivals alone is worked out beside the tick before",
+            "whether the work on arrivals alone is prefetched while the previous tick runs",
         ),
         Kind(
             PASSING,
             "operator",
             (COLUMNS, STATEMENT),
-            "whether columns of the arrivals are handed on as they came, or a statement reads them",
+            "whether columns of the arrivals are passed on unchanged, or read by a statement",
         ),
         Kind(
             ARRIVALS,
@@ -74,7 +74,7 @@ KINDS: Mapping[str, Kind] = {
             OUTPUT,
             "query",
             (BUFFER, LOG),
-            "whether elements wait in memory before they go into their log",
+            "whether elements are buffered in memory before they are flushed into their log",
         ),
     )
 }
