@@ -1,10 +1,10 @@
 """CQL text to incremental DuckDB statements.
 
-    text ─ syntax ─> statements ─ bind ─> plan ─ rules ─> plan ─ delta, program ─> statements
+    text ─> syntax ─ bind ─> plan ─ rules ─> plan ─ choose ─> operators ─> statements
 
-This room guarantees that it is pure: no database, no clock, no file, no randomness. What type an
-expression has it asks of a `describe` that the caller passes in. Everything it makes can be tested
-by comparing text. `compile_query` is all that others need for a query, `parse_script` for a script.
+This room is pure: no database, no clock, no file, no randomness. For the types of expressions it
+calls a `describe` that the caller passes in. All its results can be tested by comparing text.
+`compile_query` compiles a query, `parse_script` parses a script.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A query's text to all that is needed to run it."""
+"""Compiling: from the text of a query to its plan, operators and statements."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Plans and their statements as text, by which they lie in the database.
+"""Plans and their statements as text, for the database.
 
-A plan is stored as what the engine asks of it between ticks. Its statements, which are many times
-larger, are stored a form at a time, and read when a tick asks for that form. So opening a database
-neither compiles nor parses. The logical plan is not stored: it is made of the query's text, once a
-form is asked for that nobody has written yet. Texts are JSON of plain values, and hold no code.
+The stored plan has what the engine needs of it between ticks. Its statements, which are many times
+larger, are stored by form, and read when a tick needs that form. So opening a database neither
+compiles nor parses. The logical plan is not stored: it is compiled from the query's text, when a
+form is needed that has not been written yet. Texts are JSON of plain values, and contain no code.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Names and types: from the syntax of a query to its logical plan."""
+"""Binding: names and types, from the syntax of a query to its logical plan."""

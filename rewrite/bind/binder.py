@@ -1,4 +1,4 @@
-"""Syntax to plan: names, types, and what is a stream and what a relation.
+"""The binder: from syntax to a logical plan over streams and relations.
 
 The plan of a SELECT is, from below: a scan and perhaps a window for each item of FROM, a join of
 them under the conditions of ON, USING and WHERE, a projection to keys and arguments with the
@@ -285,8 +285,8 @@ class Binder:
         """
         if self.catalog.recompute == "refuse":
             raise NotSupportedError(
-                f"there is no delta rule for {reason.message}",
-                hint="the setting recompute = 'allow' works it out again at each change",
+                f"there is no law for {reason.message}",
+                hint="the setting recompute = 'allow' recomputes it at each change",
                 offset=reason.offset,
             )
         return recompute.recompute(self, tree, ctes, reason.message)
@@ -583,7 +583,7 @@ class Binder:
                 if written is not None:
                     raise BindError(
                         f"{source.name} is a relation, and a {what} stands on a stream",
-                        hint=f"leave the {what} out: a relation is as it is at each instant",
+                        hint=f"leave the {what} out: a relation has a content at each instant",
                         offset=written.offset,
                     )
             plan = RelationScan(source, names)
@@ -782,7 +782,7 @@ class Binder:
     def _to_stream(self, plan: Plan, kind: str, tree: exp.Expr | None = None) -> ToStream:
         if properties(plan).is_stream:
             raise BindError(
-                "a relation-to-stream operator stands on a relation, and this yields a stream",
+                "a relation-to-stream operator applies to a relation, and this yields a stream",
                 hint="use one operator only, or a window between the two",
                 offset=None if tree is None else place_of(tree),
             )
@@ -838,7 +838,7 @@ class Binder:
                 listed[place] = (name, listed[place][1])
         if not listed:
             raise BindError(
-                "* stands for no column here",
+                "* matches no column here",
                 hint="_ts is no part of it: write _ts AS something else",
                 offset=place_of(tree),
             )
@@ -1340,7 +1340,7 @@ class _Grouping:
             (argument,) = argument.expressions
             if isinstance(argument, exp.Star):
                 raise BindError(
-                    "DISTINCT * stands where a value does",
+                    "DISTINCT * is used as a value",
                     hint="name the columns, as in count(DISTINCT (a, b))",
                     offset=place_of(core),
                 )

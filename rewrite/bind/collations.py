@@ -1,8 +1,8 @@
-"""COLLATE: values that are compared by other rules than those of their bytes.
+"""COLLATE: values that are compared by a collation instead of by their bytes.
 
-DuckDB forgets a collation where a value is stored, so keys and states cannot have one. It may stand
-in comparisons and in ORDER BY, whose results have none. Rules that make groups of what is equal
-(semijoins, subqueries, outer joins) are left out beside it.
+DuckDB loses a collation where a value is stored, so keys and states cannot have one. COLLATE may
+stand in comparisons and in ORDER BY, whose results have no collation. The binder does not use laws
+that group equal values (semijoins, subqueries, outer joins) beside it.
 """
 
 from __future__ import annotations

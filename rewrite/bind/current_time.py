@@ -1,16 +1,16 @@
-"""`current_timestamp` and its kin: inside a continuous query they mean τ.
+"""`current_timestamp` and similar functions: inside a continuous query they mean τ.
 
 They become one function in the syntax tree, now(), with casts around it (`normalize`). On
 wall-clock time it is a TIMESTAMP WITH TIME ZONE, on integer time a BIGINT: the instant itself.
 
-A comparison of it with something that does not depend on τ holds from some instant on, or up to
+A comparison of it with an expression that does not depend on τ holds from some instant on, or up to
 one. With f the side of τ and A the other,
 
     f(τ) = ⌊(τ + before) / step⌋ · step + after
 
-never decreases, so all comparisons can be said with two instants: the first τ with f(τ) ≥ A, and
-the first one with f(τ) > A. A conjunct of WHERE becomes a restriction of lifetimes that way
-(`plan.During`); elsewhere these are the instants at which something may change.
+never decreases, so two instants suffice for all comparisons: the first τ with f(τ) ≥ A, and the
+first one with f(τ) > A. A conjunct of WHERE becomes a restriction of lifetimes that way
+(`plan.During`); in other places these are the instants at which the result may change.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def normalize(tree: exp.Query, clock: Clock | None) -> exp.Query:
         return tree
     if clock is None:
         raise BindError(
-            f"what {kin[0].sql('duckdb').lower()} is depends on the kind of time, which is open",
+            f"{kin[0].sql('duckdb').lower()} depends on the kind of time, which is not known yet",
             hint="declare a stream with TIMESTAMP BY, or call heartbeat(), before this query",
         )
     tree = tree.copy()

@@ -1,11 +1,10 @@
-"""Macros: their definitions stand in the place of calls before a query is bound.
+"""Macros: calls are expanded to definitions before a query is bound.
 
-DuckDB puts the definition of a macro in the place of its call only when a statement runs. So a
-macro that is replaced or dropped would change a query between two ticks, and what it said before
-would never leave its answer. Therefore a query takes the definitions of a user's macros when it is
-registered, and keeps them (`Taken`). Those of DuckDB's own are taken where they hide
-what a delta rule must see: aggregates, subqueries, other such macros. A table macro in FROM becomes
-the subquery that it stands for.
+DuckDB expands a macro only when a statement runs. So replacing or dropping a macro would change a
+query between two ticks, and elements that it has emitted would never leave its answer. Therefore a
+query captures the definitions of a user's macros when it is registered. DuckDB's own macros are
+expanded if they hide an expression that the binder must see: aggregates, subqueries, other such
+macros. A table macro in FROM becomes a subquery.
 """
 
 from __future__ import annotations
@@ -223,7 +222,7 @@ class _Known:
             )
         raise NotSupportedError(
             f"the macro {name} has other parameters, or default values",
-            hint="give each of its parameters a value, or write out what it stands for",
+            hint="give each of its parameters a value, or write out its definition",
             offset=place_of(call),
         )
 

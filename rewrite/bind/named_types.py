@@ -1,7 +1,7 @@
-"""Types that have names: what they stand for takes their place before a query is bound.
+"""Named types: replaced by their definitions before a query is bound.
 
-A type may be dropped, and made again as another one. A query means by its name what it was when the
-query was registered, as it does by the name of a macro (`macros.Taken`).
+A type may be dropped and created again with another definition. A query keeps the definition of the
+time when it was registered, as it does for macros (`macros`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Binding of what has no delta rule: the smallest enclosing query becomes a `Recompute`.
+"""Binding of SQL without a law: the smallest enclosing query becomes a `Recompute`.
 
 Each item of its FROM that can be bound by itself is an input, so a subquery there keeps its own
-delta rules; so is each stream, relation or query that its expressions' subqueries read. What is
-left is plain SQL over these inputs, and DuckDB's to understand. `bodies.ties` decides what SQL
-leaves open, `bodies.lateral` whether all instants can share a statement.
+laws; so is each stream, relation or query that subqueries in its expressions read. The rest is
+plain SQL over these inputs, which DuckDB evaluates. `bodies.ties` decides what SQL leaves open,
+`bodies.lateral` whether one statement can serve all instants.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _Build:
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
                 if not self._stands_alone(node, own):
                     raise NotSupportedError(
-                        "a window or an operator on what reads a recursive CTE is not supported",
+                        "a window or an operator over a recursive CTE is not supported",
                         hint="make the recursive query one of its own, and read that",
                         offset=place_of(node),
                     )

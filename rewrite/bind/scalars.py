@@ -1,11 +1,11 @@
-"""Subqueries that yield one value: aggregates over everything, or over the partners of a tuple.
+"""Scalar subqueries: aggregates without GROUP BY, or over the partners of a tuple.
 
     x > (SELECT avg(v) FROM S)                    a join with γ(S), which always has one tuple
     (SELECT sum(v) FROM S WHERE S.k = R.k)        R ⟕ γ_k(S) on k
 
-Without a partner the value is that of the aggregates over nothing: 0 for a count, else NULL.
+Without a partner the value is that of the aggregates over an empty input: 0 for a count, else NULL.
 
-In a query with groups, a value that stands outside its aggregates and keys is joined to the groups.
+In a grouped query, a scalar subquery outside of aggregates and keys is joined to the groups.
 """
 
 from __future__ import annotations

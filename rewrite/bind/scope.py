@@ -1,9 +1,9 @@
-"""Names: which column an expression means.
+"""Name resolution: which column an expression means.
 
 A `Scope` is the FROM clause of one SELECT: its items in order, each with an alias and columns. The
 combined relation calls the column `c` of item `f` "f.c", which is unique, so a resolved expression
-has no qualifiers and can be moved about. Resolution follows DuckDB: columns come before aliases of
-the SELECT list, names are compared without regard to case, `a.b` may be a field of a struct.
+has no qualifiers and can be moved. Resolution follows DuckDB: columns come before aliases of the
+SELECT list, names are compared without regard to case, `a.b` may be a field of a struct.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Scope:
         """Add an item; an alias stands once in a FROM clause."""
         if any(known.alias.lower() == item.alias.lower() for known in self.items):
             raise BindError(
-                f"the name {item.alias} is there twice in this FROM clause",
+                f"the name {item.alias} occurs twice in this FROM clause",
                 hint="give one of them an alias, as in: s [ROWS 10] AS x",
                 offset=place,
             )
@@ -211,7 +211,7 @@ def _is_local(node: exp.Column) -> bool:
 def _resolved(node: exp.Column, scope: Scope, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
     parts = node.parts
     if isinstance(node.this, exp.Star):
-        raise BindError("* is no value here", offset=place_of(node))
+        raise BindError("* is not a value here", offset=place_of(node))
     place = parts[0].meta.get("start")
     names = [part.name for part in parts]
     if len(names) == 1 and names[0] in scope.values:

@@ -1,15 +1,15 @@
 """Semijoins, antijoins and outer joins, made of joins, duplicate elimination and differences.
 
-    L ⋉ R  =  L ⋈ δ(π R)           π: the keys of R, if the condition is one of equalities
+    L ⋉ R  =  L ⋈ δ(π R)           π: the keys of R, if the condition consists of equalities
     L ⋉ R  =  L ⋈ δ(π (L ⋈ R))     π: the columns of L that any other condition names
     L ▷ R  =  L − (L ⋉ R)
     L ⟕ R  =  (L ⋈ R) + (L ▷ R) × NULLs
 
-The first form works the keys and the conditions on R alone out for all tuples of R. Where that may
-raise an error it is the second one, in which each is applied to pairs.
+The first form evaluates the keys and the conditions on R alone for all tuples of R. Where that may
+raise an error the second form is used, which evaluates them for pairs.
 
 δ has each key once, so a tuple of L meets at most one partner and keeps its weight. The only
-counting is in δ; all else is linear in each input.
+counting is in δ; everything else is linear in each input.
 """
 
 from __future__ import annotations

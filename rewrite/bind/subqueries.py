@@ -1,14 +1,14 @@
-"""Subqueries in WHERE that ask whether there is a partner: EXISTS, IN, ANY and ALL.
+"""Subqueries in WHERE that test for a partner: EXISTS, IN, ANY and ALL.
 
-A conjunct of WHERE has to be true, so what is unknown counts as false:
+A conjunct of WHERE has to be true, so unknown counts as false:
 
     EXISTS (Q)          semijoin                 NOT EXISTS (Q)      antijoin
     x IN (Q)            semijoin on x = y        x NOT IN (Q)        three semijoins, with NULLs
     x < ANY (Q)         semijoin on x < y        NOT x < ANY (Q)     antijoin, x < y not false
     x < ALL (Q)         antijoin, x < y not true NOT x < ALL (Q)     semijoin on NOT x < y
 
-The subquery may name columns of the query around it in its own WHERE. Elsewhere (under OR, in the
-SELECT list) the query around is worked out again.
+The subquery may name columns of the outer query in its own WHERE. In other places (under OR, in the
+SELECT list) the outer query is recomputed.
 """
 
 from __future__ import annotations

@@ -1,23 +1,24 @@
-"""Grouping and aggregation. A DISTINCT of what may leave is grouping without aggregates.
+"""Grouping and aggregation. DISTINCT of an input with deletions is grouping without aggregates.
 
-The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`), the sums that
-its aggregates are made of, and the results that are not made of sums. In a tick the elements are
-summed by group and instant, put behind the group's row, and summed up in the order of time; so each
-(group, instant) that changed has its state after, and that minus the instant's own sum is its state
-before. A result that is not made of sums is carried along: the one before is that of the instant
-before in the group. Where the two results differ, the old one goes and the new one comes:
+The synopsis `groups` has a row for each group: its number of tuples (`_cql_n`), the sums of which
+its aggregates are made, and the results that are not made of sums. In a tick the elements are
+summed by group and instant, appended to the group's row, and prefix-summed in the order of
+instants; so each (group, instant) that changed has its state after, and that minus the instant's
+own sum is its state before. A result that is not made of sums is carried along: its value before is
+that of the group's previous instant. Where the two results differ, the old tuple is deleted and the
+new one inserted:
 
     − (key, f(state before))   + (key, f(state after))
 
-What a result is made of says `algebra`, and who works it out `evaluators`:
+`algebra` says of which parts a result is made, and `evaluators` which module computes it:
 
 * over a window that tumbles, a pane at a time (`panes`);
-* where all of a group is a frame of the log, as that frame (`frames`);
-* else by sums and extremes that run (`running`); what has no such parts is worked out again from
-  the group's tuples, for the groups and instants that changed.
+* where the content of a group is a frame of the log, as that frame (`frames`);
+* else by running sums and extremes (`running`); results without such parts are recomputed from the
+  group's tuples, for the groups and instants that changed.
 
-What stands is read from `groups` (`answer`): so an answer needs no copy, and an operator above no
-trace. A group's tuple lives until the group's next one.
+The content at t₀ is read from `groups` (`answer`): so an answer needs no copy, and an operator
+above needs no trace. A group's tuple lives until the group's next one.
 """
 
 from __future__ import annotations

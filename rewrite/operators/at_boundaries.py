@@ -1,24 +1,24 @@
-"""Queries that change at boundaries alone: worked out whole, at each boundary of the tick.
+"""Queries that change only at boundaries: evaluated in full at each boundary of the tick.
 
-Where all windows of a relation hop by the same s, it changes at multiples of s and at no other
-instant. If they tumble, its content at a boundary B has nothing in common with what it was before:
-there is nothing to add to or to take back, and to follow each tuple in and out costs more than to
-answer the query over the pane [B−s, B) as DuckDB would. So the operators are put together as in SQL
-over tables, with the boundary as one more column by which they join, group and compare; all
-boundaries of a tick, and all operators, are one statement. With C(B) its result and B₀ = ⌊t₀/s⌋·s,
+If all windows of a relation hop by the same s, it changes only at multiples of s. If they tumble,
+its content at a boundary B has nothing in common with its earlier content: no sum can be updated,
+and following each tuple in and out costs more than evaluating the query over the pane [B−s, B) as
+DuckDB would. So the operators are combined as in SQL over tables, with the boundary as one more
+column by which they join, group and compare; one statement evaluates all operators at all
+boundaries of a tick. With C(B) its result and B₀ = ⌊t₀/s⌋·s,
 
-    Δ = + C(B) at B for B₀ < B ≤ t₁,  − C(B) at B+s for B₀ ≤ B ≤ t₁−s,  added up by tuple
+    Δ = + C(B) at B for B₀ < B ≤ t₁,  − C(B) at B+s for B₀ ≤ B ≤ t₁−s,  summed by tuple
 
-The synopsis `content` holds C(B₀), which is the answer at the frontier; a tick puts those of its
-boundaries beside it, and leaves the last.
+The synopsis `content` has C(B₀), which is the answer at the frontier; a tick adds the content at
+its boundaries, and retains the last.
 
-A window that is k hops wide has k panes of s. An aggregate of it that can be put together from
-parts keeps these, by pane and group, in the synopsis `panes`, and adds up k of them for each
-boundary. That costs k parts a group and boundary however few tuples came, so k is at most `MOST`;
-other operators would do their work k times.
+A window that is k hops wide has k panes of s. An aggregate that can be put together from parts
+stores these, by pane and group, in the synopsis `panes`, and combines k of them for each boundary.
+That costs k parts for each group and boundary however few tuples arrived, so k is bounded; other
+operators would do their work k times.
 
-A global aggregate has a row over nothing too, at boundaries that no tuple leads to. It is worked
-out so only where that row can meet no other: joined by a comparison with a result that is NULL.
+A global aggregate has a row over an empty input too, at boundaries without tuples. It is evaluated
+this way only where that row can have no partner: joined by a comparison with a result that is NULL.
 """
 
 from __future__ import annotations

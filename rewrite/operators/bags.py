@@ -1,17 +1,18 @@
-"""Changes of a relation without a primary key: how often each tuple is there.
+"""Changes of a relation without a primary key: the multiplicity of each tuple.
 
 Insertions and deletions of one tuple at one instant are judged by their sum d. With S the running
-sum of a tuple's d, beginning with how often it is there, and m = min(0, min S) its lowest point so
-far, the multiplicity that holds is
+sum of a tuple's d, beginning with its multiplicity, and m = min(0, min S) its lowest value so far,
+the multiplicity that holds is
 
     M = S − m        so that at each instant  M changes by  d − Δm,  and  −Δm  deletions are wrong:
 
-a deletion of what is not there has no effect, now or later. Each copy of a tuple is a row of its
-own. The copy that came first goes first: the n-th copy to come leaves with the n-th deletion that
-counts. Of the insertions of one instant those go first that its deletions cancel, so the last ones
-stay, as they came.
+a deletion of a tuple that is not there has no effect, now or later. Each copy of a tuple is a row
+of its own. The copy that was inserted first is deleted first: the n-th copy leaves with the n-th
+valid deletion. Among the insertions of one instant the first are cancelled by its deletions, so the
+last ones remain, with their values.
 
-Not S alone, which a wrong deletion would lower for good, so that a later insertion would not show.
+S alone would be wrong: an invalid deletion would lower it for good, so that a later insertion would
+not show.
 """
 
 from __future__ import annotations

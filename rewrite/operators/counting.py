@@ -1,22 +1,22 @@
-"""Counting operators: EXCEPT and INTERSECT, a net relation, and DISTINCT of what only grows.
+"""Counting operators: EXCEPT and INTERSECT, a net relation, and DISTINCT of append-only inputs.
 
-How often a tuple is in the result is a function f of how often it is in each input:
+The multiplicity of a tuple in the result is a function f of its multiplicities in the inputs:
 
     EXCEPT          1 if l > 0 and r = 0        EXCEPT ALL      max(l − r, 0)
     INTERSECT       1 if l > 0 and r > 0        INTERSECT ALL   min(l, r)
 
-Of a net relation f(n) = n, and tuples that are equal but not the same are counted apart.
+For a net relation f(n) = n, and tuples that are equal but not identical are counted separately.
 
-The synopsis `counts` holds the counts of each tuple that is anywhere. In a tick the elements are
-summed by tuple and instant, put behind the tuple's counts, and summed up in the order of time; an
-element comes out where f changes, with the difference as its weight. What the operator has at $t0
-is f of the synopsis, so no trace is needed above it. A tuple lives until its count changes: so a
+The synopsis `counts` has the counts of each tuple that is in an input. In a tick the elements are
+summed by tuple and instant, appended to the tuple's counts, and prefix-summed in the order of
+instants; an element is emitted where f changes, with the difference as its weight. The content at
+t₀ is f of the synopsis, so no trace is needed above it. A tuple lives until its count changes: so a
 join meets no tuple that is not there, and none twice.
 
-DISTINCT of what only grows needs no sums: the first instant of each tuple that is not there yet. It
-goes into the synopsis with the tuple, so what comes in a tick is read from there. Inputs of a union
-that have no tuple in common are grouped each by itself, which is faster than all of them.
-Any other DISTINCT is a group without aggregates (`rules.group_distinct`).
+DISTINCT of an append-only input needs no sums: it is the first instant of each tuple that is not in
+the synopsis, where it is stored with the tuple, so the delta of a tick is read from there. Inputs
+of a union without common tuples are grouped separately, which is faster than together. Any other
+DISTINCT is a group without aggregates (`rules.group_distinct`).
 """
 
 from __future__ import annotations

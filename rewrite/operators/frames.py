@@ -1,8 +1,8 @@
-"""Aggregates of a window as frames over the log, where each group's content is a frame of it.
+"""Aggregates of a window as frames over the log, if each group's content is a frame of it.
 
-An aggregate without a sum of its own is worked out again for each group and instant that changed.
-Over a RANGE window, or over a ROWS window that is partitioned by the group's keys, the tuples of a
-group at an instant are consecutive in the log, so DuckDB's window frames (segment trees) do that in
+An aggregate without a sum of its own is recomputed for each group and instant that changed. Over a
+RANGE window, or over a ROWS window that is partitioned by the group's keys, the tuples of a group
+at an instant are consecutive in the log, so DuckDB's window frames (segment trees) compute it in
 n log n instead of the number of pairs of instants and tuples:
 
     RANGE w           agg(x) OVER (PARTITION BY keys ORDER BY t RANGE BETWEEN w PRECEDING AND …)
@@ -10,13 +10,13 @@ n log n instead of the number of pairs of instants and tuples:
     PARTITION BY keys agg(x) OVER (PARTITION BY keys ORDER BY t, position ROWS BETWEEN n−1
     ROWS n            PRECEDING AND …), of which the last row of each instant counts
 
-Not where a condition stands between a ROWS window and the aggregate: what it takes away still
-counts as one of the n. Over HOP w EVERY s a tuple enters at a multiple of s, and stays for w if s
-divides w; so its content is a frame too, over when the tuples enter. Not over SLIDE, where the
-lifetimes differ.
+This does not apply if a condition stands between a ROWS window and the aggregate: the tuples that
+it removes still count among the n. Over HOP w EVERY s a tuple enters at a multiple of s, and stays
+for w if s divides w; so its content is a frame too, ordered by the instant of entry. It does not
+apply to SLIDE, where the lengths of lifetimes differ.
 
-Where nobody but the aggregate reads the ROWS window, the frames are worked out where the window's
-rows are put in order (`results`), so that they are sorted once.
+If only the aggregate reads the ROWS window, the frames are computed where the window orders its
+rows (`results`), so that they are sorted once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The state of an aggregate from its tuples, as plain GROUP BY.
 
-What `aggregate` keeps up to date from tick to tick, worked out at once: how many tuples each group
-has, the sums of its parts, and the results that are carried along. Sums of DOUBLE are those of the
-same fixed-point numbers and outliers, so they come out the same to the last bit, in whatever order
-the tuples are met; the sum of the outliers does not, nor do results such as a variance (`loose`).
+This is the state that `aggregate` maintains from tick to tick, computed at once: the number of
+tuples of each group, the sums of its parts, and the results that are carried along. Sums of DOUBLE
+use the same fixed-point numbers and outliers, so they are equal to the last bit, in any order of
+the tuples; the sum of the outliers is not, nor are results such as a variance (`loose`).
 """
 
 from __future__ import annotations

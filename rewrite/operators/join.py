@@ -2,13 +2,12 @@
 
     Δ(R₁ ⋈ … ⋈ Rₙ) = Σᵢ  R₁ ⋈ … ⋈ Rᵢ₋₁  ⋈  ΔRᵢ  ⋈  (Rᵢ₊₁ + ΔRᵢ₊₁) ⋈ … ⋈ (Rₙ + ΔRₙ)
 
-Left of i stands what neither begins nor ends in the tick, at i what does, right of it both; so each
-combination with at least one change is in exactly one term. A combination lives while all its
+Left of i are the standing lifetimes, at i those that begin or end in the tick, right of it both; so
+each combination with at least one delta is in exactly one term. A combination lives while all its
 tuples do: from the greatest `_cql_enter` to the least `_cql_leave`, with the product of the
-weights. Each term is written as a pipeline (`pipelines`); in a tick of few elements each is a step
-of its own, which is not run if its input did not change. What `time_predicates` says
-may leave terms out: where one input is always the latest, its term is all, with everything that
-touches the tick.
+weights. Each term is written as a pipeline (`pipelines`); in a small tick each is a step of its
+own, which does not run if its input did not change. Time predicates (`time_predicates`) may remove
+terms: if one input is always the latest, its term suffices, with all lifetimes that touch the tick.
 """
 
 from __future__ import annotations

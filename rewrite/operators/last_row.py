@@ -1,13 +1,14 @@
 """ROWS 1: the last row of each partition.
 
-Only the newest row of a partition and instant ever shows, and it pushes out one row at most. So
-what comes is put in order by itself, which needs no synopsis, and of the synopsis only those rows
-are read that go. What comes in a tick stands in one temporary table, whom it pushes out in another:
+Only the newest row of a partition and instant is in the window, and it displaces at most one row.
+So the arrivals are ordered by themselves, which needs no synopsis, and of the synopsis only the
+displaced rows are read. The arrivals of a tick are in one temporary table, the displaced rows in
+another:
 
-    comes        [t, u)    u: when the next one of the partition comes, if one does in the tick
-    goes         [s, t)    s: its own timestamp, t: that of the first one that comes
+    comes        [t, u)    u: the instant of the partition's next arrival, if the tick has one
+    goes         [s, t)    s: its own timestamp, t: that of the first arrival
 
-The synopsis `rows` holds the last row of each partition.
+The synopsis `rows` has the last row of each partition.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Leaves of a plan: streams, relations, and the logs of other queries.
 
-A stream is read by names that mean the same wherever its elements lie (`arrivals`): what comes in
-the tick by one, what was kept before by another. A base relation has lifetimes in its table, of
-which a query sees those from $begin on. A query over another one reads its log of elements.
+A stream is read by names that mean the same wherever its elements are (`arrivals`): the arrivals of
+the tick by one, all that is stored by another. A relation has lifetimes in its store, of which a
+query reads those from $begin on. A query over another one reads its log of elements.
 """
 
 from __future__ import annotations

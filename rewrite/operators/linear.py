@@ -1,9 +1,9 @@
-"""Operators without memory: selection, projection, union and difference.
+"""Operators without state: selection, projection, union and difference.
 
     Δ(σ R) = σ ΔR        Δ(π R) = π ΔR        Δ(R + S) = ΔR + ΔS        Δ(R − S) = ΔR − ΔS
 
-What is true of changes is true of what stands, so each answers every question by asking its inputs
-the same one. None makes a table: they compose into the SELECT of the operator above (`relalg`).
+The same holds for standing lifetimes, so each answers every question by asking its inputs the same
+one. None writes a table: they compose into the SELECT of the operator above (`relalg`).
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
 """Aggregates of a window that tumbles, a pane at a time.
 
 A tuple of TUMBLE p enters at a multiple of p and leaves at the next one. So the content of a group
-at an instant is what came in one pane, and has nothing in common with what it was before: nothing
-is added up over panes or taken back. What enters in the tick is grouped by when it enters, once,
-whatever the aggregate is; what leaves is not read at all. The synopsis `groups` holds the results
-of the pane that stands. Put in order with it, by group,
+at an instant is one pane, and has nothing in common with the pane before: no sum runs over panes.
+The tuples that enter in the tick are grouped once by the instant of entry, whatever the aggregate
+is; those that leave are not read at all. The synopsis `groups` has the results of the current pane.
+Ordered together with it, by group,
 
-    a pane that begins     its results come; the ones before go, or, if the pane before had no
-                           tuple of the group, nothing
-    a pane that ends       its results go, unless a pane of the group begins there
+    a pane that begins     its results are inserted; those of the pane before are deleted, or none
+                           if that pane had no tuple of the group
+    a pane that ends       its results are deleted, unless a pane of the group begins there
 
-Without keys there is a result at all instants: after a pane that none follows, that of no tuples.
+Without keys there is a result at all instants: after a pane without a successor, that of an empty
+input.
 
-Sums of doubles are not worked out so (`aggregate` adds them up exactly): two panes of the same
-values could differ in their last bits.
+Sums of doubles are not computed so (`aggregate` sums them exactly): two panes of the same values
+could differ in their last bits.
 """
 
 from __future__ import annotations

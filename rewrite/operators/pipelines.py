@@ -1,21 +1,21 @@
-"""Pipelines of a join: in which order the change of one input meets the others.
+"""Pipelines of a join: the order in which the delta of one input meets the others.
 
-The term of a join in which Rᵢ changes is written as one pipeline (MJoin; thesis, section 5.1):
+The term of a join with ΔRᵢ is written as one pipeline (MJoin; thesis, section 5.1):
 
     ( … (ΔRᵢ ⋈ Rⱼ) ⋈ Rₖ … )        with one running lifetime
 
-Each step is a SELECT around the one before it. It meets one more input, and hands on
+Each step is a SELECT around the previous one. It joins one more input, and passes on
 
     [max(enter, enterⱼ), min(leave, leaveⱼ))        if that is not empty
 
-and the product of the weights. Intervals that meet two by two meet all together, so the running
-lifetime says what conditions between all pairs of inputs would say. It also keeps the order: DuckDB
-does not reorder joins across a projection that computes something, and it is never offered an
-inequality between lifetimes as the condition of a join of two inputs that share no equality.
+and the product of the weights. Intervals that overlap pairwise overlap all together, so the running
+lifetime replaces conditions between all pairs of inputs. It also fixes the order: DuckDB does not
+reorder joins across a projection that computes something, and it never sees an inequality between
+lifetimes as the condition of a join of two inputs that share no equality.
 
-The order is greedy. Next comes an input that an equality links to what is there already; of several
-those that meet a tuple at most once, as they can only take away, then the first in the text. An
-input without a link comes when nothing else is left.
+The order is greedy. The next input is one that an equality links to the inputs so far; among
+several, those that match a tuple at most once come first, as they cannot add tuples, then the first
+in the text. An input without a link comes when no other is left.
 """
 
 from __future__ import annotations

@@ -1,24 +1,24 @@
-"""Changes of a relation with a primary key: which tuple a key has.
+"""Changes of a relation with a primary key: the tuple of each key.
 
-What a key has at an instant follows from what it had before, h, and from the elements of the
-instant: an upsert sets h to its tuple, whatever there was, and takes back what came before it at
-that instant; of several the last by arrival counts. The insertions and deletions after it (without
-one, all) are summed by tuple. Let G be the tuples whose sum is negative, and c the first to come of
-those whose sum is positive. Then the key has
+The tuple of a key at an instant follows from its previous tuple h and from the elements of the
+instant: an upsert sets h to its tuple, whatever there was, and cancels earlier elements of that
+instant; of several upserts the last by arrival counts. The insertions and deletions after it
+(without an upsert, all) are summed by tuple. Let G be the tuples whose sum is negative, and c the
+first arrival among those whose sum is positive. Then the key has
 
     f(h) = c     if h ∈ G, or if there is no h
          = h     else
 
-and of the sums everything is wrong but one deletion of h and one insertion of c. f gives c or keeps
-h, so a state that is reached once is kept until the first later instant that **ends** it: one with
-an upsert, one that deletes its tuple, or, if the key has nothing, one at which a tuple comes. So
-each instant has one successor, a window function finds it, and the instants at which a key changes
-are the chain of successors from the first one: the recursion goes along it. Upserts begin chains of
-their own, because they do not depend on h. The recursion takes as many rounds as some key has
-changes between upserts; a round costs a look at the keys that are left.
+and of the sums everything is wrong but one deletion of h and one insertion of c. f yields c or h,
+so a state, once reached, lasts until the first later instant that **ends** it: one with an upsert,
+one that deletes its tuple, or, if the key has no tuple, one that inserts a tuple. So each instant
+has one successor, a window function finds it, and the instants at which a key changes are the chain
+of successors from the first one, along which the recursion runs. Upserts begin chains of their own,
+because they do not depend on h. The number of rounds of the recursion is the greatest number of
+changes of a key between upserts; a round costs a look at the remaining keys.
 
-Not with the instants alone from which a key's tuple is judged: an instant that changes nothing may
-be the one that the next would have depended on.
+The instants from which a key's tuple is judged do not suffice: an instant that changes nothing may
+be the one on which the next depends.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Changes of a relation with a primary key that all come at one instant: f is applied once.
+"""Changes of a relation with a primary key that all have one instant: f is applied once.
 
-`primary_key` says what f is. At one instant no change depends on another one: each key has what it
-had before, h, and then f(h). So nothing is linked, and there is no recursion. The elements are
-summed by tuple, h with them, and a look at the tuples of a key tells which of them it has then.
-Most ticks of a relation that people change are so, and of few changes most of the work is to plan
-the statement: this one takes half of the time of the other.
+`primary_key` defines f. At one instant no change depends on another: each key has its previous
+tuple h, and then f(h). So nothing is linked, and there is no recursion. The elements are summed by
+tuple, h with them, and the tuples of a key show which of them it has then. Most ticks of a relation
+that people change are of this kind, and with few changes most of the work is planning the
+statement: this one takes half of the time of the other.
 
 Parameters: `$until`, and `$instant`, the one of all elements.
 """

@@ -1,17 +1,17 @@
-"""The general operator: a query worked out again at each instant at which an input changed.
+"""Recompute: a query evaluated at each instant at which an input changed.
 
-For what has no delta rule of its own. With T the instants of the tick at which an input changes,
-and t₀ before them,
+For SQL without a law of its own. With T the instants of the tick at which an input changes, and t₀
+before them,
 
     R(τ) = Q(L₁(τ), …, Lₙ(τ))  for τ in {t₀} + T
-    + R(τ) at τ, and − R(τ) at the instant of T after τ, added up by tuple
+    + R(τ) at τ, and − R(τ) at the instant of T after τ, summed by tuple
 
-A query that depends on τ itself changes at other instants too: at those at which a comparison of
-τ with a column turns, or at all. They are in T.
+A query that depends on τ itself changes at other instants too: at those at which a comparison of τ
+with a column turns, or at all. They are in T.
 
 The inputs are laid out by instant, (τ, tuple), and the query runs in a LATERAL over the instants:
-one statement, which DuckDB turns into joins on τ. It is also the second implementation that the
-incremental rules are tested against.
+one statement, which DuckDB turns into joins on τ. It is also the second implementation against
+which the laws are tested.
 
 It costs |R| and the inputs at each instant of T, so `explain` marks it, with the reason.
 """

@@ -1,24 +1,24 @@
-"""Relations that people change: from a queue of elements to lifetimes of rows.
+"""Relations that people change: from pending elements to lifetimes of rows.
 
-A relation has two tables in `cql_state`. Its **queue** holds the elements whose instants are not
+A relation has two tables in `cql_state`. Its **pending** elements are those whose instants are not
 closed: a row, its instant `_ts`, its operation `_op` (`+`, `-`, or `u` for an upsert) and its
-number `_cql_seq`, which is the order of arrival. Its **store** holds a row for each copy of a
-tuple: there from `_cql_enter` until before `_cql_leave`, which is FOREVER while it is there. A row
-keeps its number when it moves from the queue to the store, so a row of either is known by its
-number alone, and nothing is worked out of its values: any type will do, and they stay as they came.
+number `_cql_seq`, which is the order of arrival. Its **store** has a row for each copy of a tuple,
+which lives from `_cql_enter` until before `_cql_leave`, FOREVER while it is not deleted. A row
+keeps its number when it moves from pending to the store, so a row of either is identified by its
+number alone, and no statement computes with its values: any type will do, and values are preserved.
 
-What a queue comes to is its **outcome**, a table of numbers (`_cql_seq`, `_ts`, `_cql_leave`,
-`_cql_wrong`), with three kinds of rows:
+Resolving pending elements gives their **outcome**, a table of numbers (`_cql_seq`, `_ts`,
+`_cql_leave`, `_cql_wrong`), with three kinds of rows:
 
-    a row of the store that ends      `_ts` NULL    `_cql_leave` when
-    a row of the queue that enters    `_ts` when    `_cql_leave` when, or FOREVER
-    elements that have no effect      `_ts` when    `_cql_leave` NULL
+    a row of the store that ends      `_ts` NULL    `_cql_leave` its end
+    a pending row that enters         `_ts` entry   `_cql_leave` its end, or FOREVER
+    elements that have no effect      `_ts` instant `_cql_leave` NULL
 
-Of the last, `_cql_seq` is one, and `_cql_wrong` says how many there are: negative for deletions of
-what is not there, positive for second rows under a key.
+For the last kind, `_cql_seq` is one of the elements, and `_cql_wrong` their number: negative for
+deletions of tuples that are not there, positive for second rows under a key.
 
-`bags` says what it is for a bag, `primary_key` under a key. The statements here carry it out.
-Parameter: `$until`, the instant up to which the queue is resolved.
+`bags` has the law for a bag, `primary_key` the law under a key. The statements here carry it out.
+Parameter: `$until`, the instant up to which pending elements are resolved.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Windows in rows: when a tuple enters and when it leaves.
+"""Row windows: the instants at which a tuple enters and leaves.
 
 A `RowWindow` gives the tuple at position p of its partition the lifetime [t, u) where u is the
-timestamp at position p+n. Its synopsis holds the tuples that are in the window; the tuples of the
-partitions that get new ones are read from it, and the n-th successor is a LEAD. With SLIDE m the
-tuple at position p, counted from 1 in its partition, enters with the first position ≥ p, and leaves
-with the first one ≥ p+n, that is a multiple of m. What is kept of a partition is never empty and
-has no gaps, so its positions go on from the first one. With RANGE w and SLIDE s the lifetime is
-[⌈t/s⌉·s, ⌈min(u, t+w+1)/s⌉·s): only what is in the window at a multiple of s is seen.
+timestamp at position p+n. Its synopsis has the tuples in the window; the tuples of the partitions
+with arrivals are read from it, and the n-th successor is a LEAD. With SLIDE m the tuple at position
+p, counted from 1 in its partition, enters with the first position ≥ p, and leaves with the first
+one ≥ p+n, that is a multiple of m. The stored part of a partition is never empty and has no gaps,
+so its positions continue from the first one. With RANGE w and SLIDE s the lifetime is
+[⌈t/s⌉·s, ⌈min(u, t+w+1)/s⌉·s): only tuples that are in the window at a multiple of s are seen.
 ROWS 1 by itself is simpler (`last_row`).
 """
 

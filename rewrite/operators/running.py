@@ -1,18 +1,18 @@
-"""Aggregates by sums and extremes that run.
+"""Aggregates by running sums and extremes.
 
-In a tick the elements are summed by group and instant, put behind the group's row, and summed up in
-the order of time. A result that is not made of sums is carried along. What has no parts is worked
-out again for the groups and instants that changed: as a frame of the log where it is one
-(`frames`), else over the input's lifetimes.
+In a tick the elements are summed by group and instant, appended to the group's row, and
+prefix-summed in the order of instants. A result that is not made of sums is carried along. A result
+without parts is recomputed for the groups and instants that changed: as a frame of the log if it is
+one (`frames`), else over the input's lifetimes.
 
 The sums are a table of their own: DuckDB (release 2.0) cuts a partitioned window into as many parts
-as it expects rows for, and of the elements of a join with a large state it expects far too many.
+as it expects rows for, and for the elements of a join with a large state it expects far too many.
 
-In a tick of one instant nothing has to be put in order: the state before is the group's row, and
-the state after is that and the change. So the form for such ticks has no window function, which
-small groups cannot pay for.
+In a tick of one instant nothing has to be ordered: the state before is the group's row, and the
+state after is that plus the delta. So the form for such ticks has no window function, whose cost is
+too high for small groups.
 
-The synopsis `outliers` holds the values of DOUBLE that are no fixed-point numbers (`algebra`).
+The synopsis `outliers` has the values of DOUBLE that are not fixed-point numbers (`algebra`).
 """
 
 from __future__ import annotations

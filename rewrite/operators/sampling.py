@@ -2,18 +2,18 @@
 
     Δ(n% SAMPLE S) = {s ∈ ΔS : h(name, number(s)) < n/100 · 2³²}
 
-A `Sample` is linear: whether it keeps an element depends on the element alone, on its number. That
-is given on arrival, from 0; elements of a derived stream have none, there it is the instant, and
-the place among the elements of that instant, from 1, by all columns. h is the same everywhere and
-for good, so a replay keeps the same elements, and 5 % are among 10 %.
+A `Sample` is linear: whether an element is sampled depends on its number alone. That is its
+position in the order of arrival, from 0; an element of a derived stream has none, there it is the
+instant, and the position among the elements of that instant, from 1, by all columns. h is the same
+in every process and version, so a replay samples the same elements, and 5 % are a subset of 10 %.
 
 h mixes words of 32 bits in BIGINTs, in which nothing overflows: three times the upper bits are
-folded onto the lower ones (xor, shift) and spread again (times an odd number below 2³¹, modulo
-2³²). With two times, whether elements 4,096 apart are kept depended on each other. The stream's
-name enters twice, so two streams differ in more than the order of what they keep. Each step stands
-in a SELECT of its own, because it reads the last one's result more than once.
+folded onto the lower ones (xor, shift) and spread (times an odd number below 2³¹, modulo 2³²). With
+two rounds, the decisions for elements 4,096 apart depended on each other. The stream's name enters
+twice, so the samples of two streams differ in more than their order. Each step is a SELECT of its
+own, because it reads the previous result more than once.
 
-A number beyond 2³² has a second word, which moves the place from which on the elements are decided.
+A number beyond 2³² has a second word, which shifts the place from which elements are decided.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Selection by the current time: what each tuple says of τ cuts its lifetime.
+"""Selection by the current time: a condition on τ cuts the lifetime of each tuple.
 
 A condition such as `t > current_timestamp - INTERVAL '5 minutes'` is true of a tuple at the
-instants of an interval [from, to) that its columns give. So a tuple of the input with the lifetime
-[enter, leave) lives in the result in
+instants of an interval [from, to) that follows from its columns. So a tuple of the input with the
+lifetime [enter, leave) lives in the result in
 
     [max(enter, from), min(leave, to))
 
-if that is not empty. This is linear, and the input's elements alone do not tell it: a tuple that
-stands in the input may begin or end in the result in any tick. The rule reads all lifetimes of the
-input that touch the tick.
+if that is not empty. This is linear, but not in the input's elements: a standing tuple of the input
+may begin or end in the result in any tick. The law reads all lifetimes of the input that touch the
+tick.
 """
 
 from __future__ import annotations

@@ -1,21 +1,22 @@
-"""Bounds: what the order of time says about the other inputs of a join.
+"""Time predicates: bounds on the other inputs of a join that follow from the order of time.
 
-In the term of a join in which an endless window on a stream changes, its tuples are those of the
-tick. If the stream takes its timestamps from a column t, then t > $t0 for all of them, and
+In the term of a join that has the delta of an unbounded window on a stream, its tuples are the
+tick's arrivals. If the stream takes its timestamps from a column t, then t > $t0 for all of them,
+and
 
     t ≤ x  ⊢  x > $t0        (also <, ≥, > the other way round, and BETWEEN)
 
 for a column x of another input. So of auctions that expire, only those that are open at $t0 are
-joined with the bids of a tick, however many there were. The bound is implied by the condition that
-it comes from: it takes nothing away, but lets DuckDB skip what is over by the ranges of values that
-it keeps of each part of a table.
+joined with the bids of a tick, however many there were. The bound follows from a condition of the
+join: it removes no result, but lets DuckDB skip segments by their ranges of values.
 
-Only columns are compared: an expression would be worked out for tuples that meet none, and could
+Only columns are compared: an expression would be evaluated for tuples without a partner, and could
 fail there.
 
-If x is itself the timestamp of such a window, what that input got before the tick meets nothing of
-the tick. If it is so whatever changes, a combination begins with its tuple of this input, the
-`latest` one. What came there is never looked at again, so the stream need not be kept for the join.
+If x is itself the timestamp of such a window, tuples of that input from before the tick match none
+of the tick. If that holds for every other input, a combination begins with its tuple of this input,
+the `latest` one. The arrivals of this input are never read again, so the join needs no store of the
+stream.
 """
 
 from __future__ import annotations

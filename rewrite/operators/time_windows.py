@@ -1,7 +1,7 @@
-"""Stream to relation: when a tuple enters a window and when it leaves.
+"""Time windows: the instants at which a tuple enters and leaves.
 
 A `TimeWindow` gives each tuple a lifetime that depends on its timestamp t alone, so it needs no
-synopsis: what enters and what leaves in a tick are two ranges of the stream's store, its stub.
+synopsis: the tuples that enter and leave in a tick are two ranges of the stream's store, its stub.
 
     RANGE w              [t, t+w+1)
     half-open            [t, t+w)

@@ -1,11 +1,11 @@
-"""Relation to stream.
+"""Relation to stream: Istream, Dstream and Rstream.
 
-    Istream(R) at τ = R(τ) − R(τ−1)      the net elements that are positive
-    Dstream(R) at τ = R(τ−1) − R(τ)      the net elements that are negative, turned round
+    Istream(R) at τ = R(τ) − R(τ−1)      the positive net elements
+    Dstream(R) at τ = R(τ−1) − R(τ)      the negative net elements, with their weights negated
     Rstream(R) at τ = R(τ)               each lifetime once at every instant it covers
 
-(chapter, section 2.2). Not without consolidating first: a tuple that leaves and comes back at the
-same instant is in neither Istream nor Dstream. Of what only grows there is nothing to consolidate.
+(chapter, section 2.2). Elements must be consolidated first: a tuple that leaves and returns at the
+same instant is in neither Istream nor Dstream. An append-only input needs no consolidation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Traces: the log of an operator's elements, which those above it read as standing.
+"""Traces: the log of an operator's elements, from which operators above read its content.
 
-Of what lives for an instant only the lifetimes that touch the tick are kept, and no log: none of
-them stands beyond it. What an input has in a table of its own anyway is not copied for the tick.
+Of tuples that live for one instant only the lifetimes that touch the tick are stored, and no log:
+none of them outlives the tick. An input that is in a table already is not copied for the tick.
 """
 
 from __future__ import annotations

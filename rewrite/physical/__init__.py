@@ -1,4 +1,4 @@
-"""The physical plan: what is kept and what runs, for each operator of a logical plan."""
+"""The physical plan: the operators of a logical plan, with their synopses and statements."""
 
 from cqlduck.rewrite.physical.identity import Identity, identity
 

@@ -1,19 +1,19 @@
-"""The algebra of aggregates: of which parts of a group's state a result is made.
+"""The algebra of aggregates: the parts of a group's state of which a result is made.
 
-    lift        what the elements of a group and instant make of a part (`Part.delta`)
-    combine     how parts of several instants become one: added up, or MIN and MAX (`Part.extreme`)
-    inverse     parts that are added up are taken back by their negative; extremes have none
+    lift        a part of the elements of one group and instant (`Part.delta`)
+    combine     parts of several instants become one: by sum, or by MIN and MAX (`Part.extreme`)
+    inverse     parts that are summed have their negative; extremes have none
     finish      the result from the parts (`value_of`)
 
 * count, sum and avg of exact types are sums of weight · value, in HUGEINT or DECIMAL.
 * sum and avg of DOUBLE are sums of fixed-point numbers, so nothing drifts: a value x with
-  2⁻³⁰ ≤ |x| ≤ 2³⁷ is taken as round(x · 2⁶⁰), which is exact for |x| ≥ 2⁻⁸ and wrong by less than
-  2⁻³¹ of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others, infinities and NaN
-  among them, are outliers: they stay as they are, and the ones that a group still has at an instant
-  are added up anew. So what passed through leaves nothing behind.
-* min and max of a relation that only grows are running extremes; over a RANGE window they are the
-  extremes of the last w instants, each instant's own having been found first.
-* Everything else has no parts, and is worked out again from the group's tuples.
+  2⁻³⁰ ≤ |x| ≤ 2³⁷ becomes round(x · 2⁶⁰), which is exact for |x| ≥ 2⁻⁸ and wrong by less than 2⁻³¹
+  of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others, infinities and NaN among
+  them, are outliers: they are stored unchanged, and those of a group at an instant are summed anew.
+  So a value that has left leaves nothing behind.
+* min and max of an append-only relation are running extremes; over a RANGE window they are the
+  extremes of the last w instants, of each of which the extremes are computed first.
+* All other aggregates have no parts, and are recomputed from the group's tuples.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""The names by which the statements of a tick read streams, wherever the rows lie.
+"""The names by which the statements of a tick read streams, wherever the rows are.
 
-    arrivals_s($t0, $t1)    the elements of s with $t0 < _ts ≤ $t1: what comes in the tick
-    stream_s()              all elements that are kept of s
+    arrivals_s($t0, $t1)    the elements of s with $t0 < _ts ≤ $t1: the arrivals of the tick
+    stream_s()              all elements of s that are stored
 
-Both are table macros, which whoever runs the statements binds: to the store of s, or to rows that
-are in memory and in no store yet. So a statement is one text, and what is shown is what runs. What
-a tick reads of a stream besides its arrivals, as what leaves a window or stands in it, is cut by
-time, and at `$since`: elements up to there came before the query, and count for none.
+Both are table macros, which the tick binds: to the store of s, or to rows that are in memory and in
+no store yet. So a statement is one text, and the text that is shown is the one that runs. What a
+tick reads of a stream besides its arrivals, such as tuples that leave a window or stand in it, is
+cut by time, and at `$since`: elements up to there are earlier than the query, and do not count.
 
-What a statement makes of the arrivals of one stream alone can be made before the tick (`prefetch`):
-it is known as soon as the rows are. And of a projection each arrival is one element of the answer,
-at its place: columns that are only named again need not go through DuckDB (`passing`).
+The part of a statement that reads the arrivals of one stream alone can be computed before the tick
+(`prefetch`). And in a projection each arrival is one element of the answer, at its place: columns
+that are only renamed need not go through DuckDB (`passing`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which evaluator an aggregate may have: what each asks of the node and of the window below it.
+"""The evaluators of an aggregate, and the conditions on the node and its window for each.
 
 panes       over a window that tumbles, a pane at a time
-frames      each group's content is a frame of the log, and all results are those of frames
-running     sums and running extremes; what has no parts is a frame, or worked out again
+frames      each group's content is a frame of the log, and all results are computed by frames
+running     running sums and extremes; results without parts are frames, or recomputed
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The form of a tick's statements.
 
-All forms of a plan write the same elements and synopses; which one is fastest depends on how many
-elements come, and how large the state is that they meet.
+All forms of a plan write the same elements and synopses; which one is fastest depends on the number
+of elements, and on the size of the state that they meet.
 """
 
 from __future__ import annotations

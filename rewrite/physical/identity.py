@@ -1,27 +1,26 @@
-"""What an operator computes, as an id: a digest of its kind, its parameters and its inputs' ids.
+"""The id of an operator: a digest of its kind, its parameters and its inputs' ids.
 
 The id is the same in every query and process that computes the same. It does not depend on the
-names that people gave: a column has a **meaning** instead, which is a digest of where it comes from
-(a column of an input of the catalogue, by that input's number; an expression over meanings), and
-expressions are compared by the meanings of their columns. Nor does it depend on an order that says
-nothing: conjuncts, the operands of =, the inputs of inner joins and unions, the aggregates of a
-group, the columns of a projection. A projection that only leaves columns out, or calls them
-otherwise, is no operation at all: it has the id of its input.
+names that people gave: a column has a **meaning** instead, which is a digest of its origin (a
+column of an input of the catalogue, by that input's number; an expression over meanings), and
+expressions are compared by the meanings of their columns. Nor does it depend on an order without
+meaning: conjuncts, the operands of =, the inputs of inner joins and unions, the aggregates of a
+group, the columns of a projection. A projection that only removes or renames columns is no
+operation at all: it has the id of its input.
 
     id(leaf)    = H(kind, number in the catalogue)
     id(node)    = H(kind, parameters over meanings, ids of the inputs)
-    meaning(c)  = H(what makes it, meanings of what it reads)
+    meaning(c)  = H(the expression of c, meanings of the columns in it)
 
-Columns that a node carries and that change nothing of which tuples there are, are not in its id; in
-that of DISTINCT, of a set operation or of Istream they are. Where nothing numbers the tuples of a
-stream, their columns in order say which came first, so that of a window in rows or of a sample has
-them too.
+Columns that do not affect which tuples there are, are not part of a node's id; for DISTINCT, a set
+operation or Istream they are. If nothing numbers the tuples of a stream, their columns in order
+decide which came first, so that the id of a row window or of a sample has them too.
 
-Two equal inputs of a join differ by their place alone. Of all ways to number them the one with the
-least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
+Two equal inputs of a join differ only by their place. Among all ways to number them the one with
+the least digest counts, so `a.k = b.v` of a relation with itself is `b.k = a.v`.
 
-Conjuncts that may raise an error stay where they are: those before them guard them
-(`rewrite.plan.raising`). What is recomputed is SQL as it was written, names included.
+Conjuncts that may raise an error keep their places: those before them guard them
+(`rewrite.plan.raising`). A recomputed query is digested as its SQL text, names included.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Instances of operators: what is kept of an operator belongs to one, and is called after it.
+"""Instances of operators: the owners of synopses, after which tables are named.
 
 An operator is what it computes, so its id is the same in all queries. An instance is what one owner
-has of it since the owner began: its synopses, and what a tick makes. Every query owns instances of
-its own, which are called after the query and the id.
+has of it since the owner began: its synopses, and its tables of a tick. Every query owns its
+instances, which are named after the query and the id.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""An operator: what it keeps between ticks, and how its change follows from its inputs' changes.
+"""An operator: its synopses, and how its delta follows from its inputs' deltas.
 
-A node of a logical plan says what is computed; an operator is one way to do so (`physical.choose`
-says which). It stands in a file of its own, with its law in the docstring, and answers what those
-above it ask:
+A node of a logical plan says what is computed; an operator is one way to do so (`choose` selects
+it). It has a file of its own, with its law in the docstring, and answers the questions of the
+operators above:
 
-* `elements`: its changes in the tick ($t0, $t1];
-* `lives`: the same as lifetimes, of all tuples that come or go in the tick;
+* `elements`: its delta in the tick ($t0, $t1];
+* `lives`: the same as lifetimes, of all tuples that begin or end in the tick;
 * `standing`: the lifetimes that cover $t0 and reach beyond $t1;
 * `alive`: all lifetimes that touch the tick, which is `standing` and `lives` together;
 * `rows`, of a stream alone: the elements between any two instants.
 
-Elements and lifetimes follow from each other, so an operator has to say one of them. It asks its
-inputs through the writer: who reads without a tick (`at_rest`) answers some of it otherwise.
+Elements and lifetimes follow from each other, so an operator has to implement one of them. It asks
+its inputs through the writer: a reader between ticks (`at_rest`) answers some questions otherwise.
 """
 
 from __future__ import annotations

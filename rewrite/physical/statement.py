@@ -1,4 +1,4 @@
-"""What operators write: the statements of a tick, and the synopses that they keep."""
+"""The products of operators: the statements of a tick, and synopses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writer: the operators of a plan, and the statements and synopses that they write."""
+"""The writer: builds the operators of a plan, and collects their statements and synopses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logical plan: nodes as immutable values, ways through them, and what is known of each."""
+"""The logical plan: nodes as immutable values, their traversal, and their properties."""
 
 from cqlduck.rewrite.plan.nodes import (
     FOREVER,

@@ -1,12 +1,12 @@
-"""Aggregates: which there are, and which delta rule each takes.
+"""Aggregates: the functions, and the law of each.
 
-* count, sum and avg over exact numbers and DOUBLE are sums over a group, so a change adds to them.
-* min and max of what only grows are kept as such; of anything else they are worked out again from
-  the group's tuples, for the groups and instants that changed.
-* `RECOMPUTED` are worked out again too. Their value does not depend on the order of the tuples.
+* count, sum and avg over exact numbers and DOUBLE are sums over a group, so a delta adds to them.
+* min and max of an append-only input are stored; of any other input they are recomputed from the
+  group's tuples, for the groups and instants that changed.
+* `RECOMPUTED` are recomputed too. Their value does not depend on the order of the tuples.
 
-What else DuckDB has depends on that order (list, first, arg_max, mode): the query around it is
-worked out again by `recompute`.
+DuckDB's other aggregates depend on that order (list, first, arg_max, mode): the query around them
+becomes a `Recompute`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conditions as parts that AND combines."""
+"""Conditions as conjuncts."""
 
 from __future__ import annotations
 

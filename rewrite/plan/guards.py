@@ -1,13 +1,14 @@
-"""Conditions are tested in the order of their text where one of them may raise an error.
+"""Guards: conditions are tested in the order of their text if one of them may raise an error.
 
-What AND combines DuckDB tests in the order that it finds best: comparisons with constants first,
-while it reads a table. So what may raise, and all behind it, stands in a CASE, which tests one
+DuckDB tests conjuncts in the order that it finds best: comparisons with constants first, while it
+scans a table. So a condition that may raise, and all after it, stand in a CASE, which tests one
 condition after the other, and each only where those before it are true:
 
     p ∧ q ∧ r  =  p ∧ CASE WHEN p THEN CASE WHEN q THEN r ELSE false END ELSE false END
 
-where q may raise. What stands before it is outside too, so that DuckDB skips what does not meet it.
-So is what a statement itself adds, such as the instants of a tick: `settle` puts all of it ahead.
+where q may raise. The conditions before it are outside too, so that DuckDB skips rows that do not
+meet them. So are those that a statement itself adds, such as the instants of a tick: they come
+first.
 """
 
 from __future__ import annotations

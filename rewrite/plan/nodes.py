@@ -1,18 +1,17 @@
-"""The nodes of a plan: the paper's operators as immutable values.
+"""The nodes of a logical plan: the paper's operators as immutable values.
 
 A plan is a tree. Its leaves are streams and relations, its inner nodes the operators of Table 1 of
-the STREAM chapter. A node says what it means as a bag at an instant τ; how its change is worked out
-stands in `operators/`, what is known of it in `properties`. Names of columns are unique inside a
-node (without regard to case), so an expression over a node's columns needs no qualifiers. A node
-that means nothing cannot be built.
+the STREAM chapter. A node defines a bag at an instant τ; its law is in `operators/`, the facts
+about it in `properties`. Names of columns are unique inside a node (without regard to case), so an
+expression over a node's columns needs no qualifiers. A node without a meaning cannot be built.
 
 Stream → stream: `Sample`.
 Stream → relation: `TimeWindow`, `RowWindow`.
 Relation → relation: `Filter`, `During`, `Project`, `Join`, `Aggregate`, `Distinct`, `UnionAll`,
-`Difference`, `SetOperation`, and `Recompute` for what has no rule of its own.
+`Difference`, `SetOperation`, and `Recompute` for SQL without a law of its own.
 Relation → stream: `ToStream` (Istream, Dstream, Rstream).
 Housekeeping: `Trace`, a materialized relation or stream (chapter, section 3.3); `Net`, a relation
-without what cancels.
+without elements that cancel.
 """
 
 from __future__ import annotations
@@ -461,7 +460,7 @@ class Recompute:
         names: For each input, its columns' names inside `query`.
         query: The query.
         columns: Its columns.
-        reason: Why there is no delta rule for it.
+        reason: Why there is no law for it.
         grows: Whether its result can only grow if its inputs do, as far as its form tells.
         turns: Instants at which it may change besides those at which an input does: the place of
             an input, and an expression over its columns.

@@ -1,4 +1,4 @@
-"""Constructs without a delta rule."""
+"""Constructs without a law."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""What is known of a node's elements and lifetimes: one value a node, derived from the bottom up.
+"""Properties: the facts about a node's elements and lifetimes, one value a node, derived bottom-up.
 
-A property is one-sided. Where it is False, None or empty nothing is known; where it is not, it
-holds for all data. Each kind of node states its own in one branch of `_derived`, from those of its
-inputs; who needs a property reads the field. A node is immutable, so its properties are derived
-once and stay with it.
+A property is one-sided. If it is False, None or empty nothing is known; otherwise it holds for all
+data. Each kind of node derives its properties in one branch of `_derived`, from those of its
+inputs. A node is immutable, so its properties are derived once and stay with it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which expressions can raise an error for some row: a cast, an overflow, a function out of range.
+"""Expressions that can raise an error for some row: a cast, an overflow, a function out of range.
 
-The analysis is one-sided: what it calls safe never raises; of the rest it does not know. Safe are
-columns and constants, comparisons of values of one type or of numbers that DuckDB widens, AND, OR,
-NOT, IS, CASE and COALESCE of safe parts, casts that widen or go to text, TRY_CAST, and some
-functions of text.
+The analysis is one-sided: an expression that it calls safe never raises; of others nothing is
+known. Safe are columns and constants, comparisons of values of one type or of numbers that DuckDB
+widens, AND, OR, NOT, IS, CASE and COALESCE of safe parts, casts that widen or go to text, TRY_CAST,
+and some functions of text.
 """
 
 from __future__ import annotations

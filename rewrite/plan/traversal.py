@@ -1,4 +1,4 @@
-"""Ways through a plan: inputs, nodes from the top and from the bottom, chains of a stream."""
+"""Traversal of plans: inputs, nodes top-down and bottom-up, chains over a stream."""
 
 from __future__ import annotations
 

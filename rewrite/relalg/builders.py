@@ -1,4 +1,4 @@
-"""Expressions that SQL is built of: columns, casts and typed NULLs."""
+"""Builders of SQL expressions: columns, casts and typed NULLs."""
 
 from __future__ import annotations
 

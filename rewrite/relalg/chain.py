@@ -2,7 +2,7 @@
 
     π_e (π_c (σ_p (R)))  =  π_e[c] (σ_p (R))        σ_q (π_c (σ_p (R)))  =  π_c (σ_p∧q[c] (R))
 
-where e[c] has for each column what it stands for. Conjuncts stay apart, each by itself.
+where e[c] has each column replaced by its expression in c. Conjuncts stay separate.
 """
 
 from __future__ import annotations

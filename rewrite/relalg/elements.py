@@ -1,12 +1,12 @@
-"""The few builders for queries over weighted, timestamped tuples.
+"""Builders for queries over tuples with weights and instants.
 
-Two shapes of rows are passed between the delta rules, always after a node's own columns:
+Two shapes of rows are passed between operators, always after a node's own columns:
 
 * elements, (`_ts`, `_weight`): at instant `_ts` the tuple's multiplicity changes by `_weight`;
 * lifetimes, (`_cql_enter`, `_cql_leave`, `_weight`): the tuple counts `_weight` at each τ with
   `_cql_enter` ≤ τ < `_cql_leave`. An element is a lifetime that ends `FOREVER`.
 
-Names of ours begin with `_cql_`, so that they are no column of anybody's.
+Our own names begin with `_cql_`, so that they never clash with a user's columns.
 
 Both are signed and linear: filters, projections and unions pass them on, and the product of two
 lifetimes is their overlap with the product of the weights.

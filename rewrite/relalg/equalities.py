@@ -1,12 +1,13 @@
-"""Equalities of columns that keep the values of both sides.
+"""Equalities of columns that preserve the values of both sides.
 
-Where an inner join asks for x = y DuckDB shows x for y too. It leaves that with numbers whose equal
-values differ, as 0.0 and −0.0, but not with those inside LIST, ARRAY, STRUCT, MAP and UNION. There
+For the condition x = y of an inner join DuckDB shows x for y too. It does not for numbers whose
+equal values differ, such as 0.0 and −0.0, but it does for those inside LIST, ARRAY, STRUCT, MAP and
+UNION. There
 
-    x = y   is said as   x IS NOT DISTINCT FROM y AND x IS NOT NULL
+    x = y   is written as   x IS NOT DISTINCT FROM y AND x IS NOT NULL
 
-which is true of the same rows and joined by just as well; only where a condition stands beside
-others under AND, as it is false where the equality is NULL.
+which is true of the same rows and joined by just as well; but only among conjuncts, as it is false
+where the equality is NULL.
 """
 
 from __future__ import annotations

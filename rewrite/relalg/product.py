@@ -1,4 +1,4 @@
-"""The join of rows: its conditions and what it shows stand over the sources of its inputs.
+"""The join of rows: its conditions and columns are expressions over the sources of its inputs.
 
     π_e (σ_p (π_c (σ_q (R)) × S))  =  π_e[c] (σ_q∧p[c] (R × S))
 

@@ -1,23 +1,23 @@
-"""Rows: what a chain of linear operators makes of a table, one SELECT by construction.
+"""Rows: a chain of linear operators over tables, one SELECT by construction.
 
     Rows  =  Σ  π_columns (σ_predicates (source))
 
-A delta rule says what its operator does to the rows of its input: `where` restricts them, `project`
-names what is worked out of each, `union` adds those of several. None of these writes a SELECT. The
-next one substitutes: a column is replaced by what it stands for, and conditions join those that are
-there, each by itself. `query` and `select` write the statement, once, with the columns that are
-read. So a chain costs DuckDB one SELECT to parse and to bind, however many operators it has, and
-its conjuncts stay apart.
+A law applies operations to the rows of its input: `where` restricts them, `project` names
+expressions over each, `union` adds those of several. None of these writes a SELECT. The next
+operation substitutes: a column is replaced by its expression, and conditions are added to the
+conjuncts. `query` and `select` write the statement, once, with the columns that are read. So DuckDB
+parses and binds one SELECT for a chain, however many operators it has, and its conjuncts stay
+separate.
 
-Rows are put into a subquery, around which the next expressions stand, where substitution could
-change what they mean or cost:
+Rows become a subquery under the next expressions if substitution could change their meaning or
+cost:
 
-* a value that is no column, constant or arithmetic over these is worked out once, inside;
-* so is one of more than a few nodes that would stand in several places;
+* a value that is no column, constant or arithmetic over these is evaluated once, inside;
+* so is one of more than a few nodes that would occur in several places;
 * an expression with names of its own (a subquery, a lambda, the field of a struct) could capture a
-  name that comes from inside; `#1` and COLUMNS are about all columns there are, in their order.
+  name from inside; `#1` and COLUMNS depend on all columns, in their order.
 
-In DuckDB a column goes before an alias of the same name, but in ORDER BY: nothing here orders.
+In DuckDB a column precedes an alias of the same name, except in ORDER BY: nothing here orders.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Text: a chain is one SELECT, and it names the columns that are read.
+"""The SELECT of a chain, with only the columns that are read.
 
     π_columns (σ_predicates (source))   =   SELECT columns FROM source WHERE predicates
 
-Of a source that is a subquery only what the SELECT reads is written, and so on down. A conjunct
-stands there once; those that may raise stand behind the others (`guards.settle`). Trees are copied,
-so that no part of a value hangs in a statement.
+A source that is a subquery is written with only the columns that the SELECT reads, and so on down.
+A conjunct is written once; those that may raise follow the others (`guards`). Trees are copied, so
+that no part of a value belongs to a statement.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Substitution: an expression over columns becomes one over what the columns stand for.
+"""Substitution: columns of an expression are replaced by the expressions that they name.
 
-    e [c := v]    means what    SELECT e FROM (SELECT v AS c …)    means
+    e [c := v]    equals    SELECT e FROM (SELECT v AS c …)
 
-where e has no names of its own that could capture one in v, and where v is deterministic, and cheap
-if it stands in several places. The functions here say which expressions these are, which columns an
-expression reads, and put values in the places of columns. They copy what they change.
+if e has no names of its own that could capture one in v, and if v is deterministic, and cheap if it
+occurs in several places. The functions here decide which expressions these are, find the columns
+that an expression reads, and substitute. They copy what they change.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Values that are equal but not the same: 0.0 and −0.0, NaN and −NaN, `1 month` and `30 days`.
+"""Values that are equal but not identical: 0.0 and −0.0, NaN and −NaN, `1 month` and `30 days`.
 
 DuckDB compares, joins and groups them as equal, and `1 / x`, `signbit` or a cast to VARCHAR tell
-them apart. So a deletion has to carry the very value that was inserted. Two expressions see to it:
+them apart. So a deletion has to carry the very value that was inserted. Two expressions ensure it:
 
-* `canonical`, the one value that stands for all that are equal: 0.0; NaN; an INTERVAL of whole
-  months, less than 30 days and less than 24 hours, all of one sign; the same inside of LIST, ARRAY,
-  STRUCT, MAP and UNION. What makes one row of several equal ones shows that value.
-* `identity`, what tells equal values of a type apart, and puts them in an order: by sign; by months
-  and days, which leave no choice for the rest. What only carries rows compares by value and by it.
+* `canonical`, the one value that stands for all equal ones: 0.0; NaN; an INTERVAL of whole months,
+  less than 30 days and less than 24 hours, all of one sign; the same inside LIST, ARRAY, STRUCT,
+  MAP and UNION. An operator that makes one row of several equal ones shows that value.
+* `identity`, which tells equal values of a type apart, and orders them: by sign; by months and
+  days, which determine the rest. Operators that only pass rows on compare by value and by identity.
 
-Types whose equal values are the same (integers, decimals, text, times, …) have neither, and cost
+Types whose equal values are identical (integers, decimals, text, times, …) have neither, and cost
 nothing.
 """
 

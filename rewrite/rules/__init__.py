@@ -1,7 +1,7 @@
-"""Plan to plan. `RULES` is the whole pipeline, in order; each rule is one law.
+"""Rules: plan → plan. `RULES` is the whole pipeline, in order; each rule is one law of equality.
 
-`prune` first, so that no other rule keeps columns that nobody reads, or works them out; `share`
-last, so that what the others have written out twice is one again.
+`prune` comes first, so that no other rule stores or computes unused columns; `share` comes last, to
+merge the equal nodes that the others have written.
 """
 
 from __future__ import annotations

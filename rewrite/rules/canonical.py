@@ -1,13 +1,13 @@
-"""What makes one row of several equal ones shows the canonical value.
+"""An operator that makes one row of several equal ones shows the canonical value.
 
 With c the canonical value of each column (`values`),
 
     δ(R)  = δ(c(R))        R − S, R ∩ S  = c(R) − c(S), c(R) ∩ c(S)        γ_k;f (R) = γ_c(k);f (R)
 
-so that a row is deleted as what it was inserted as, whichever of the equal tuples comes or goes.
-Aggregates see the tuples as they are. What one chooses of equal values is settled too: MIN takes
-the least and MAX the greatest by what tells them apart; `median`, `histogram` and their kin are of
-the canonical values, and the result of any other aggregate is one.
+so that a row is deleted with the value with which it was inserted, whichever of the equal tuples is
+deleted. Aggregates read the tuples unchanged. An aggregate that selects one of several equal values
+is determined too: MIN takes the least and MAX the greatest by what tells them apart; `median`,
+`histogram` and similar ones use canonical values, and the result of any other aggregate is one.
 """
 
 from __future__ import annotations

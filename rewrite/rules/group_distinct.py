@@ -1,4 +1,4 @@
-"""DISTINCT of what may leave is grouping by all columns."""
+"""DISTINCT of an input with deletions is grouping by all columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces under operators that read more of an input than the input keeps."""
+"""Traces between an input and an operator that needs more of its content than it stores."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""Expressions that may raise are worked out for tuples that are there, not for those that cancel.
+"""Expressions that may raise are evaluated on net relations, without elements that cancel.
 
-L − R hands on the elements of L, and those of R with their weights turned round. What a log holds
-are elements, so a tuple that has left stands in it twice, and meets what comes later once with each
-weight. In the sums that changes nothing. But an expression above is worked out for each of them,
-and may raise for a tuple that is not in the result. So where one may,
+L − R passes on the elements of L, and those of R with negated weights. A log has elements, so a
+deleted tuple is in it twice, and later tuples are joined with both, once with each weight. In sums
+that changes nothing. But an expression above is evaluated for each of them, and may raise for a
+tuple that is not in the result. So where an expression may raise,
 
     R  =  net(R)
 
 whose elements and lifetimes are those of the tuples that are there, each by its count (`counting`).
-For elements alone nothing is kept: those of a tick are added up by tuple and instant.
-It stands below the linear operators that lead up to the expression, above what cancels: a
-difference, a log below a join, and the log of a named query, all of whose past is one instant for a
-query that begins later. What only grows has nothing to cancel.
+Elements alone need no synopsis: those of a tick are summed by tuple and instant. The node stands
+below the linear operators that lead up to the expression, above the elements that cancel: a
+difference, a log below a join, and the log of a named query, whose past is one instant for a query
+that begins later. An append-only input has nothing that cancels.
 
 In L ⟕ R = (L ⋈ R) + (L ▷ R) × NULLs each tuple of L is in one part or the other. So an expression
 over columns of L alone, that no condition over columns of R guards, raises in both parts alike: for

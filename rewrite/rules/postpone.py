@@ -1,17 +1,18 @@
-"""Expressions of a subquery that may raise are worked out above the join or WHERE that reads it.
+"""Expressions of a subquery that may raise are evaluated above the join or WHERE that reads it.
 
     R ⋈ₚ π_f(x)→y (S)  =  π_f(x)→y (R ⋈ₚ[y := f(x)] S)        where f may raise
     σ_p (π_f(x)→y (S)) =  π_f(x)→y (σ_p[y := f(x)] (S))
 
-Below the join f would be worked out for all tuples of S, and whether it is for those that meet no
-tuple of R would depend on DuckDB's plan and on how time is cut. Above, it is for tuples that are
-needed at an instant. What never raises stays below, where it is worked out once for each tuple.
+Below the join f would be evaluated for all tuples of S, or not for those without a partner in R,
+depending on DuckDB's plan and on how time is cut. Above, it is evaluated for tuples that are needed
+at an instant. An expression that never raises stays below, where it is evaluated once for each
+tuple.
 
-An expression that is read in several places is written in each, so of subqueries in subqueries it
-would double with each. One that would have more than `_MOST` nodes stays where it is in the text.
+An expression that is read in several places is written in each, so in nested subqueries its size
+would double at each level. One that would exceed a bound stays where it is in the text.
 
-Conditions of a subquery stand before those around it, so they become one selection, in this order.
-Below a join a selection that may raise is materialized: DuckDB skips tuples of what it joins.
+Conditions of a subquery come before those of the outer query, so they become one selection, in this
+order. Below a join a selection that may raise is materialized: DuckDB skips tuples of join inputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns that nobody reads are left out."""
+"""Unused columns are removed."""
 
 from __future__ import annotations
 

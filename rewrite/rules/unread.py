@@ -1,9 +1,9 @@
-"""A column that nobody reads fails nobody, in what is worked out again too.
+"""An unused column fails no query, in recomputed queries too.
 
-    Q(R) with a column v = f(x) that nobody reads  =  Q(R) with NULL for v        where f may raise
+    Q(R) with an unused column v = f(x)  =  Q(R) with NULL for v        where f may raise
 
-The text of a query that is worked out again tells which columns of its inputs it names; its reader
-tells which of its own are read. Columns that never raise stay: they cost what they cost.
+The text of a recomputed query shows which columns of its inputs it names; the node above shows
+which of its own are read. Columns that never raise stay.
 """
 
 from __future__ import annotations

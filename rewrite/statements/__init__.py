@@ -1,1 +1,1 @@
-"""Statements: from a logical plan to what runs in a tick."""
+"""Statements: from a logical plan to the statements of a tick."""

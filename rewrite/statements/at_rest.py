@@ -1,15 +1,15 @@
-"""What an operator has between ticks: its relation at the frontier, from what is kept.
+"""Operators between ticks: the relation of a node at the frontier, from stored data.
 
-Between ticks nothing comes and nothing goes: `$t0` and `$t1` are one instant, the frontier τ, and
-what stands is all that there is. So `standing` of a node is R(τ), as lifetimes that cover τ:
+Between ticks there are no arrivals: `$t0` and `$t1` are one instant, the frontier τ, and the
+standing lifetimes are all. So `standing` of a node is R(τ), as lifetimes that cover τ:
 
-    windows, relations      what the store has of them at τ
-    linear operators, join  the same of their inputs; of a join, all combinations
-    whoever has a synopsis  what it says; without, as in a query of boundaries, what it would say
+    windows, relations      the content of the store at τ
+    linear operators, join  the same of their inputs; for a join, all combinations
+    operators with synopsis the synopsis; without one, as in a query at boundaries, its content
     recompute               the query over its inputs at τ
 
-`Past` asks for what has been: the elements of all instants up to the frontier, in one tick from
-before the first instant. No synopsis says what stood then, so it is for operators that need none.
+`Past` reads the elements of all instants up to the frontier, in one tick from before the first
+instant. No synopsis has the content of earlier instants, so it is for operators that need none.
 """
 
 from __future__ import annotations

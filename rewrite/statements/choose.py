@@ -1,10 +1,9 @@
 """From a node of a logical plan to the operator that runs it, in one place.
 
-`ALTERNATIVES` is all of it: for each kind of node the operators there are, in order, each with the
-condition under which it can be had. The first that can be had is taken. A condition reads facts of
-the node, of its place in the plan, and of the form of the tick; what is learned while running
-chooses among forms. What is worked out whole at boundaries (`at_boundaries`) has one operator
-for all of its nodes.
+`ALTERNATIVES` lists for each kind of node its operators, in order, each with the condition under
+which it is possible. The first possible one is chosen. A condition reads properties of the node, of
+its place in the plan, and of the form of the tick; measurements choose among forms. A query at
+boundaries (`at_boundaries`) has one operator for all of its nodes.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""What each synopsis holds, as one SELECT over what is kept below its operator.
+"""The content of each synopsis, as one SELECT over what is stored below its operator.
 
     groups     γ of the tuples of the input (`groups`)
-    outliers   those values among them that are no fixed-point numbers
-    counts     how often each tuple is in each input; of what only grows, when it came first
+    outliers   the values among them that are not fixed-point numbers
+    counts     the multiplicity of each tuple in each input; append-only: its first instant
     rows       the last rows of the stream, from its store
-    trace      of a relation, what it sums up to: the input at the frontier; of a stream, all of its
-               elements, where nothing below has to remember what stood at earlier instants
+    trace      for a relation, the sum of the log: the input at the frontier; for a stream, all of
+               its elements, if nothing below has to remember earlier content
     content    the relation at the last boundary
-    panes      γ of what came in each of the last panes, from the stream's store
+    panes      γ of the arrivals of each of the last panes, from the stream's store
 
-All at the frontier, `$t1`. What a SELECT reads of its inputs may be synopses of theirs, never the
-one that it is about. So each is checked against what is below it, and if all are right, the answer
-is that of the inputs. What the stores have forgotten is not there to compare with: `needs` says
-how far back a SELECT reads.
+All at the frontier, `$t1`. A SELECT may read synopses of inputs, never the one that it defines. So
+each is checked against those below it, and if all are right, the answer is that of the inputs. What
+the stores have forgotten cannot be compared: `needs` says how far back a SELECT reads.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Text: CQL to syntax trees, whose windows and operators hang on the nodes."""
+"""Text: CQL to syntax trees, whose windows and operators are attached to the nodes."""

@@ -1,4 +1,4 @@
-"""Calls of functions in parsed expressions: what DuckDB calls each."""
+"""Function calls in parsed expressions: the name that DuckDB has for each."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A cursor over the tokens of a query, and what makes tokens.
+"""A cursor over the tokens of a query, and constructors of tokens.
 
-Tokens that are made have the places of those that they stand for.
+New tokens have the places of those that they replace.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Parameters that stand close together, which sqlglot takes for a text between dollars.
+"""Parameters that stand close together, which sqlglot reads as a dollar-quoted text.
 
-In `VALUES ($1,$2)` it reads `$1,$` as the beginning of a text `$1,$…$1,$`. DuckDB wants a name
-there, or nothing. A space behind the parameter tells them apart, and means nothing else.
+sqlglot reads `$1,$` in `VALUES ($1,$2)` as the beginning of a text `$1,$…$1,$`. DuckDB wants a name
+there, or nothing. A space after the parameter tells them apart, and has no other meaning.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Expressions in tokens that sqlglot reads as DuckDB means them.
+"""Expressions in tokens that sqlglot reads with DuckDB's meaning.
 
-sqlglot knows many functions and operators by nodes of its own, and writes them again as something
-that is nearly the same: arguments are lost, types differ, operators group otherwise. This pass over
-the tokens of a query, before sqlglot parses them, leaves it no choice:
+sqlglot reads many functions and operators as nodes of its own, and writes them with another
+meaning: arguments are lost, types differ, operators group otherwise. This pass over the tokens of a
+query, before sqlglot parses them, prevents that:
 
 * A call gets a name that sqlglot does not know (`mark`), so it becomes an `exp.Anonymous` with the
-  arguments as they are; `reading.restore` puts the name back. Only `KEPT` are read as nodes of
-  sqlglot's: the functions that rules look for.
+  arguments unchanged; `reading.restore` restores the name. Only functions that rules look for are
+  read as nodes of sqlglot.
 * Operators are grouped by DuckDB's grammar (`precedence`). Where sqlglot groups otherwise, the
-  grouping is written as parentheses; what it would read as another function is written as a call.
+  grouping is written as parentheses; an operator that sqlglot would misread is written as a call.
 * Special forms become the calls that DuckDB makes of them: `extract(year FROM d)` is
   `date_part('year', d)`, `x AT TIME ZONE z` is `timezone(z, x)`.
 
-What the tokens mean to DuckDB stays the same; tests compare both, for all of its functions and for
-all pairs of operators. Tokens keep their places, so errors point into the text as it was written.
+DuckDB's meaning of the tokens does not change; tests compare both, for all of its functions and for
+all pairs of operators. Tokens keep their places, so errors point into the original text.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class Operands(Cursor):
             if kind == TokenType.ARROW and depth == 1 and before == TokenType.COMMA:
                 name = self.given[place - 1].text
                 raise ParseError(
-                    "an arrow makes no function any more",
+                    "an arrow no longer makes a function",
                     hint=f"write lambda {name}: …",
                     text=self.text,
                     offset=self.given[place].start,

@@ -1,4 +1,4 @@
-"""DuckDB's operators: how tightly each binds, and as which function it is written for sqlglot.
+"""DuckDB's operators: their precedence, and the function that each is written as for sqlglot.
 
 The levels are those of DuckDB 2.0's grammar, from the loosest to the tightest; operators of one
 level group from the left. sqlglot has other levels for some of them, and other meanings for a few:

@@ -1,10 +1,10 @@
-"""The text of a query to a DuckDB syntax tree with CQL's parts hung on it.
+"""The text of a query, parsed to a DuckDB syntax tree to which CQL's parts are attached.
 
 The text is tokenized with sqlglot's stock DuckDB tokenizer. Windows, samples and relation-to-stream
-operators are cut out of the list of tokens, which keep their places, so errors point into the text
-as it was written. What is left is plain DuckDB SQL and is parsed as such. A window is found again
-by the place of the name that it follows (`windows`); a relation-to-stream operator leaves a marker
-as the first expression of its SELECT, which `take_operator` removes.
+operators are cut out of the list of tokens, which keep their places, so errors point into the
+original text. The rest is plain DuckDB SQL and is parsed as such. A window is found again by the
+place of the name that it follows (`windows`); a relation-to-stream operator leaves a marker as the
+first expression of its SELECT, which is removed later.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _parse(text: str, tokens: list[Token]) -> exp.Query:
     except SqlglotParseError as error:
         raise _unreadable(text, tokens, error) from error
     except SqlglotError as error:
-        raise ParseError("this is no query", text=text, offset=tokens[0].start) from error
+        raise ParseError("this is not a query", text=text, offset=tokens[0].start) from error
     except RecursionError as error:
         raise ParseError("the query is nested too deeply", text=text, offset=0) from error
     except (AttributeError, TypeError) as error:
@@ -282,7 +282,7 @@ def _check_join(join: exp.Join, text: str) -> None:
         )
     if not free and not said:
         raise ParseError(
-            "this JOIN says nothing about what it joins on",
+            "this JOIN has no condition",
             hint="write JOIN … ON condition or JOIN … USING (columns); or, to pair each row with "
             "each, CROSS JOIN",
             text=text,

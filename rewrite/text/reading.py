@@ -1,4 +1,4 @@
-"""What `expressions` wrote for sqlglot, and what is taken back of it in the tree."""
+"""The inverse of `expressions`: marked calls in sqlglot's tree get their names back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a statement reads, besides what it changes, and whether an INSERT takes conflicts."""
+"""The tables that a statement reads, besides its target, and whether an INSERT has ON CONFLICT."""
 
 from __future__ import annotations
 

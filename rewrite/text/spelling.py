@@ -1,7 +1,7 @@
-"""What is wrong with a text, in words of ours: which word cannot stand here, and what was meant.
+"""Syntax errors in our words: which word is wrong, and a suggestion.
 
-The parsers beneath tell little more than the place. A word near it that is almost a keyword is most
-often what was misspelt.
+The parsers below tell little more than the place. A word near it that is almost a keyword is
+usually a misspelling.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""CQL scripts to statements.
+"""CQL scripts, parsed to statements.
 
-A script is cut into statements at the tokens of sqlglot's DuckDB tokenizer. A statement that begins
-as one of ours does (CREATE STREAM, …) becomes a dataclass of this module; INSERT, UPDATE and DELETE
-become `Dml`, because their target may be a stream or relation; everything else is DuckDB's (`Sql`).
+A script is split into statements at the tokens of sqlglot's DuckDB tokenizer. A statement of CQL
+(CREATE STREAM, …) becomes a dataclass of this module; INSERT, UPDATE and DELETE become `Dml`,
+because their target may be a stream or relation; every other statement is DuckDB's (`Sql`).
 
-Nothing of sqlglot's is subclassed: its compiled build forbids that. Windows and relation-to-stream
+No class of sqlglot is subclassed: its compiled build forbids that. Windows and relation-to-stream
 operators are cut out of the token list by `queries.parse_query`.
 """
 
@@ -222,7 +222,7 @@ def tokenize(text: str) -> list[Token]:
         return Dialect.get_or_raise("duckdb").tokenize(text)
     except SqlglotError as error:
         raise ParseError(
-            "the text cannot be cut into words",
+            "the text cannot be split into tokens",
             hint="a quote or a comment may be left open",
             text=text,
             offset=max(len(text) - 1, 0),
@@ -576,7 +576,7 @@ def _create_query(reader: Reader, offset: int, or_replace: bool) -> CreateQuery:
     if or_replace and if_not_exists:
         raise ParseError(
             "OR REPLACE and IF NOT EXISTS contradict each other",
-            hint="OR REPLACE makes the query anew, IF NOT EXISTS leaves it as it is",
+            hint="OR REPLACE replaces the query, IF NOT EXISTS leaves it unchanged",
         ).at(reader.text, place)
     at = reader.offset
     name = reader.thing()
@@ -713,7 +713,7 @@ def _columns(
             at, name = reader.offset, reader.name()
             if name.lower() in (*RESERVED, *STORED):
                 raise ParseError(
-                    f"{name} is a reserved name", hint="call the column something else"
+                    f"{name} is a reserved name", hint="give the column another name"
                 ).at(reader.text, at)
             if name.lower() in (known.lower() for known, _ in columns):
                 raise ParseError(f"column {name} is declared twice").at(reader.text, at)
@@ -741,8 +741,8 @@ CONSTRAINTS = {
     "REFERENCES": "leave it out, and join in the query",
     "FOREIGN": "leave it out, and join in the query",
     "CONSTRAINT": "leave it out; a relation may have a PRIMARY KEY, without a name",
-    "GENERATED": "leave the column out, and work it out in the query",
-    "AS": "leave the column out, and work it out in the query",
+    "GENERATED": "leave the column out, and compute it in the query",
+    "AS": "leave the column out, and compute it in the query",
     "COLLATE": "leave it out, and write COLLATE in the query",
     "USING": "leave it out: DuckDB compresses by itself",
 }
@@ -753,7 +753,7 @@ _SHOWN = {"PRIMARY": "PRIMARY KEY", "NOT": "NOT NULL", "FOREIGN": "FOREIGN KEY",
 
 
 def _is_of_table(reader: Reader) -> bool:
-    """Return whether a constraint of the table is next, and no column that is called so."""
+    """Return whether a constraint of the table is next, not a column that is called so."""
     after = {"CHECK": ("(",), "UNIQUE": ("(",), "FOREIGN": ("KEY",), "PRIMARY": ("KEY",)}
     place = reader.position
     if reader.accept("CONSTRAINT") and reader.peek_name():

@@ -103,7 +103,7 @@ class Clock:
         if duration.instants is not None:
             if self.kind == "wall":
                 raise BindError(
-                    "a bare number is no duration on wall-clock time",
+                    "a bare number is not a duration on wall-clock time",
                     hint="write a unit, as in RANGE 30 SECONDS",
                 )
             count = int(duration.instants // 1)

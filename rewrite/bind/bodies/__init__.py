@@ -1,1 +1,1 @@
-"""Bodies: what makes the answer of a query that is worked out again exact, said in its SQL."""
+"""Bodies: the SQL of recomputed queries, rewritten so that its answer is exact."""

@@ -1,13 +1,12 @@
-"""Canonical values in the text of a query that is worked out again at each change.
+"""Canonical values in the text of a recomputed query.
 
-What `rules.canonical` is to a plan this is to SQL: wherever DuckDB makes one row of several equal
-ones, which of them it shows is its own choice, so the text is made to show the canonical value.
-That is said of the items of SELECT DISTINCT, of what stands for a key of GROUP BY outside of
-aggregates, of the sides of UNION, EXCEPT and INTERSECT, of the columns of USING and of a PIVOT, and
-of aggregates over distinct values. MIN and MAX take the least and the greatest by what tells equal
-ones apart.
+This is `rules.canonical` for SQL instead of plans: wherever DuckDB makes one row of several equal
+ones, its choice among them is open, so the text is rewritten to show the canonical value. That
+concerns the items of SELECT DISTINCT, keys of GROUP BY outside of aggregates, the sides of UNION,
+EXCEPT and INTERSECT, the columns of USING and of a PIVOT, and aggregates over distinct values. MIN
+and MAX select the least and the greatest by the order that tells equal values apart.
 
-It comes after `ties`: what is chosen by position is in order already.
+It runs after `ties`: choices by position are already determined.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Equalities of columns that keep the values of both sides, in a query that is worked out again."""
+"""Equalities of columns that preserve the values of both sides, in a recomputed query."""
 
 from __future__ import annotations
 

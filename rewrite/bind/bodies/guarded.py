@@ -1,9 +1,10 @@
-"""Conditions in the order of their text, in a query that is worked out again at each change.
+"""Conditions in the order of their text, in a recomputed query.
 
-What `plan.guards` is to a plan this is to SQL: WHERE, HAVING, QUALIFY and ON test what
-may raise, and what stands behind it, in a CASE; aggregates work out what may raise where their
-FILTER is true. A condition over several items of FROM reads all of them, so that DuckDB does not
-test it of one of them alone. Equalities that link items stay outside: DuckDB joins by them.
+This is `plan.guards` for SQL instead of plans: in WHERE, HAVING, QUALIFY and ON, a condition that
+may raise and those after it are tested in a CASE; arguments of aggregates that may raise are
+evaluated where their FILTER is true. A condition over several items of FROM reads all of them, so
+that DuckDB does not test it on one of them alone. Equalities that link items stay outside: DuckDB
+joins by them.
 
 Conditions with a subquery of their own stay where they are.
 """

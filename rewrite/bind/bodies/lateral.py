@@ -1,8 +1,8 @@
-"""Whether a query that is worked out again can be so for all instants of a tick in one statement.
+"""Whether one statement can recompute a query for all instants of a tick.
 
-Then it runs in a LATERAL over the instants, which DuckDB turns into joins. What it gets wrong there
-(release 2.0), or does not take, runs once for each instant instead: plain SQL over the inputs as
-they are. That is exact too, and costs a statement an instant.
+If so, the query runs in a LATERAL over the instants, which DuckDB turns into joins. A query that
+DuckDB (release 2.0) evaluates wrongly there, or refuses, runs once for each instant instead, as
+plain SQL over the inputs. That is exact too, and costs a statement for each instant.
 """
 
 from __future__ import annotations

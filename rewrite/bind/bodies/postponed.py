@@ -1,17 +1,17 @@
-"""Expressions of a subquery that may raise, in a query that is worked out again at each change.
+"""Expressions of a subquery that may raise, in a recomputed query.
 
-What `rules.postpone` is to a plan this is to SQL:
+This is `rules.postpone` for SQL instead of plans:
 
     Q(π_f(x)→y (S))  =  Q[y := f(x)] (π_x (S))                         where f may raise
 
-A subquery in FROM is an input, so DuckDB would work f out for all of its rows, those that meet no
-row of what it is joined with too. In the text of the query f is worked out for the rows that the
-conditions before it leave. Where an outer join may pad the input, y is NULL for a row that is not
-there: a column that is true of every row of the input tells.
+A subquery in FROM is an input, so DuckDB would evaluate f for all of its rows, including those
+without a partner in a join. In the text of the query f is evaluated for the rows that the
+conditions before it keep. Where an outer join may pad the input, y is NULL for a padded row, which
+a column shows that is true in every row of the input.
 
-It comes after `ties`, which read all columns of an input, and before `guarded`, which orders
-conditions by what may raise. An input stays as it is where the text does not show what reads it:
-under `*` beside USING, in NATURAL joins and pivots, and where a name stands for several things.
+It runs after `ties`, which read all columns of an input, and before `guarded`, which orders
+conditions by whether they may raise. An input stays unchanged if the text does not show which of
+its columns are read: under `*` beside USING, in NATURAL joins and pivots, and for ambiguous names.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Ties: what SQL leaves open is decided by all columns of the FROM clause in order, NULLs last.
+"""Ties: all columns of the FROM clause in order, NULLs last, decide what SQL leaves open.
 
-An answer must not depend on how the engine happened to read its inputs, so a query that is worked
-out again gets more ORDER BY: in LIMIT and DISTINCT ON, in window functions that go by position, in
-aggregates that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins.
-Values that are equal but not the same count as different there (`values.identity`).
-Among the groups of a grouped SELECT the keys decide, in order; behind DISTINCT, GROUP BY and set
-operations a LIMIT goes by the columns of the result.
+An answer must not depend on how the engine happened to read its inputs, so a recomputed query gets
+more ORDER BY: in LIMIT and DISTINCT ON, in window functions that depend on position, in aggregates
+that depend on the order of the tuples, sums of DOUBLE among them, and in ASOF joins. Values that
+are equal but not identical count as different there (`values.identity`). Among the groups of a
+grouped SELECT the keys decide, in order; after DISTINCT, GROUP BY and set operations a LIMIT orders
+by the columns of the result.
 """
 
 from __future__ import annotations
