@@ -258,6 +258,45 @@ def test_python_of_a_page_runs(
     run_python(path, blocks(path, "python"), capsys)
 
 
+# A path of the repository, or a dotted name of ours, between backticks.
+PATHS = re.compile(r"`((?:cqlduck|rewrite|state|sql|tests|benchmarks)/[\w./*-]*)`")
+DOTTED = re.compile(r"`((?:cqlduck\.)?(?:rewrite|state)\.[\w.]+)`")
+
+
+def is_there(name: str) -> bool:
+    """Return whether a dotted name is a module of ours, or something in one."""
+    module, rest = f"cqlduck.{name.removeprefix('cqlduck.')}", list[str]()
+    while module not in MODULES and "." in module:
+        module, _, last = module.rpartition(".")
+        rest.insert(0, last)
+    found: Any = importlib.import_module(module)
+    for part in rest:
+        found = getattr(found, part, None) or getattr(found, "__annotations__", {}).get(part)
+    return found is not None
+
+
+@pytest.mark.parametrize("path", [README, *PAGES], ids=lambda path: path.stem)
+def test_files_that_a_page_names_are_there(path: Path) -> None:
+    named = PATHS.findall(path.read_text(encoding="utf-8"))
+    assert [] == [name for name in named if not list(ROOT.glob(name.rstrip("/")))]
+
+
+def test_names_in_docstrings_of_modules_are_there() -> None:
+    said = {name: imported(name).__doc__ or "" for name in MODULES}
+    assert [] == [
+        (name, dotted)
+        for name, text in said.items()
+        for dotted in DOTTED.findall(text)
+        if not is_there(dotted)
+    ]
+    assert [] == [
+        (name, path)
+        for name, text in said.items()
+        for path in PATHS.findall(text)
+        if not list(ROOT.glob(path.rstrip("/")))
+    ]
+
+
 # -- the command line -----------------------------------------------------------------------------
 
 
