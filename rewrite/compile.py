@@ -11,7 +11,8 @@ from sqlglot import exp
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite import explain
 from cqlduck.rewrite.bind import current_time
-from cqlduck.rewrite.bind.binder import Binder, Catalog
+from cqlduck.rewrite.bind.binder import Binder
+from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.macros import Taken, expand_macros
 from cqlduck.rewrite.bind.named_types import expand_types
 from cqlduck.rewrite.bind.scope import refuse_always

@@ -1050,7 +1050,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ------------------------------------------------------------------- rewrite: binding, plans
     *_of(
-        "rewrite/bind/binder.py",
+        "rewrite/bind/windows.py",
         ("hops have the edge of ranges",
          "edge = half_open and not window.hop", "edge = half_open",
          SEMANTICS + "the_edge_is_for_ranges_alone"),
@@ -1059,9 +1059,12 @@ MUTANTS: tuple[Mutant, ...] = (
          "TimeWindow(inner, width, slide if window.hop else None, window.hop, edge, written)",
          SEMANTICS + "a_sliding_range_changes_only_at_multiples"),
         ("WHERE inside the brackets is lost",
-         "inner = Filter(stream, resolve(self._unqualified(window.where, stream), only))",
+         "inner = Filter(stream, resolve(_unqualified(window.where, stream), only))",
          "pass",
          SEMANTICS + "where_inside_the_brackets_filters_before_the_window"),
+    ),
+    *_of(
+        "rewrite/bind/binder.py",
         ("UNION is UNION ALL",
          "every = tree.args.get(\"distinct\") is False", "every = True",
          SEMANTICS + "division_of_integers_is_a_double_and_union_is_a_set"),

@@ -47,6 +47,19 @@ def test_each_room_is_mapped() -> None:
     assert {package_name(ROOT / room): room for room in ROOMS} == mapped
 
 
+def test_the_floors_of_rewrite_are_checked_exhaustively() -> None:
+    contracts = load_pyproject()["tool"]["importlinter"]["contracts"]
+    floors = {
+        container
+        for contract in contracts
+        if contract["type"] == "layers" and contract["exhaustive"]
+        for container in contract["containers"]
+        if container.startswith("cqlduck.rewrite")
+    }
+    folders = {init.parent for init in (ROOT / "rewrite").rglob("__init__.py")}
+    assert sorted(floors) == sorted(package_name(folder) for folder in folders)
+
+
 def test_version_is_the_one_in_pyproject() -> None:
     version = load_pyproject()["project"]["version"]
     assert version == cqlduck.__version__

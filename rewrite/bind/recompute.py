@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -22,7 +21,10 @@ from cqlduck.rewrite.bind.bodies.guarded import guard_conditions
 from cqlduck.rewrite.bind.bodies.lateral import why_alone
 from cqlduck.rewrite.bind.bodies.postponed import postpone_shown
 from cqlduck.rewrite.bind.bodies.ties import aggregates_of, break_ties, from_items
+from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
+from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
+from cqlduck.rewrite.bind.windows import sample_of, window_of
 from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
@@ -31,14 +33,6 @@ from cqlduck.rewrite.relalg.elements import TS, parameter, qualified
 from cqlduck.rewrite.text.calls import function_name, is_now
 from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
 from cqlduck.rewrite.text.spelling import suggestion
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.bind.binder import Binder, Ctes
-
-CONSTANT_FUNCTIONS = (
-    "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"
-)  # fmt: skip
-"""Table functions that read nothing but their arguments."""
 
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
 """Where a name may be an alias of the SELECT list, or a variable."""
@@ -58,16 +52,16 @@ def _defines(node: exp.Expr, table: exp.Table) -> bool:
     return False
 
 
-def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
+def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
     """Return the plan of a query without a delta rule.
 
     Raises:
         NothingRead: The query has constants alone.
     """
     body = tree.copy()
-    refuse_always(body, binder.catalog.volatile)
+    refuse_always(body, context.catalog.volatile)
     _refuse_clauses(body)
-    build = _Build(binder, ctes, reason)
+    build = _Build(context, ctes, reason)
     clause = body.args.get("with_")
     if isinstance(body, exp.SetOperation) and clause is None:
         build.sides(body)
@@ -79,8 +73,8 @@ def recompute(binder: Binder, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
 class _Build:
     """Collects the inputs of a `Recompute` while their places in the query are taken."""
 
-    def __init__(self, binder: Binder, ctes: Ctes, reason: str) -> None:
-        self.binder = binder
+    def __init__(self, context: Context, ctes: Ctes, reason: str) -> None:
+        self.context = context
         self.ctes = ctes
         self.reason = reason
         self.inputs: list[Plan] = []
@@ -94,7 +88,7 @@ class _Build:
             if not any(True for _ in body.args[side].find_all(exp.Table)):
                 continue
             try:
-                plan = self.binder.relation(body.args[side], self.ctes, body)
+                plan = self.context.relation(body.args[side], self.ctes, body)
             except NothingRead:
                 self.whole(body.args[side])
                 continue
@@ -105,7 +99,7 @@ class _Build:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
         clause = body.args.get("with_")
         if clause is not None and not clause.args.get("recursive"):
-            self.ctes = self.binder.with_(body, self.ctes)
+            self.ctes = with_ctes(body, self.ctes)
             body.set("with_", None)
         own = {cte.alias.lower() for cte in body.find_all(exp.CTE)}
         if isinstance(body, exp.Select):
@@ -139,13 +133,13 @@ class _Build:
         """Put an input in the place of an item of FROM, if it can be bound by itself."""
         if not self._stands_alone(node, own):
             return
-        scope = Scope(volatile=self.binder.catalog.volatile)
+        scope = Scope(volatile=self.context.catalog.volatile)
         single = node.copy()
         for part in ("joins", "pivots"):
             if isinstance(single, exp.Table) or part == "pivots":
                 single.set(part, None)
         try:
-            self.binder.item(single, scope, self.ctes)
+            bind_item(self.context, single, scope, self.ctes)
         except NothingRead:
             if isinstance(node, exp.Table):
                 self._put_constants(node)
@@ -190,7 +184,7 @@ class _Build:
             )
             and not all(isinstance(e, (exp.Column, exp.Literal)) for e in shown)
             and not any(
-                True for e in shown for _ in aggregate_calls(e, self.binder.catalog.aggregates)
+                True for e in shown for _ in aggregate_calls(e, self.context.catalog.aggregates)
             )
         )
 
@@ -205,7 +199,7 @@ class _Build:
 
     def _needs_binding(self, node: exp.Subquery) -> bool:
         """Return whether a subquery in FROM is CQL: it has a window, sample or operator."""
-        if self.binder.window_of(node) is not None or self.binder.sample_of(node) is not None:
+        if window_of(self.context, node) is not None or sample_of(self.context, node) is not None:
             return True
         select = unwrapped(node.this)
         return isinstance(select, exp.Select) and has_operator(select)
@@ -306,7 +300,7 @@ class _Build:
 
     def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
         """Return names and types of a query's columns, or None if it cannot be asked by itself."""
-        return self.binder.catalog.described(fill_legs(query, self._nothing).sql("duckdb"))
+        return self.context.catalog.described(fill_legs(query, self._nothing).sql("duckdb"))
 
     def _nothing(self, place: int) -> exp.Select:
         """Return a SELECT without rows that has the columns of an input."""
@@ -327,7 +321,7 @@ class _Build:
                 hint="a continuous query selects FROM a stream or relation",
                 offset=place_of(body),
             )
-        aggregates = self.binder.catalog.aggregates
+        aggregates = self.context.catalog.aggregates
         columns = self._columns(body)
         grows = only_grows(body, aggregates)
         timed = current_time.mentions(body)
@@ -342,7 +336,7 @@ class _Build:
         alone = why_alone(body, aggregates, [*read, *columns]) or self._why_not_lateral(body)
         if timed:
             instant = parameter("at") if alone else qualified("_cql_instants", TS)
-            at_instant = current_time.at(body, self.binder.catalog.clock, instant)
+            at_instant = current_time.at(body, self.context.catalog.clock, instant)
             assert isinstance(at_instant, exp.Query)
             body, grows = at_instant, False
         return Recompute(
@@ -363,7 +357,7 @@ class _Build:
         Raises:
             NotSupportedError: That would be at every microsecond.
         """
-        clock, aggregates = self.binder.catalog.clock, self.binder.catalog.aggregates
+        clock, aggregates = self.context.catalog.clock, self.context.catalog.aggregates
         for select in body.find_all(exp.Select):
             for call in aggregates_of(select, self, aggregates):
                 around = call.parent if isinstance(call.parent, exp.Filter) else call
@@ -388,7 +382,7 @@ class _Build:
 
     def _turns(self, body: exp.Query, node: exp.Expr) -> list[tuple[int, exp.Expr]] | None:
         """Return when the comparison around a mention of τ turns, or None if that is not known."""
-        clock, describe = self.binder.catalog.clock, self.binder.catalog.described
+        clock, describe = self.context.catalog.clock, self.context.catalog.described
         around = node.find_ancestor(exp.Between, *current_time.COMPARISONS)
         if around is None or around.find_ancestor(*_RENAMING) is not None:
             return None
@@ -453,7 +447,7 @@ class _Build:
         """Return the columns of the query; a name that stands for something around it is told."""
         typed = fill_legs(body, self._nothing)
         sql = exp.select("*").from_(typed.subquery("named")).sql("duckdb")
-        if self.binder.catalog.described(sql) is None:
+        if self.context.catalog.described(sql) is None:
             # asking for the error would end the transaction, and what is around may help
             missing = self._missing(body)
             if missing is not None:
@@ -466,7 +460,7 @@ class _Build:
                 )
                 unknown.missing = name
                 raise unknown
-        return tuple(self.binder.catalog.describe(sql))
+        return tuple(self.context.catalog.describe(sql))
 
     def _missing(self, body: exp.Query) -> exp.Column | None:
         """Return the first column that no FROM clause of the query has, or None."""
@@ -506,7 +500,7 @@ class _Build:
         inside.set("alias", exp.TableAlias(this=exp.to_identifier("again")))
         instants = exp.select(exp.alias_(exp.Literal.number(0), "at")).subquery("instants")
         asked = exp.select("again.*").from_(instants).join(inside, join_type="cross")
-        found = self.binder.catalog.described(asked.sql("duckdb"))
+        found = self.context.catalog.described(asked.sql("duckdb"))
         return None if found is not None else "what DuckDB takes outside of a LATERAL alone"
 
 

@@ -10,12 +10,12 @@ In a grouped query, a scalar subquery outside of aggregates and keys is joined t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.grouping import group_by
 from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.subqueries import Scalar, correlated, is_known
 from cqlduck.rewrite.plan import Column, Project
@@ -25,14 +25,11 @@ from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
 
-if TYPE_CHECKING:
-    from cqlduck.rewrite.bind.binder import Binder, Ctes
-
 OVER_NOTHING = ("count", "sum", "avg", "min", "max")
 """Aggregates whose value over nothing is known: 0 for count, NULL for the others."""
 
 
-def take(binder: Binder, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[Scalar]:
+def bind_scalars(context: Context, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[Scalar]:
     """Put values into the places of a SELECT's scalar subqueries, and return what yields them.
 
     The scope then knows the values by the names that are left in the tree.
@@ -48,7 +45,7 @@ def take(binder: Binder, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[Sca
                 continue
             if part.arg_key == "expressions" and not isinstance(part, exp.Alias):
                 raise NotIncremental("a subquery in an expression", offset=place_of(node))
-            scalar = _scalar(binder, node, scope, ctes)
+            scalar = _scalar(context, node, scope, ctes)
             scope.values[scalar.name] = scalar.value
             node.replace(column(scalar.name))
             taken.append(scalar)
@@ -64,7 +61,7 @@ def _is_value(node: exp.Subquery, tree: exp.Select) -> bool:
     return node.find_ancestor(exp.Select) is tree and isinstance(unwrapped(node), exp.Select)
 
 
-def _scalar(binder: Binder, node: exp.Subquery, scope: Scope, ctes: Ctes) -> Scalar:
+def _scalar(context: Context, node: exp.Subquery, scope: Scope, ctes: Ctes) -> Scalar:
     refused = NotIncremental("a subquery in an expression", offset=place_of(node))
     query = unwrapped(node.copy())
     assert isinstance(query, exp.Select)
@@ -74,31 +71,31 @@ def _scalar(binder: Binder, node: exp.Subquery, scope: Scope, ctes: Ctes) -> Sca
     if any(query.args.get(part) for part in parts):
         raise refused
     (written,) = query.expressions
-    aggregates = binder.catalog.aggregates
+    aggregates = context.catalog.aggregates
     if written.find(exp.Window, exp.Unnest, exp.Explode, exp.Columns) is not None:
         raise refused
     if next(iter(aggregate_calls(written, aggregates)), None) is None:
         raise refused
     try:
-        plan = binder.relation(query.copy(), ctes, node)
+        plan = context.relation(query.copy(), ctes, node)
     except BindError as error:
         if error.missing is None or not is_known(scope, error.missing):
             raise
     else:
-        name = binder.partners.fresh()
+        name = context.partners.fresh()
         (only,) = plan.columns
         shown = Project(plan, (column(only.name),), (Column(name, only.type),))
         return Scalar(name, shown, column(name))
     if query.args.get("with_"):
         raise refused
-    return _grouped(binder, query, scope, ctes, refused)
+    return _grouped(context, query, scope, ctes, refused)
 
 
 def _grouped(
-    binder: Binder, query: exp.Select, scope: Scope, ctes: Ctes, refused: NotIncremental
+    context: Context, query: exp.Select, scope: Scope, ctes: Ctes, refused: NotIncremental
 ) -> Scalar:
     """Return the aggregates of a correlated subquery by what it is correlated by."""
-    plan, (value,), links = correlated(binder, query, scope, ctes)
+    plan, (value,), links = correlated(context, query, scope, ctes)
     inner = {c.name for c in plan.columns}
     pairs: list[tuple[type[exp.Expr], exp.Expr, exp.Expr]] = []
     for link in links:
@@ -112,10 +109,12 @@ def _grouped(
         pairs.append((type(link), own, other))
     if not names_in([value]) <= inner or not pairs or current_time.mentions(value):
         raise refused
-    grouped, (shown,), calls = binder.grouped(plan, [own for _, own, _ in pairs], [value])
+    grouped, (shown,), calls = group_by(
+        context.catalog, plan, [own for _, own, _ in pairs], [value]
+    )
     if len(grouped.keys) != len(pairs) or not names_in([shown]) <= {call.name for call in calls}:
         raise refused
-    names = {c.name: binder.partners.fresh() for c in grouped.columns}
+    names = {c.name: context.partners.fresh() for c in grouped.columns}
     listed = tuple(column(c.name) for c in grouped.columns)
     renamed = tuple(Column(names[c.name], c.type) for c in grouped.columns)
     for call in calls:
@@ -136,5 +135,5 @@ def _grouped(
         kind(this=other.copy(), expression=column(names[key]))
         for (kind, _, other), key in zip(pairs, grouped.keys, strict=True)
     ]
-    name = binder.partners.fresh()
+    name = context.partners.fresh()
     return Scalar(name, Project(grouped, listed, renamed), shown, tuple(met))

@@ -14,32 +14,20 @@ counting is in δ; everything else is linear in each input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind import current_time
-from cqlduck.rewrite.plan import (
-    Column,
-    Difference,
-    Distinct,
-    During,
-    Filter,
-    Join,
-    Plan,
-    Project,
-    UnionAll,
-    properties,
-)
+from cqlduck.rewrite.bind.catalog import Catalog
+from cqlduck.rewrite.bind.conditions import may_raise
+from cqlduck.rewrite.bind.projection import project
+from cqlduck.rewrite.plan import Column, Difference, Distinct, Filter, Join, Plan, Project, UnionAll
 from cqlduck.rewrite.plan.aggregates import INTEGERS
 from cqlduck.rewrite.plan.conditions import names_in
-from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import PADDING, column, typed_null
 from cqlduck.rewrite.relalg.elements import is_null
 from cqlduck.rewrite.relalg.values import identity
-
-Projected = Callable[[Plan, list[tuple[str | None, exp.Expr]]], Project]
 
 
 @dataclass
@@ -47,10 +35,10 @@ class Partners:
     """Builds joins that ask whether there is a partner.
 
     Args:
-        projected: Returns the projection of a plan to named expressions, with their types.
+        catalog: Tells the types of keys.
     """
 
-    projected: Projected
+    catalog: Catalog
     _names: Iterator[str] = field(default_factory=lambda: map("match{}".format, _numbers()))
 
     def fresh(self) -> str:
@@ -163,7 +151,7 @@ class Partners:
         listed: list[tuple[str | None, exp.Expr]] = [
             (name, key.copy()) for name, key in zip(names, keys, strict=True)
         ]
-        return Distinct(self.projected(plan, listed)), names
+        return Distinct(project(self.catalog, plan, listed)), names
 
     def _keys(
         self, left: Plan, right: Plan, equal: list[exp.Expr]
@@ -182,7 +170,9 @@ class Partners:
                 one, other = other, one
             keys.append((type(condition), one, other))
         sides = [
-            self.projected(plan, [(f"key{i}", key.copy()) for i, key in enumerate(read)]).columns
+            project(
+                self.catalog, plan, [(f"key{i}", key.copy()) for i, key in enumerate(read)]
+            ).columns
             for plan, read in ((left, [key[1] for key in keys]), (right, [key[2] for key in keys]))
         ]
         for mine, theirs in zip(*sides, strict=True):
@@ -190,38 +180,6 @@ class Partners:
             if len(types) > 1 and not types <= INTEGERS - {"BOOLEAN"}:
                 return None
         return keys
-
-
-def may_raise(plans: Sequence[Plan], trees: Sequence[exp.Expr]) -> bool:
-    """Return whether one of some expressions over plans may raise an error.
-
-    Comparisons with the current time are not looked at: they become lifetimes.
-    """
-    types = safe_types(plans)
-    return any(can_raise(tree, types) for tree in trees if not current_time.mentions(tree))
-
-
-def safe_types(plans: Sequence[Plan]) -> dict[str, str]:
-    """Return the types of the columns of plans, without those that may raise themselves.
-
-    A column of a subquery is worked out where it is read, if that may raise (`postpone`).
-    """
-    late = set().union(*map(_late_columns, plans))
-    return {c.name: c.type for plan in plans for c in plan.columns if c.name not in late}
-
-
-def _late_columns(plan: Plan) -> set[str]:
-    match plan:
-        case Project():
-            types = safe_types([plan.input])
-            pairs = zip(plan.expressions, plan.columns, strict=True)
-            return {known.name for value, known in pairs if can_raise(value, types)}
-        case Filter() | During():
-            return set() if properties(plan).is_stream else _late_columns(plan.input)
-        case UnionAll() | Join():
-            return set().union(*map(_late_columns, plan.inputs))
-        case _:
-            return set()
 
 
 def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:

@@ -16,14 +16,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.conditions import (
+    conditions_of,
+    inner_join,
+    may_raise,
+    no_aggregate,
+    safe_types,
+)
+from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.scope import Item, Scope, resolve
-from cqlduck.rewrite.bind.semijoin import may_raise, safe_types
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts, names_in, without_parens
@@ -31,9 +38,6 @@ from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import split
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
-
-if TYPE_CHECKING:
-    from cqlduck.rewrite.bind.binder import Binder, Ctes
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
@@ -66,8 +70,8 @@ class _InOrder(Exception):
     """A condition may raise, so what stands before it in the text has to be applied before it."""
 
 
-def where(
-    binder: Binder,
+def bind_where(
+    context: Context,
     clause: exp.Expr | None,
     scope: Scope,
     conditions: Sequence[exp.Expr],
@@ -83,11 +87,11 @@ def where(
     parts: list[exp.Expr | _Test] = []
     for written in [] if clause is None else conjuncts(clause.this):
         if written.find(exp.Query) is None:
-            parts += binder.conditions(written, scope, aliases)
+            parts += conditions_of(written, scope, aliases)
         else:
             parts.append(_test(written))
     tests = sorted((part for part in parts if isinstance(part, _Test)), key=_removes)
-    around = _Around(binder, scope, aliases, ctes)
+    around = _Around(context, scope, aliases, ctes)
     try:
         plain = [part for part in parts if not isinstance(part, _Test)]
         first = [*conditions, *plain]
@@ -100,7 +104,7 @@ def where(
 class _Around:
     """Where a WHERE clause stands."""
 
-    binder: Binder
+    context: Context
     scope: Scope
     aliases: Mapping[str, exp.Expr]
     ctes: Ctes
@@ -119,17 +123,17 @@ def _applied(
     Raises:
         _InOrder: A condition may raise, or that of a test, and the parts are not in order.
     """
-    binder = around.binder
+    context = around.context
     plans, conditions = list(around.scope.plans), list(first)
     for scalar in scalars:
-        _add(binder, scalar, plans, conditions)
+        _add(context, scalar, plans, conditions)
     if not in_order and may_raise(plans, conditions):
         raise _InOrder
     for part in parts:
         if not isinstance(part, _Test):
             conditions.append(part)
             continue
-        inner, value, partners = _bound(binder, part, around.scope, around.ctes)
+        inner, value, partners = _bound(context, part, around.scope, around.ctes)
         left = None if part.left is None else resolve(part.left, around.scope, around.aliases)
         if left is not None and value is not None:
             compared = part.comparison(this=left, expression=value)
@@ -144,25 +148,25 @@ def _applied(
         if not _removes(part):
             if may_raise(plans, conditions):
                 # these are about tuples of FROM, whether they have a partner or not
-                plans, conditions = [binder.joined(plans, conditions)], []
+                plans, conditions = [inner_join(context.catalog, plans, conditions)], []
             if is_risky:
-                near = binder.joined(plans, conditions)
+                near = inner_join(context.catalog, plans, conditions)
             else:
-                near = _near(binder, plans, conditions, names_in(partners))
-            met, links = binder.partners.matches(near, inner, partners)
+                near = _near(context, plans, conditions, names_in(partners))
+            met, links = context.partners.matches(near, inner, partners)
             plans.append(met)
             conditions += links
             continue
-        whole = binder.joined(plans, conditions)
+        whole = inner_join(context.catalog, plans, conditions)
         if left is not None and value is not None and _is_in(part):
-            plans = [binder.partners.not_in(whole, inner, (left, value), partners)]
+            plans = [context.partners.not_in(whole, inner, (left, value), partners)]
         else:
-            plans = [binder.partners.anti(whole, inner, partners)]
+            plans = [context.partners.anti(whole, inner, partners)]
         conditions = []
-    return binder.joined(plans, conditions)
+    return inner_join(context.catalog, plans, conditions)
 
 
-def _add(binder: Binder, scalar: Scalar, plans: list[Plan], conditions: list[exp.Expr]) -> None:
+def _add(context: Context, scalar: Scalar, plans: list[Plan], conditions: list[exp.Expr]) -> None:
     """Join what yields a value to the plans of a FROM clause."""
     if not scalar.links:
         plans.append(scalar.plan)
@@ -171,10 +175,10 @@ def _add(binder: Binder, scalar: Scalar, plans: list[Plan], conditions: list[exp
     ready = [c for c in conditions if names_in([c]) <= known]
     if may_raise([*plans, scalar.plan], conditions):
         ready = list(takewhile(lambda c: names_in([c]) <= known, conditions))
-    whole = binder.joined(plans, ready)
-    if not binder.partners.meets_one(whole, scalar.plan, scalar.links):
+    whole = inner_join(context.catalog, plans, ready)
+    if not context.partners.meets_one(whole, scalar.plan, scalar.links):
         raise NotIncremental("a subquery in an expression")
-    plans[:] = [binder.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
+    plans[:] = [context.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
     conditions[:] = [c for c in conditions if not any(c is done for done in ready)]
 
 
@@ -230,30 +234,32 @@ def _check(conditions: list[exp.Expr], plans: list[Plan], test: _Test) -> None:
         raise NotIncremental("a subquery in an expression", offset=place_of(test.query))
 
 
-def _near(binder: Binder, plans: list[Plan], conditions: list[exp.Expr], read: set[str]) -> Plan:
+def _near(context: Context, plans: list[Plan], conditions: list[exp.Expr], read: set[str]) -> Plan:
     """Return the join of those plans that have the columns which are read."""
     some = [plan for plan in plans if read & {c.name for c in plan.columns}] or plans[:1]
     known = {c.name for plan in some for c in plan.columns}
-    return binder.joined(some, [c for c in conditions if names_in([c]) <= known and names_in([c])])
+    return inner_join(
+        context.catalog, some, [c for c in conditions if names_in([c]) <= known and names_in([c])]
+    )
 
 
 def _bound(
-    binder: Binder, test: _Test, scope: Scope, ctes: Ctes
+    context: Context, test: _Test, scope: Scope, ctes: Ctes
 ) -> tuple[Plan, exp.Expr | None, list[exp.Expr]]:
     """Return the subquery's relation, the value that it yields, and how it is correlated."""
     query = test.query.copy()
     if isinstance(query, exp.Select) and has_operator(query):
         raise NotIncremental("a subquery in an expression", offset=place_of(query))
-    if isinstance(query, exp.Select) and _is_plain(binder, query, test):
-        plan, values, partners = correlated(binder, query, scope, ctes)
+    if isinstance(query, exp.Select) and _is_plain(context, query, test):
+        plan, values, partners = correlated(context, query, scope, ctes)
         return plan, None if test.left is None else values[0], partners
     try:
-        plan = binder.relation(query, ctes, test.query)
+        plan = context.relation(query, ctes, test.query)
     except BindError as error:
         if error.missing is not None and is_known(scope, error.missing):
             raise NotIncremental("a subquery in an expression", offset=error.offset) from error
         raise
-    names = [binder.partners.fresh() for _ in plan.columns]
+    names = [context.partners.fresh() for _ in plan.columns]
     columns = tuple(Column(n, c.type) for n, c in zip(names, plan.columns, strict=True))
     plan = Project(plan, tuple(column(c.name) for c in plan.columns), columns)
     if test.left is None:
@@ -267,7 +273,7 @@ def _bound(
     return plan, column(names[0]), []
 
 
-def _is_plain(binder: Binder, query: exp.Select, test: _Test) -> bool:
+def _is_plain(context: Context, query: exp.Select, test: _Test) -> bool:
     """Return whether a subquery is FROM and WHERE, so that only its rows count."""
     for part in ("with_", "group", "having", "limit", "offset", "qualify", "windows", "laterals"):
         if query.args.get(part):
@@ -276,7 +282,7 @@ def _is_plain(binder: Binder, query: exp.Select, test: _Test) -> bool:
     if distinct is not None and distinct.args.get("on"):
         return False
     for written in query.expressions:
-        if any(True for _ in aggregate_calls(written, binder.catalog.aggregates)):
+        if any(True for _ in aggregate_calls(written, context.catalog.aggregates)):
             return False
         if written.find(exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns):
             return False
@@ -286,12 +292,12 @@ def _is_plain(binder: Binder, query: exp.Select, test: _Test) -> bool:
 
 
 def correlated(
-    binder: Binder, query: exp.Select, scope: Scope, ctes: Ctes
+    context: Context, query: exp.Select, scope: Scope, ctes: Ctes
 ) -> tuple[Plan, list[exp.Expr], list[exp.Expr]]:
     """Return FROM and WHERE of a subquery, its values, and what names columns around it."""
     inner = Scope(volatile=scope.volatile, around=scope)
     try:
-        conditions = binder.from_(query, inner, ctes)
+        conditions = bind_from(context, query, inner, ctes)
     except BindError as error:
         if error.missing is not None and is_known(scope, error.missing):
             raise NotIncremental("a subquery in an expression", offset=error.offset) from error
@@ -302,18 +308,18 @@ def correlated(
     known = {c.name for plan in inner.plans for c in plan.columns}
     nested: list[exp.Expr] = []
     for written in [] if clause is None else conjuncts(clause.this):
-        binder.no_aggregate(written, "WHERE")
+        no_aggregate(context.catalog, written, "WHERE")
         if written.find(exp.Query) is not None:
             nested.append(written)
         else:
-            conditions += binder.conditions(written, inner, aliases)
+            conditions += conditions_of(written, inner, aliases)
     # a condition that may raise is applied to rows of the subquery that meet a row around it
     types = safe_types(inner.plans)
     early, _ = split(conditions, types)
     own = [c for c in early if names_in([c]) <= known]
     partners = [c for c in conditions if not any(c is mine for mine in own)]
     again = exp.Where(this=exp.and_(*nested)) if nested else None
-    plan = where(binder, again, inner, own, aliases, ctes)
+    plan = bind_where(context, again, inner, own, aliases, ctes)
     listed = [e.this if isinstance(e, exp.Alias) else e for e in query.expressions]
     values = [resolve(e, inner, aliases) for e in listed if not e.is_star]
     return plan, values, partners

@@ -22,7 +22,6 @@ DISTINCT is a group without aggregates (`rules.group_distinct`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -65,9 +64,6 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.relalg.values import identity, told_apart
-
-if TYPE_CHECKING:
-    pass
 
 Counting = Distinct | SetOperation | Net
 

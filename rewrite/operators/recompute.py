@@ -19,7 +19,6 @@ It costs |R| and the inputs at each instant of T, so `explain` marks it, with th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -50,9 +49,6 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.relalg.values import identity, told_apart
-
-if TYPE_CHECKING:
-    pass
 
 AT = "_cql_at"
 

@@ -14,7 +14,6 @@ tick.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -34,9 +33,6 @@ from cqlduck.rewrite.relalg.elements import (
     references,
     until,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class Cut(Operator[During]):

@@ -1,0 +1,183 @@
+"""Windows and samples: from a stream to a relation, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from sqlglot import exp
+
+from cqlduck.errors import BindError, NotSupportedError
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.catalog import Catalog
+from cqlduck.rewrite.bind.conditions import no_aggregate
+from cqlduck.rewrite.bind.context import Context
+from cqlduck.rewrite.bind.scope import Item, Scope, resolve
+from cqlduck.rewrite.plan import (
+    Column,
+    Filter,
+    Plan,
+    RowWindow,
+    Sample,
+    StreamScan,
+    TimeWindow,
+    ToStream,
+    chain_of,
+    properties,
+)
+from cqlduck.rewrite.text.queries import SampleSyntax, WindowSyntax, place_of
+from cqlduck.rewrite.text.spelling import suggestion
+
+Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
+
+
+def window_of(context: Context, tree: exp.Expr) -> WindowSyntax | None:
+    """Return the window that was written after an item of FROM, or None."""
+    return _hung(context, "window", context.syntax.windows, tree)
+
+
+def sample_of(context: Context, tree: exp.Expr) -> SampleSyntax | None:
+    """Return the `n% SAMPLE` that was written after an item of FROM, or None."""
+    return _hung(context, "sample", context.syntax.samples, tree)
+
+
+def _hung(context: Context, what: str, written: Mapping[int, Hung], tree: exp.Expr) -> Hung | None:
+    places = []
+    clause = tree.args.get("alias")
+    if clause is not None and isinstance(clause.this, exp.Identifier):
+        places.append(clause.this.meta.get("start"))
+    if isinstance(tree, exp.Table) and isinstance(tree.this, exp.Identifier):
+        places.append(tree.this.meta.get("start"))
+    found = [written[p] for p in places if p is not None and p in written]
+    if len(found) > 1:
+        raise BindError(f"a second {what} on the same stream", offset=found[0].offset)
+    if not found:
+        return None
+    context.used.add(found[0].offset)
+    return found[0]
+
+
+def windowed(
+    catalog: Catalog,
+    stream: StreamScan | ToStream | Sample,
+    window: WindowSyntax | None,
+    alias: str,
+    pairs: tuple[tuple[str, Column], ...],
+) -> Plan:
+    """Return the window on a stream; one without brackets is unbounded.
+
+    Args:
+        catalog: The catalogue.
+        stream: The stream.
+        window: What was written in brackets, or None.
+        alias: What the item of FROM is called.
+        pairs: Its public names, and its columns.
+    """
+    if window is None:
+        return TimeWindow(stream, None)
+    try:
+        return _in_brackets(catalog, stream, window, alias, pairs)
+    except (BindError, NotSupportedError) as error:
+        error.offset = window.offset if error.offset is None else error.offset
+        raise
+
+
+def _in_brackets(
+    catalog: Catalog,
+    stream: StreamScan | ToStream | Sample,
+    window: WindowSyntax,
+    alias: str,
+    pairs: tuple[tuple[str, Column], ...],
+) -> Plan:
+    clock, half_open = catalog.clock, catalog.half_open
+    only = Scope(volatile=catalog.volatile)
+    only.items.append(Item(alias, stream, pairs))
+    inner: StreamScan | ToStream | Sample | Filter = stream
+    if window.where is not None:
+        no_aggregate(catalog, window.where, "WHERE")
+        current_time.refuse(window.where, "a window")
+        inner = Filter(stream, resolve(_unqualified(window.where, stream), only))
+    width = None if window.range is None else clock.instants(window.range)
+    slide = None if window.slide is None else clock.instants(window.slide)
+    if slide is not None and slide < 1:
+        raise BindError("a window slides by at least one instant")
+    if window.rows is not None:
+        keys = tuple(_partition(names, at, only) for names, at in window.partition_by)
+        edge = half_open and width is not None
+        return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows, slide)
+    if window.now:
+        return TimeWindow(inner, 0)
+    if window.unbounded:
+        return TimeWindow(inner, None, slide)
+    written = None
+    if window.range is not None and window.range.microseconds is not None and not window.where:
+        written = " ".join(window.text.upper().split()) + "]"
+    edge = half_open and not window.hop
+    return TimeWindow(inner, width, slide, window.hop, edge, written)
+
+
+def _unqualified(tree: exp.Expr, stream: StreamScan | ToStream | Sample) -> exp.Expr:
+    """Let the condition in a window name the stream itself, besides its alias."""
+    *_, base = chain_of(stream)
+    if not isinstance(base, StreamScan):
+        return tree
+    copy = tree.copy()
+    for node in copy.find_all(exp.Column):
+        if node.table.lower() == base.source.name.lower():
+            node.set("table", None)
+    return copy
+
+
+def _partition(names: Sequence[str], place: int, scope: Scope) -> str:
+    (item,) = scope.items
+    found = item.find(names[-1])
+    if found is None:
+        raise BindError(
+            f"PARTITION BY names {'.'.join(names)}, which is no column of {item.alias}",
+            hint=suggestion(names[-1], [public for public, _ in item.names], "columns"),
+            offset=place,
+        )
+    return found.name
+
+
+def sampled(
+    stream: StreamScan | ToStream, sample: SampleSyntax | None, seed: str
+) -> StreamScan | ToStream | Sample:
+    """Return the sample of a stream that was written; all of it if none was."""
+    if sample is None or sample.percent == 100:
+        return stream
+    return Sample(stream, sample.percent, seed.lower())
+
+
+def to_stream(catalog: Catalog, plan: Plan, kind: str, tree: exp.Expr | None = None) -> ToStream:
+    """Return a relation as a stream.
+
+    Args:
+        catalog: The catalogue.
+        plan: The relation.
+        kind: 'istream', 'dstream' or 'rstream'.
+        tree: Where the operator was written, if it was.
+
+    Raises:
+        BindError: The plan is a stream already.
+        NotSupportedError: An Rstream without end at every microsecond.
+    """
+    if properties(plan).is_stream:
+        raise BindError(
+            "a relation-to-stream operator applies to a relation, and this yields a stream",
+            hint="use one operator only, or a window between the two",
+            offset=None if tree is None else place_of(tree),
+        )
+    clock = catalog.clock
+    if (
+        kind == "rstream"
+        and clock.kind == "wall"
+        and clock.granularity == 1
+        and not properties(plan).needs_now
+    ):
+        raise NotSupportedError(
+            "this Rstream would repeat a standing relation at every microsecond",
+            hint="join with a [NOW] window, or connect with a granularity such as '1 second'",
+            offset=None if tree is None else place_of(tree),
+        )
+    return ToStream(plan, kind)  # type: ignore[arg-type]  # one of the three words
