@@ -57,7 +57,7 @@ SELECT
 FROM cql_state.inputs AS i
 WHERE i.kind = 'stream'
 ORDER BY i.position;
-COMMENT ON VIEW cql.streams IS 'One row a stream: its columns, its heartbeat, and how many elements came. waiting_for says why following its folder stands still.';
+COMMENT ON VIEW cql.streams IS 'One row a stream: its columns, its heartbeat, and the number of its elements. waiting_for says why following its folder waits.';
 
 CREATE OR REPLACE VIEW cql.relations WITH (DEFER_BINDING) AS
 SELECT
@@ -82,7 +82,7 @@ SELECT
 FROM cql_state.inputs AS i
 WHERE i.kind = 'relation'
 ORDER BY i.position;
-COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and how many insertions and deletions came. query is what REFRESH RELATION reads. first_element and last_element are of those that have an instant, if any has.';
+COMMENT ON VIEW cql.relations IS 'One row a relation: its columns, its heartbeat, and the numbers of insertions and deletions. query is the query that REFRESH RELATION runs. first_element and last_element are the instants of the first and last elements that have one.';
 
 CREATE OR REPLACE VIEW cql.queries WITH (DEFER_BINDING) AS
 SELECT
@@ -114,7 +114,7 @@ SELECT
 FROM cql_state.operators AS o
 JOIN cql_state.queries AS q ON q.name = o.query
 ORDER BY q.position, o.number;
-COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it. id says what it computes, whatever its columns are called: equal ones of different queries have the same; inputs are the ids of those it reads.';
+COMMENT ON VIEW cql.operators IS 'One row an operator of a plan, in the words of the STREAM papers, with the SQL that a tick runs for it. id says what it computes, whatever its columns are called: equal operators of different queries have the same id; inputs are the ids of its inputs.';
 
 -- These two name the tables of what is registered. cqlduck makes them anew when that changes
 -- (cqlduck.state.inspection); here they are made for the views that read them.
@@ -142,7 +142,7 @@ SELECT
 FROM cql_state.synopses AS s
 JOIN cql_state.synopsis_rows AS r ON r.table_name = s.table_name
 ORDER BY s.query, s.operator, s.kind;
-COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are added up anew; rows: the content of a ROWS window; trace: the log of a materialized input.';
+COMMENT ON VIEW cql.synopses IS 'One row a synopsis: the state that an operator keeps between ticks. groups: sums of each group; outliers: doubles that are summed anew; rows: the content of a ROWS window; trace: the log of a materialized input; counts: how often each tuple is in each input; content and panes: of queries that change at boundaries alone.';
 
 -- Who needs what of a store: its readers, whoever is registered next, and inputs without a heartbeat.
 
@@ -170,7 +170,7 @@ UNION ALL
 SELECT i.name, NULL, NULL, other.name || ' has no heartbeat yet'
 FROM cql_state.inputs AS i, cql_state.inputs AS other
 WHERE other.heartbeat IS NULL;
-COMMENT ON VIEW cql_state.holders IS 'For each store who needs which instants of it: the earliest, or NULL if all, and why. query is NULL where it is no query.';
+COMMENT ON VIEW cql_state.holders IS 'For each store the queries and other readers that need its elements: from which instant on (NULL: all of them), and why. query is NULL for other readers.';
 
 CREATE OR REPLACE VIEW cql.stores WITH (DEFER_BINDING) AS
 SELECT
@@ -193,7 +193,7 @@ LEFT JOIN (
     GROUP BY input
 ) AS h ON h.input = i.name
 ORDER BY i.position;
-COMMENT ON VIEW cql.stores IS 'One row a store: where the elements of a stream or relation are kept once, for all queries; windows are positions in it. How many rows it has, of which instants, and who holds them: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL where it is no query that holds it.';
+COMMENT ON VIEW cql.stores IS 'One row a store: the elements of a stream or relation, stored once for all queries; windows are positions in it. How many rows it has, of which instants, and why: held_by lists, the one that needs most first, each query that needs the store, from which instant on (NULL: all of it) and why; query is NULL for other readers.';
 
 CREATE OR REPLACE VIEW cql.queues WITH (DEFER_BINDING) AS
 SELECT
@@ -228,7 +228,7 @@ SELECT
     c.since
 FROM cql_state.choices AS c
 ORDER BY c.owner NULLS FIRST, c.point, c.operator NULLS FIRST, c.ticks NULLS FIRST;
-COMMENT ON VIEW cql.points IS 'One row a point of choice that ticks have come to: which option stands, of which, and the seconds that a tick took with each when it was chosen, where that was measured. No option changes an answer. owner is the query or stream, NULL the database; operator its number in cql.operators; ticks says for which ticks it is chosen apart from others. chosen_by is default, measured or user; since is the number of the tick from which on.';
+COMMENT ON VIEW cql.points IS 'One row a point of choice that ticks have reached: the options, the one that stands, and the seconds that a tick took with each when it was chosen, if they were measured. No option changes an answer. owner is the query or stream, NULL for the database; operator is its number in cql.operators; ticks says for which sizes of ticks the choice is. chosen_by is default, measured or user; since is the number of the first tick with the choice.';
 
 CREATE OR REPLACE VIEW cql.plan_log WITH (DEFER_BINDING) AS
 SELECT
@@ -247,7 +247,7 @@ SELECT
     l.to_seconds
 FROM cql_state.plan_log AS l
 ORDER BY l.number;
-COMMENT ON VIEW cql.plan_log IS 'The last changes of what is chosen at points of choice, in their order: before which tick, and after which instant of the query; from which option to which; who chose it (measured or user) and why; and the seconds that a tick took with each, if they were measured.';
+COMMENT ON VIEW cql.plan_log IS 'The last changes of choices, in order: before which tick, and after which instant of the query; from which option to which; who chose it (measured or user) and why; and the seconds that a tick took with each, if they were measured.';
 
 CREATE OR REPLACE VIEW cql.late WITH (DEFER_BINDING) AS
 SELECT
@@ -261,7 +261,7 @@ UNION ALL
 SELECT owner, NULL, reason, amount, NULL
 FROM cql_state.cut_records
 WHERE kind = 'late';
-COMMENT ON VIEW cql.late IS 'Elements that were late, or too far ahead (AHEAD AT MOST); that were after a heartbeat that was taken back; or that retracted what was not there. With the reason, and how often. Of each input the newest (the setting records); those before them are one row for each reason, without instant and element.';
+COMMENT ON VIEW cql.late IS 'Elements that were late, or too far ahead (AHEAD AT MOST); that were after a heartbeat that was lowered; or that retracted a tuple that was not there. With the reason, and the number of occurrences. The newest of each input (the setting records); older ones are one row for each reason, without instant and element.';
 
 CREATE OR REPLACE VIEW cql.corrections WITH (DEFER_BINDING) AS
 SELECT
@@ -275,7 +275,7 @@ UNION ALL
 SELECT owner, NULL, NULL, amount, CAST(reason AS BOOLEAN)
 FROM cql_state.cut_records
 WHERE kind = 'corrections';
-COMMENT ON VIEW cql.corrections IS 'Which elements of a query make up for late elements of a stream with LATE AMEND; one that is not published is of a stream, which takes nothing back: with a negative weight it should not have been there, with a positive one it should after all. Of each query the newest (the setting records); those before them are one row with the sum of their weights, without instant and element.';
+COMMENT ON VIEW cql.corrections IS 'The elements of a query that correct its answer after late elements of a stream with LATE AMEND. One that is not published belongs to a stream, which cannot delete: with a negative weight it should not have been published, with a positive one it should after all. The newest of each query (the setting records); older ones are one row with the sum of their weights, without instant and element.';
 
 CREATE OR REPLACE VIEW cql.batches WITH (DEFER_BINDING) AS
 SELECT
@@ -297,7 +297,7 @@ FROM (
     WHERE kind = 'quarantined'
 ) AS b
 ORDER BY b.input, b.batch;
-COMMENT ON VIEW cql.batches IS 'Of each folder of the drop zone the last batch that was taken, and those that were quarantined, with the reason: the newest (the setting records), and one row for those before them.';
+COMMENT ON VIEW cql.batches IS 'For each folder of the drop zone the last batch that was consumed, and the quarantined ones with the reason: the newest (the setting records), and one row for older ones.';
 
 CREATE OR REPLACE VIEW cql.ticks WITH (DEFER_BINDING) AS
 SELECT
