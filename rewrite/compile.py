@@ -32,13 +32,12 @@ from cqlduck.rewrite.plan import (
     Recompute,
     Source,
     ToStream,
-    children,
     properties,
     unique,
-    walk,
 )
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.relalg.elements import (
     TS,
@@ -320,13 +319,13 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         tuple(writer.synopses),
         dict(writer.spans),
         order_sql,
-        any(map(_repeats, walk(plan))),
+        any(map(_repeats, unique(plan))),
         any(
             d is not None and d.instants is not None
             for window in syntax.windows.values()
             for d in (window.range, window.slide)
         ),
-        any(_is_heavy(node) for node in walk(plan)),
+        any(map(_is_heavy, unique(plan))),
         None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
         _is_netted(plan, writer) or properties(plan).is_consolidated,
@@ -362,7 +361,7 @@ def _steps(writer: Writer) -> tuple[Step, ...]:
         output = consolidate(output, plan.columns)
     listed = [*references(plan.columns), exp.column(TS), exp.column(WEIGHT)]
     output = output.project(listed, "output")
-    changes = exp.insert(output.query(), state_table(f"changes_{writer.query}"))
+    changes = exp.insert(output.query(), state_table(f"changes_{writer.query}"), copy=False)
     answer = _answer(Statement(0, "write the elements of the answer", changes), passing(output))
     return (*map(_step, writer.statements), answer, *map(_step, writer.updates))
 
@@ -370,8 +369,8 @@ def _steps(writer: Writer) -> tuple[Step, ...]:
 def _answer(statement: Statement, how: Passing | None) -> Step:
     """Return the step that writes elements into their log, which may be asked for these alone."""
     tree = statement.tree
-    into = exp.Insert(this=tree.this.copy()).sql("duckdb").strip()
     step = _step(replace(statement, tree=tree.expression))
+    into = exp.Insert(this=tree.this).sql("duckdb").strip()
     return replace(step, sql=f"{into}\n{step.sql}", answer=step.sql, passing=how)
 
 
@@ -380,7 +379,7 @@ def _step(statement: Statement) -> Step:
     return Step(
         statement.operator,
         statement.purpose,
-        parameters=frozenset(str(node.this) for node in tree.find_all(exp.Placeholder)),
+        parameters=placeholders(tree),
         each=statement.each,
         prefetch=prefetch(tree),
         is_stage=statement.is_stage,
@@ -403,7 +402,7 @@ def _operators(plan: Plan, steps: tuple[Step, ...]) -> Iterator[OperatorRow]:
     numbers = {id(node): number for number, node in enumerate(unique(plan))}
     parents: dict[int, int] = {}
     for node in unique(plan):
-        for child in children(node):
+        for child in node.children:
             parents.setdefault(id(child), numbers[id(node)])
     for node in unique(plan):
         number = numbers[id(node)]
@@ -411,7 +410,7 @@ def _operators(plan: Plan, steps: tuple[Step, ...]) -> Iterator[OperatorRow]:
             number,
             parents.get(id(node)),
             identity(node).id,
-            tuple(identity(child).id for child in children(node)),
+            tuple(identity(child).id for child in node.children),
             explain.kind_of(node),
             explain.describe(node),
             ";\n\n".join(step.sql for step in steps if step.operator == number),
@@ -439,7 +438,7 @@ def _check_conditions(plan: Plan, catalog: Catalog) -> None:
                 parts = node.predicates
             case _:
                 continue
-        source = typed_nothing([c for inner in children(node) for c in inner.columns])
+        source = typed_nothing([c for inner in node.children for c in inner.columns])
         for part in parts:
             whole = exp.select(exp.alias_(number(1), "one")).from_(source.subquery("input"))
             found.append((part, whole.where(part.copy(), copy=False)))

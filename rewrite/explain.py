@@ -22,7 +22,6 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    children,
     properties,
     unique,
 )
@@ -148,7 +147,7 @@ def tree(plan: Plan) -> list[str]:
     shown: set[int] = set()
 
     def lines(node: Plan) -> list[str]:
-        inputs = children(node)
+        inputs = node.children
         again = bool(inputs) and id(node) in shown
         shown.add(id(node))
         first = f"{numbers[id(node)]} {kind_of(node)}: {describe(node)}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 from cqlduck.rewrite.compile import Compiled, Step, Steps
@@ -26,7 +26,7 @@ _FACTS = tuple(f.name for f in fields(Compiled) if f.name != "steps")
 
 def plan_text(compiled: Compiled) -> str:
     """Return what is asked of a plan between ticks as text."""
-    return json.dumps({name: _plain(getattr(compiled, name)) for name in _FACTS})
+    return json.dumps({name: getattr(compiled, name) for name in _FACTS}, default=_plain)
 
 
 def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> Compiled:
@@ -53,7 +53,7 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
 
 def steps_text(steps: tuple[Step, ...]) -> str:
     """Return the statements of a form as text."""
-    return json.dumps([_plain(step) for step in steps])
+    return json.dumps(steps, default=_plain)
 
 
 def steps_of(text: str) -> tuple[Step, ...]:
@@ -90,13 +90,7 @@ def _columns(listed: list[dict[str, str]]) -> tuple[Column, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of which JSON is made."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {key: _plain(inner) for key, inner in asdict(value).items()}
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+    """Return a set, or a value with fields, as one of which JSON is made."""
     if isinstance(value, frozenset):
         return sorted(value)
-    if isinstance(value, (tuple, list)):
-        return [_plain(inner) for inner in value]
-    return value
+    return {f.name: getattr(value, f.name) for f in fields(value)}

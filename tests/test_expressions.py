@@ -274,6 +274,8 @@ f(a, b -> 'x' = 1)
 a AS b
 """
 SPELT = r"""
+@NULL
+@ CASE WHEN true THEN -1 END
 0x1F
 DATE '2020-01-01' + 1
 TIMESTAMPTZ '2020-01-01 00:00:00+01'
@@ -498,6 +500,9 @@ def test_names_types_and_values_in_a_query_are_those_of_duckdb(table):
         ("a BETWEEN SYMMETRIC b AND c", "BETWEEN SYMMETRIC"),
         ("a NOT BETWEEN symmetric (b) AND c", "BETWEEN SYMMETRIC"),
         ("first(a IGNORE NULLS)", "IGNORE NULLS"),
+        ("~-1", "operator ~-"),
+        ("a %-b", "operator %-"),
+        ("a =@b", "operator =@"),
     ],
 )
 def test_what_duckdb_does_not_read_is_refused_with_its_place(expression, said):

@@ -45,7 +45,6 @@ from cqlduck.rewrite.plan import (
     TimeWindow,
     ToStream,
     UnionAll,
-    children,
     guards,
     properties,
     walk,
@@ -117,7 +116,7 @@ def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
                 for plan in node.inputs
             )
         case Distinct() | UnionAll() | SetOperation() | Difference() | Net():
-            return all(_fits(plan) for plan in children(node))
+            return all(_fits(plan) for plan in node.children)
         case _:
             return False
 
@@ -136,7 +135,7 @@ def _sinks(plan: Plan, names: set[str]) -> bool:
         case Aggregate():
             return names <= set(plan.keys) and _sinks(plan.input, names)
         case Filter() | Distinct() | UnionAll() | Net():
-            return any(_sinks(child, names) for child in children(plan))
+            return any(_sinks(child, names) for child in plan.children)
         case _:
             return False
 

@@ -35,7 +35,6 @@ from cqlduck.rewrite.plan import (
     Project,
     SetOperation,
     UnionAll,
-    children,
 )
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
@@ -222,7 +221,7 @@ class Counts(Operator[SetOperation | Net]):
     def _tagged(self) -> Rows:
         """Return the elements of all inputs, each weight in the column of its input."""
         return _side_by_side(
-            self.node, [self.writer.elements(inner) for inner in children(self.node)], TS
+            self.node, [self.writer.elements(inner) for inner in self.node.children], TS
         )
 
 
@@ -247,7 +246,7 @@ class First(Operator[Distinct]):
         """Put the tuples that come into the synopsis, each with its instant."""
         columns = (*self.node.columns, Column(TS, "BIGINT"))
         table = state_table(self.writer.synopsis(self.node, "counts", columns))
-        (inner,) = children(self.node)
+        (inner,) = self.node.children
         first = union_all(
             [
                 self.writer.elements(arm).select(
@@ -427,7 +426,7 @@ def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
 
 
 def _counts(node: Counting) -> list[str]:
-    return [f"_cql_n{place}" for place in range(len(children(node)))]
+    return [f"_cql_n{place}" for place in range(len(node.children))]
 
 
 def _keys(node: Counting) -> list[exp.Expr]:

@@ -32,6 +32,7 @@ from cqlduck.rewrite.plan import (
     properties,
 )
 from cqlduck.rewrite.plan.raising import can_raise, parts, tried
+from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg import Rows, joined
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
@@ -129,7 +130,7 @@ def _rank(node: Join, owners: Mapping[str, int], met: set[int], place: int) -> i
 
 
 def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
-    return {owners[c.name] for c in tree.find_all(exp.Column) if c.name in owners}
+    return {owners[c.name] for c in nodes(tree, exp.Column) if c.name in owners}
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
             later = []
             if arm.guarded:
                 conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
-        read = {c.name for condition in later for c in condition.find_all(exp.Column)}
+        read = {c.name for condition in later for c in nodes(condition, exp.Column)}
         listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
         enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
         leave: exp.Expr = forever()

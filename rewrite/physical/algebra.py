@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Aggregate, AggregateCall, properties
+from cqlduck.rewrite.plan import Aggregate, AggregateCall, kept, properties
 from cqlduck.rewrite.plan.aggregates import FLOATS, sums_exactly
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
@@ -150,6 +150,7 @@ def _extreme(call: AggregateCall, name: str, kind: str, value: exp.Expr, width: 
     return Part(name, kind, delta, extreme, value, width)
 
 
+@kept
 def rules_of(node: Aggregate) -> list[Rule]:
     """Return the rule of each aggregate of a node."""
     grows = properties(node.input).is_append_only
@@ -159,7 +160,7 @@ def rules_of(node: Aggregate) -> list[Rule]:
 
 def needs_lifetimes(node: Aggregate) -> bool:
     """Return whether an aggregate asks its input for more than elements."""
-    return any(rule.again for rule in rules_of(node))
+    return any([rule.again for rule in rules_of(node)])
 
 
 def no_change(part: Part) -> exp.Expr:

@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan import (
     properties,
     unique,
 )
+from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import parameter
 
@@ -104,17 +105,20 @@ class Prefetch:
 def prefetch(tree: exp.Expr) -> Prefetch | None:
     """Return what a statement makes of the arrivals of one stream alone; None if it does not."""
     query = tree.expression if isinstance(tree, exp.Create) else None
-    if not isinstance(query, exp.Query) or query.find(exp.Group) is None:
+    parts = nodes(query, exp.Expr) if isinstance(query, exp.Query) else []
+    if query is None or not any([isinstance(part, exp.Group) for part in parts]):
         return None
-    made = {cte.alias for cte in query.find_all(exp.CTE)}
-    read = [table for table in query.find_all(exp.Table) if table.name not in made]
+    made = {part.alias for part in parts if isinstance(part, exp.CTE)}
+    read = [part for part in parts if isinstance(part, exp.Table) and part.name not in made]
     streams = {arriving(table) for table in read}
     (name, *others) = streams or {None}
     if name is None or others:
         return None
     calls = {id(table.this.expression) for table in read}
-    for node in query.find_all(exp.Placeholder, exp.Anonymous):
-        if id(node if isinstance(node, exp.Anonymous) else node.parent) not in calls:
+    for part in parts:
+        if isinstance(part, (exp.Placeholder, exp.Anonymous)) and (
+            id(part if isinstance(part, exp.Anonymous) else part.parent) not in calls
+        ):
             return None
     return Prefetch(name, tree.this.name, query.sql("duckdb"))
 

@@ -54,8 +54,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    bottom_up,
-    children,
+    kept,
     properties,
 )
 from cqlduck.rewrite.plan.conditions import conjuncts
@@ -84,19 +83,10 @@ class Identity:
     meanings: Mapping[str, str]
 
 
-_KEPT = "_identity"
-
-
-def identity(plan: Plan) -> Identity:
-    """Return the identity of the operator that a node of a plan is; it is worked out once."""
-    for node in bottom_up(plan):
-        if _KEPT not in vars(node):
-            vars(node)[_KEPT] = _identity(node, [vars(child)[_KEPT] for child in children(node)])
-    found: Identity = vars(plan)[_KEPT]
-    return found
-
-
-def _identity(node: Plan, inputs: Sequence[Identity]) -> Identity:
+@kept
+def identity(node: Plan) -> Identity:
+    """Return the identity of the operator that a node of a plan is."""
+    inputs = list(map(identity, node.children))
     match node:
         case StreamScan() | RelationScan():
             return _leaf(node)
@@ -257,7 +247,7 @@ def _conjuncts(
     conditions: Sequence[exp.Expr], meanings: Mapping[str, str], node: Filter | Join
 ) -> list[str]:
     """Return conditions over meanings, sorted as far as none of them may raise."""
-    types = {c.name: c.type for child in children(node) for c in child.columns}
+    types = {c.name: c.type for child in node.children for c in child.columns}
     found: list[str] = []
     ahead: list[str] = []
     for condition in conditions:

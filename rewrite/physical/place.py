@@ -8,7 +8,6 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import (
     Aggregate,
     Plan,
-    children,
     unique,
 )
 from cqlduck.rewrite.text.time import Clock
@@ -39,5 +38,5 @@ class Place:
     def __post_init__(self) -> None:
         """Count the readers."""
         for node in unique(self.plan):
-            for child in children(node):
+            for child in node.children:
                 self.readers[id(child)] = self.readers.get(id(child), 0) + 1

@@ -14,6 +14,7 @@ from cqlduck.rewrite.physical.form import WHOLE, Form
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
+from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
@@ -140,7 +141,7 @@ class Writer:
             Statement(self.number(node), "an empty table", create, is_stage=True)
         )
         for query, needs in parts:
-            tree = exp.insert(query, temp_table(name))
+            tree = exp.insert(query, temp_table(name), copy=False)
             self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
 
     def share(
@@ -166,12 +167,12 @@ class Writer:
             is_stage: Whether another form reads that where it needs it.
             is_sure: Whether that form is known to be no faster.
         """
-        read = {table.name for table in query.find_all(exp.Table) if table.db == "temp"}
+        parts = nodes(query, exp.Expr)
+        read = {t.name for t in parts if isinstance(t, exp.Table) and t.db == "temp"}
         shared = None
         if read <= self._shared.keys():
             digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
-            own = frozenset(str(node.this) for node in query.find_all(exp.Placeholder))
-            parameters = own.union(*(self._shared[table] for table in read))
+            parameters = placeholders(query).union(*[self._shared[table] for table in read])
             shared = Shared(f"_cql_{name}_{digest[:12]}", parameters)
             self._shared[shared.table] = parameters
         table = f"_cql_{name}_{self.instance(node)}" if shared is None else shared.table

@@ -16,10 +16,17 @@ def without_parens(tree: exp.Expr) -> exp.Expr:
 
 def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
     """Return the conditions that AND combines."""
-    tree = without_parens(tree)
-    if isinstance(tree, exp.And):
-        return [*conjuncts(tree.this), *conjuncts(tree.expression)]
-    return [tree]
+    found: list[exp.Expr] = []
+    left = [tree]
+    while left:
+        tree = left.pop()
+        if isinstance(tree, exp.Paren):
+            left.append(tree.this)
+        elif isinstance(tree, exp.And):
+            left += [tree.expression, tree.this]
+        else:
+            found.append(tree)
+    return found
 
 
 def names_in(conditions: Sequence[exp.Expr]) -> set[str]:

@@ -21,7 +21,6 @@ from cqlduck.rewrite.plan.aggregates import aggregate_core
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.nodes import Filter, Join
 from cqlduck.rewrite.plan.raising import can_raise, split
-from cqlduck.rewrite.plan.traversal import children
 
 _MARK = "guard"
 """What the CASE of a guard is marked with, among the notes of its node."""
@@ -32,7 +31,7 @@ _AROUND_ARGUMENTS = (exp.Distinct, exp.IgnoreNulls, exp.RespectNulls, exp.Order,
 
 def may_raise(node: Filter | Join) -> bool:
     """Return whether a condition of an operator may raise."""
-    types = {c.name: c.type for inner in children(node) for c in inner.columns}
+    types = {c.name: c.type for inner in node.children for c in inner.columns}
     conditions = node.predicates if isinstance(node, Join) else [node.predicate]
     return any(can_raise(condition, types) for condition in conditions)
 

@@ -17,10 +17,11 @@ without elements that cancel.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from functools import cached_property
+from typing import ClassVar, Literal
 
 from sqlglot import exp
 
@@ -65,8 +66,62 @@ class Source:
     number: int = 0
 
 
+class _Leaf:
+    """A node without inputs."""
+
+    children: ClassVar[tuple[Plan, ...]] = ()
+
+
+class _OnInput:
+    """A node over one input."""
+
+    input: Plan
+
+    @cached_property
+    def children(self) -> tuple[Plan, ...]:
+        """The input."""
+        return (self.input,)
+
+
+class _LikeInput(_OnInput):
+    """A node over one input, whose columns it has."""
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the input."""
+        return self.input.columns
+
+
+class _OnSides:
+    """A node over two inputs, whose columns it has."""
+
+    left: Plan
+    right: Plan
+
+    @cached_property
+    def children(self) -> tuple[Plan, ...]:
+        """Both inputs."""
+        return (self.left, self.right)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of both inputs."""
+        return self.left.columns
+
+
+class _OnInputs:
+    """A node over any number of inputs."""
+
+    inputs: tuple[Plan, ...]
+
+    @property
+    def children(self) -> tuple[Plan, ...]:
+        """The inputs, in order."""
+        return self.inputs
+
+
 @dataclass(frozen=True)
-class StreamScan:
+class StreamScan(_Leaf):
     """The stream `source`, its columns renamed to `names`; `None` leaves a column out.
 
     With `instant`, the timestamp stands in a last column of that name.
@@ -81,19 +136,15 @@ class StreamScan:
         if len(self.names) != len(self.source.columns):
             raise ValueError("a scan has one name for each column of its source")
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read."""
-        kept = tuple(
-            Column(name, column.type)
-            for name, column in zip(self.names, self.source.columns, strict=True)
-            if name is not None
-        )
+        kept = _read(self.source, self.names)
         return (*kept, Column(self.instant, "BIGINT")) if self.instant else kept
 
 
 @dataclass(frozen=True)
-class RelationScan:
+class RelationScan(_Leaf):
     """The relation `source`, its columns renamed to `names`; `None` leaves a column out."""
 
     source: Source
@@ -104,18 +155,14 @@ class RelationScan:
         if len(self.names) != len(self.source.columns):
             raise ValueError("a scan has one name for each column of its source")
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read."""
-        return tuple(
-            Column(name, column.type)
-            for name, column in zip(self.names, self.source.columns, strict=True)
-            if name is not None
-        )
+        return _read(self.source, self.names)
 
 
 @dataclass(frozen=True)
-class TimeWindow:
+class TimeWindow(_LikeInput):
     """The tuples whose lifetime, a function of their timestamp t alone, covers τ.
 
     RANGE w: [t, t+w+1). With SLIDE s both ends move to the multiples of s: what was in the range at
@@ -147,11 +194,6 @@ class TimeWindow:
             raise ValueError("HOP has a width and a slide")
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the stream."""
-        return self.input.columns
-
-    @property
     def reach(self) -> int | None:
         """How many instants after its timestamp a tuple can matter at most; None is for ever."""
         if self.width is None:
@@ -160,7 +202,7 @@ class TimeWindow:
 
 
 @dataclass(frozen=True)
-class RowWindow:
+class RowWindow(_LikeInput):
     """The last `rows` tuples by timestamp (ties by arrival), of each partition if there are keys.
 
     With `width`, those of them whose timestamp is in [τ−width, τ] too. With `slide`, what the
@@ -188,14 +230,9 @@ class RowWindow:
         if missing:
             raise ValueError(f"PARTITION BY names {missing}, which the stream lacks")
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the stream."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(_LikeInput):
     """Of each hundred elements of a stream `percent`, whichever a hash of their numbers says.
 
     An element's number is that of its arrival; in a derived stream its instant and its place there,
@@ -217,31 +254,21 @@ class Sample:
             raise ValueError("a sample is more than 0 and at most 100 per cent")
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the stream."""
-        return self.input.columns
-
-    @property
     def below(self) -> int:
         """The hashes, of 32 bits, that are kept: those below this."""
         return math.ceil(self.percent * 2**32 / 100)
 
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(_LikeInput):
     """The tuples of `input` for which `predicate` is true; of a relation or of a stream."""
 
     input: Plan
     predicate: exp.Expr
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class During:
+class During(_LikeInput):
     """The tuples of `input`, a relation, at the instants from `begins` up to before `ends`.
 
     What comparisons with the current time come to (`bind.current_time`). Each expression gives an
@@ -264,14 +291,9 @@ class During:
         if not self.begins and not self.ends:
             raise ValueError("a restriction of lifetimes has a beginning or an end")
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class Project:
+class Project(_OnInput):
     """One tuple (expressions) for each tuple of `input`; duplicates stay."""
 
     input: Plan
@@ -286,7 +308,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Join:
+class Join(_OnInputs):
     """The combinations of one tuple of each input for which all `predicates` are true (mjoin).
 
     With `shown`, only the columns of these names: others are there for the predicates alone.
@@ -300,13 +322,17 @@ class Join:
         """Refuse fewer than two inputs and columns that clash."""
         if len(self.inputs) < 2:
             raise ValueError("a join has at least two inputs")
-        _unique(tuple(column for plan in self.inputs for column in plan.columns))
+        _unique(self._known)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the inputs that are shown, in order."""
-        known = (column for plan in self.inputs for column in plan.columns)
-        return tuple(c for c in known if self.shown is None or c.name in self.shown)
+        shown = self.shown
+        return tuple([c for c in self._known if shown is None or c.name in shown])
+
+    @property
+    def _known(self) -> list[Column]:
+        return [column for plan in self.inputs for column in plan.columns]
 
 
 @dataclass(frozen=True)
@@ -335,7 +361,7 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(_OnInput):
     """One tuple (keys, aggregates) for each group; without keys, one tuple also over nothing."""
 
     input: Plan
@@ -353,12 +379,12 @@ class Aggregate:
             raise ValueError("a global aggregate has no keys")
         _unique(self.columns)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The keys, then the aggregates."""
         types = {c.name: c.type for c in self.input.columns}
-        keys = tuple(Column(key, types[key]) for key in self.keys)
-        return keys + tuple(Column(call.name, call.type) for call in self.calls)
+        keys = [Column(key, types[key]) for key in self.keys]
+        return (*keys, *[Column(call.name, call.type) for call in self.calls])
 
     @property
     def is_distinct(self) -> bool:
@@ -367,19 +393,14 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class Distinct(_LikeInput):
     """Each tuple of `input` once."""
 
     input: Plan
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class UnionAll:
+class UnionAll(_OnInputs):
     """The tuples of all inputs; their columns are the first one's, in name and type."""
 
     inputs: tuple[Plan, ...]
@@ -391,14 +412,14 @@ class UnionAll:
         if any(plan.columns != self.columns for plan in self.inputs):
             raise ValueError("the inputs of a union have the same columns")
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the first input."""
         return self.inputs[0].columns
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(_OnSides):
     """The tuples of `left` that are left when those of `right`, which are among them, are gone.
 
     Each tuple is there as often as in `left` less than as often as in `right`, and `right` never
@@ -420,14 +441,9 @@ class Difference:
         if self.left.columns != self.right.columns:
             raise ValueError("the inputs of a difference have the same columns")
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of both inputs."""
-        return self.left.columns
-
 
 @dataclass(frozen=True)
-class SetOperation:
+class SetOperation(_OnSides):
     """EXCEPT or INTERSECT of two inputs, as sets, or with `all` as bags.
 
     With a tuple l times on the left and r times on the right, it is there max(l − r, 0) times in
@@ -445,14 +461,9 @@ class SetOperation:
         if self.left.columns != self.right.columns:
             raise ValueError("the inputs of a set operation have the same columns")
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of both inputs."""
-        return self.left.columns
-
 
 @dataclass(frozen=True)
-class Recompute:
+class Recompute(_OnInputs):
     """`query` over the inputs as they are at τ: any SQL, worked out again when an input changes.
 
     Args:
@@ -490,33 +501,23 @@ class Recompute:
 
 
 @dataclass(frozen=True)
-class ToStream:
+class ToStream(_LikeInput):
     """Istream R(τ)−R(τ−1), Dstream R(τ−1)−R(τ), or Rstream R(τ) at every instant."""
 
     input: Plan
     kind: Literal["istream", "dstream", "rstream"]
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(_LikeInput):
     """`input`, materialized in a synopsis `name`: the log of its elements."""
 
     input: Plan
     name: str
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
-
 
 @dataclass(frozen=True)
-class Net:
+class Net(_LikeInput):
     """`input`, a relation, its elements and lifetimes of tuples alone that are there.
 
     Elsewhere a tuple may come and go at one instant, or stand as two lifetimes whose weights cancel
@@ -529,11 +530,6 @@ class Net:
 
     input: Plan
     is_kept: bool
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the input."""
-        return self.input.columns
 
 
 Stream = StreamScan | Sample | Filter | ToStream | Trace
@@ -571,8 +567,13 @@ def fill_legs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
     return filled
 
 
-def _unique(columns: tuple[Column, ...]) -> None:
+def _read(source: Source, names: tuple[str | None, ...]) -> tuple[Column, ...]:
+    known = zip(names, source.columns, strict=True)
+    return tuple([Column(name, column.type) for name, column in known if name is not None])
+
+
+def _unique(columns: Sequence[Column]) -> None:
     names = [column.name.lower() for column in columns]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
+    if len(set(names)) < len(names):
+        twice = {name for name in names if names.count(name) > 1}
         raise ValueError(f"columns {sorted(twice)} are there twice")

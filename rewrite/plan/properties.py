@@ -36,7 +36,7 @@ from cqlduck.rewrite.plan.nodes import (
     Trace,
     UnionAll,
 )
-from cqlduck.rewrite.plan.traversal import chain_of, children
+from cqlduck.rewrite.plan.traversal import chain_of, kept
 
 
 @dataclass(frozen=True)
@@ -85,17 +85,11 @@ class Properties:
     key: frozenset[str] | None = None
 
 
-_KEPT = "_properties"
-
-
+@kept
 def properties(plan: Plan) -> Properties:
     """Return the properties of a node."""
-    known = vars(plan).get(_KEPT)
-    if known is None:
-        known = _derived(plan, [properties(child) for child in children(plan)])
-        known = replace(known, not_null=_comparable(plan, known.not_null))
-        vars(plan)[_KEPT] = known
-    return known
+    known = _derived(plan, list(map(properties, plan.children)))
+    return replace(known, not_null=_comparable(plan, known.not_null))
 
 
 def _derived(plan: Plan, inputs: list[Properties]) -> Properties:
@@ -427,8 +421,10 @@ _ODD = ("UNION", "VARIANT")
 
 def _comparable(plan: Plan, names: frozenset[str]) -> frozenset[str]:
     """Return those columns of a node whose values equal themselves."""
+    if not names:
+        return names
     return frozenset(
-        c.name for c in plan.columns if c.name in names and not c.type.startswith(_ODD)
+        [c.name for c in plan.columns if c.name in names and not c.type.startswith(_ODD)]
     )
 
 

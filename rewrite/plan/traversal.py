@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import wraps
+from operator import is_
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -21,22 +24,29 @@ from cqlduck.rewrite.plan.nodes import (
     UnionAll,
 )
 
+Node = TypeVar("Node", bound=Plan)
+Known = TypeVar("Known")
 
-def children(plan: Plan) -> tuple[Plan, ...]:
-    """Return the inputs of a node, in order."""
-    match plan:
-        case StreamScan() | RelationScan():
-            return ()
-        case Join(inputs=inputs) | UnionAll(inputs=inputs) | Recompute(inputs=inputs):
-            return inputs
-        case Difference() | SetOperation():
-            return (plan.left, plan.right)
-        case _:
-            return (plan.input,)
+
+def kept(derive: Callable[[Node], Known]) -> Callable[[Node], Known]:
+    """Let what is derived from a node stay with it: a node is immutable."""
+    name = f"_{derive.__module__}.{derive.__name__}"
+
+    @wraps(derive)
+    def known(node: Node) -> Known:
+        facts = vars(node)
+        if name not in facts:
+            facts[name] = derive(node)
+        found: Known = facts[name]
+        return found
+
+    return known
 
 
 def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
-    """Return the node with other inputs."""
+    """Return the node with other inputs; the same one if they are its own."""
+    if all(map(is_, inputs, plan.children)):
+        return plan
     match plan:
         case StreamScan() | RelationScan():
             return plan
@@ -50,34 +60,38 @@ def with_children(plan: Plan, inputs: tuple[Plan, ...]) -> Plan:
             return replace(plan, input=only)  # type: ignore[arg-type]  # the caller keeps streams
 
 
-def walk(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, from the top, left to right."""
-    yield plan
-    for child in children(plan):
-        yield from walk(child)
+def on_children(plan: Plan, rule: Callable[[Plan], Plan]) -> Plan:
+    """Return the node over what a rule makes of its inputs."""
+    return with_children(plan, tuple(map(rule, plan.children)))
 
 
-def unique(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, each once though it may have several parents."""
-    seen: set[int] = set()
-    for node in walk(plan):
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
+def walk(plan: Plan) -> list[Plan]:
+    """Return the node and all below it, from the top, left to right."""
+    found: list[Plan] = []
+    left = [plan]
+    while left:
+        found.append(left.pop())
+        left += reversed(found[-1].children)
+    return found
 
 
-def bottom_up(plan: Plan) -> Iterator[Plan]:
-    """Yield the node and all below it, each once and after all of its inputs."""
-    seen: set[int] = set()
+def unique(plan: Plan) -> list[Plan]:
+    """Return the node and all below it, each once though it may have several parents."""
+    return _once(walk(plan))
 
-    def visit(node: Plan) -> Iterator[Plan]:
-        if id(node) not in seen:
-            seen.add(id(node))
-            for child in children(node):
-                yield from visit(child)
-            yield node
 
-    return visit(plan)
+def bottom_up(plan: Plan) -> list[Plan]:
+    """Return the node and all below it, each once and after all of its inputs, left to right."""
+    backwards: list[Plan] = []
+    left = [plan]
+    while left:
+        backwards.append(left.pop())
+        left += backwards[-1].children
+    return _once(reversed(backwards))
+
+
+def _once(nodes: Iterable[Plan]) -> list[Plan]:
+    return list({id(node): node for node in nodes}.values())
 
 
 def chain_of(stream: Plan) -> Iterator[Plan]:

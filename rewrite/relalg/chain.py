@@ -14,6 +14,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.substitution import may_stand, substituted
 
@@ -73,7 +74,7 @@ class Chain:
         """
         if isinstance(value, exp.Column):
             return self.meaning(value.name)
-        names = {c.name for c in value.find_all(exp.Column)}
+        names = {c.name for c in nodes(value, exp.Column)}
         known = {("", name): self.meaning(name) for name in names}
         return substituted(value, known | {(alias, name): m for (_, name), m in known.items()})
 
@@ -98,7 +99,14 @@ class Chain:
         Args:
             used: How often each column would be written.
         """
-        return all(may_stand(value, used[name]) for name, value in (self.columns or {}).items())
+        shown = (self.columns or {}).items()
+        return all(
+            [
+                may_stand(value, used[name])
+                for name, value in shown
+                if not isinstance(value, exp.Column)
+            ]
+        )
 
     def asks_queries(self) -> bool:
         """Return whether a predicate has a subquery, whose names could be taken for others."""

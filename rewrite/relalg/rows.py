@@ -123,13 +123,15 @@ class Rows:
 
     def _may_choose(self, values: Columns, counted: Counter[str]) -> bool:
         """Return whether values are columns, each once, and what is left out is of no account."""
-        if not all(isinstance(value, exp.Column) for value in values.values()):
+        if not all([isinstance(value, exp.Column) for value in values.values()]):
             return False
-        return max(counted.values(), default=0) <= 1 and all(
-            name in counted or is_scalar(value)
+        left_out = [
+            value
             for chain in self.chains
             for name, value in (chain.columns or {}).items()
-        )
+            if name not in counted
+        ]
+        return max(counted.values(), default=0) <= 1 and all(map(is_scalar, left_out))
 
     def project(self, listed: Iterable[exp.Expr], alias: str = "input") -> Rows:
         """Return what is worked out of each row.

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from cqlduck.rewrite.plan.trees import nodes
+
 _SIMPLE = (
     exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Cast,
     exp.DataType, exp.DataTypeParam, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Paren,
@@ -39,16 +41,18 @@ def may_stand(value: exp.Expr, times: int) -> bool:
         value: What the column stands for.
         times: In how many places it would be written; with 0 it is left out.
     """
-    if isinstance(value, exp.Column):
-        return True
-    nodes = list(value.walk())
+    found = nodes(value, exp.Expr)
     allowed = _SIMPLE if times else _SCALAR
-    return all(isinstance(node, allowed) for node in nodes) and (times <= 1 or len(nodes) <= _SMALL)
+    return all([isinstance(node, allowed) for node in found]) and (
+        times <= 1 or len(found) <= _SMALL
+    )
 
 
 def is_scalar(value: exp.Expr) -> bool:
     """Return whether a value says nothing of which rows there are, so that it can be left out."""
-    return isinstance(value, exp.Column) or all(isinstance(n, _SCALAR) for n in value.walk())
+    return isinstance(value, exp.Column) or all(
+        [isinstance(node, _SCALAR) for node in nodes(value, exp.Expr)]
+    )
 
 
 def used(parts: Iterable[exp.Expr], alias: str, *, only: bool = False) -> Counter[str] | None:
@@ -61,7 +65,7 @@ def used(parts: Iterable[exp.Expr], alias: str, *, only: bool = False) -> Counte
     """
     counted: Counter[str] = Counter()
     for part in parts:
-        for node in [part] if isinstance(part, exp.Column) else part.walk():
+        for node in [part] if isinstance(part, exp.Column) else nodes(part, exp.Expr):
             if isinstance(node, exp.Column):
                 if node.table == alias or not (node.table or only):
                     counted[node.name] += 1
@@ -74,7 +78,7 @@ def names_read(parts: Iterable[exp.Expr]) -> frozenset[str] | None:
     """Return the columns that expressions may read; None if it may be all."""
     found: set[str] = set()
     for part in parts:
-        for node in part.walk():
+        for node in nodes(part, exp.Expr):
             if isinstance(node, (exp.Columns, exp.PositionalColumn)):
                 return None
             if isinstance(node, exp.Star) and _is_all(node):
@@ -100,7 +104,7 @@ def substituted(value: exp.Expr, meant: Mapping[tuple[str, str], exp.Expr]) -> e
     if isinstance(value, exp.Column):
         return meant.get((value.table, value.name), value)
     tree = value.copy()
-    for known in list(tree.find_all(exp.Column)):
+    for known in nodes(tree, exp.Column):
         meaning = meant.get((known.table, known.name))
         if meaning is None:
             continue
@@ -114,7 +118,7 @@ def substituted(value: exp.Expr, meant: Mapping[tuple[str, str], exp.Expr]) -> e
 def qualified(value: exp.Expr, alias: str) -> exp.Expr:
     """Return an expression all of whose columns are of the rows that are called so."""
     tree = value.copy()
-    for known in _columns(tree):
+    for known in nodes(tree, exp.Column):
         known.set("table", exp.to_identifier(alias))
     return tree
 
@@ -127,11 +131,7 @@ def owned(value: exp.Expr, owners: Mapping[str, str]) -> exp.Expr:
         owners: What the rows are called, by the name of the column.
     """
     tree = value.copy()
-    for known in _columns(tree):
+    for known in nodes(tree, exp.Column):
         if not known.table and known.name in owners:
             known.set("table", exp.to_identifier(owners[known.name]))
     return tree
-
-
-def _columns(tree: exp.Expr) -> Iterable[exp.Column]:
-    return [tree] if isinstance(tree, exp.Column) else tree.find_all(exp.Column)

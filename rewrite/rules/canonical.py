@@ -26,8 +26,7 @@ from cqlduck.rewrite.plan import (
     Project,
     SetOperation,
     UnionAll,
-    children,
-    with_children,
+    on_children,
 )
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, aggregate_core
 from cqlduck.rewrite.relalg.builders import column
@@ -37,10 +36,10 @@ from cqlduck.rewrite.text.calls import function_name
 
 def canonical_values(plan: Plan) -> Plan:
     """Show the canonical values where equal tuples become one."""
-    plan = with_children(plan, tuple(canonical_values(child) for child in children(plan)))
+    plan = on_children(plan, canonical_values)
     match plan:
         case Distinct() | SetOperation():
-            return with_children(plan, tuple(shown(child) for child in children(plan)))
+            return on_children(plan, shown)
         case Aggregate():
             return _grouped(plan)
         case _:

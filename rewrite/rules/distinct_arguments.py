@@ -18,10 +18,9 @@ from cqlduck.rewrite.plan import (
     Plan,
     Project,
     UnionAll,
-    children,
+    on_children,
     properties,
     value_of,
-    with_children,
 )
 from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import number
@@ -43,7 +42,7 @@ def distinct_arguments(plan: Plan) -> Plan:
 
     Not beside an aggregate that is worked out again: that reads all tuples of the group anyway.
     """
-    plan = with_children(plan, tuple(distinct_arguments(child) for child in children(plan)))
+    plan = on_children(plan, distinct_arguments)
     if not isinstance(plan, Aggregate):
         return plan
     types = {c.name: c.type for c in plan.input.columns}

@@ -6,9 +6,8 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     Distinct,
     Plan,
-    children,
+    on_children,
     properties,
-    with_children,
 )
 
 
@@ -18,7 +17,7 @@ def group_distinct(plan: Plan) -> Plan:
     A group has to know how many tuples it has. Of a relation that only grows, each tuple's first
     instant is enough: its δ stays.
     """
-    plan = with_children(plan, tuple(group_distinct(child) for child in children(plan)))
+    plan = on_children(plan, group_distinct)
     if not isinstance(plan, Distinct) or properties(plan.input).is_append_only:
         return plan
     return Aggregate(plan.input, tuple(c.name for c in plan.columns), ())

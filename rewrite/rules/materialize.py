@@ -21,9 +21,8 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    children,
+    on_children,
     properties,
-    with_children,
 )
 from cqlduck.rewrite.rules.net import ends_in_difference
 
@@ -35,19 +34,18 @@ def materialize(plan: Plan) -> Plan:
     a group, an Rstream repeats a relation, a window reads older elements of a stream. Windows on
     stored streams, relations, groups, and filters and projections of them keep that already.
     """
-    inputs = tuple(materialize(child) for child in children(plan))
+    plan = on_children(plan, materialize)
     match plan:
         case Join() | Recompute() | During():
-            inputs = tuple(_kept(child) for child in inputs)
+            return on_children(plan, _kept)
         case Aggregate() if needs_lifetimes(plan):
-            inputs = tuple(_kept(child) for child in inputs)
+            return on_children(plan, _kept)
         case ToStream(kind="rstream") if not properties(plan.input).is_instantaneous:
-            inputs = tuple(_kept(child) for child in inputs)
+            return on_children(plan, _kept)
         case TimeWindow() | RowWindow() | Sample():
-            inputs = tuple(_kept_stream(child) for child in inputs)
+            return on_children(plan, _kept_stream)
         case _:
-            pass
-    return with_children(plan, inputs)
+            return plan
 
 
 def _kept(plan: Plan) -> Plan:
@@ -59,7 +57,7 @@ def _kept(plan: Plan) -> Plan:
         case UnionAll() if any(map(ends_in_difference, plan.inputs)):
             return Trace(plan, "trace")
         case Filter() | During() | Project() | UnionAll():
-            return with_children(plan, tuple(_kept(child) for child in children(plan)))
+            return on_children(plan, _kept)
         case _:
             return Trace(plan, "trace")
 
@@ -67,7 +65,7 @@ def _kept(plan: Plan) -> Plan:
 def _kept_stream(plan: Plan) -> Plan:
     match plan:
         case Filter() if properties(plan).is_stream:
-            return with_children(plan, (_kept_stream(plan.input),))
+            return on_children(plan, _kept_stream)
         case ToStream():
             return Trace(plan, "trace")
         case _:

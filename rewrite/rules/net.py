@@ -40,7 +40,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    children,
+    on_children,
     properties,
     with_children,
 )
@@ -73,7 +73,7 @@ class _Above:
 
     def behind(self, node: Plan, conditions: Sequence[exp.Expr]) -> _Above:
         """Return the same with conditions of a node before it."""
-        types = {**self.types, **_types(children(node))}
+        types = {**self.types, **_types(node.children)}
         own = [tuple(conditions)] if any(can_raise(c, types) for c in conditions) else []
         tests = (*(tuple(conditions) + listed for listed in self.tests), *own)
         return replace(self, tests=tests, types=types)
@@ -146,7 +146,7 @@ def _net(plan: Plan, above: _Above) -> Plan:
 
 
 def _with(plan: Plan, above: _Above) -> Plan:
-    return with_children(plan, tuple(_net(child, above) for child in children(plan)))
+    return on_children(plan, lambda child: _net(child, above))
 
 
 def _cancels(plan: Plan, above: _Above) -> bool:

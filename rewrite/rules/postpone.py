@@ -32,10 +32,9 @@ from cqlduck.rewrite.plan import (
     Recompute,
     Trace,
     UnionAll,
-    children,
     guards,
+    on_children,
     properties,
-    with_children,
 )
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column
@@ -46,7 +45,7 @@ _MOST = 500
 
 def postpone(plan: Plan) -> Plan:
     """Move expressions that may raise above the joins of a plan."""
-    plan = with_children(plan, tuple(postpone(child) for child in children(plan)))
+    plan = on_children(plan, postpone)
     match plan:
         case Project(input=Project() as inner) if _raising(inner):
             return _composed(plan, inner) if is_small(plan.expressions, meant_by(inner)) else plan
@@ -75,9 +74,9 @@ def _with_input(node: Join, place: int, plan: Plan) -> Join:
 
 def settle(plan: Plan) -> Plan:
     """Materialize the selections that may raise below joins and what is worked out again."""
-    plan = with_children(plan, tuple(settle(child) for child in children(plan)))
+    plan = on_children(plan, settle)
     if isinstance(plan, (Join, Recompute)):
-        return with_children(plan, tuple(_settled(child) for child in children(plan)))
+        return on_children(plan, _settled)
     return plan
 
 
@@ -86,7 +85,7 @@ def _settled(plan: Plan) -> Plan:
         case Filter() if guards.may_raise(plan):
             return Trace(plan, "trace")
         case Filter() | During() | Project() | UnionAll():
-            return with_children(plan, tuple(_settled(child) for child in children(plan)))
+            return on_children(plan, _settled)
         case _:
             return plan
 

@@ -29,11 +29,12 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    children,
+    on_children,
     properties,
+    unique,
     walk,
-    with_children,
 )
+from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg.builders import column, typed_null
 from cqlduck.rewrite.rules.unread import is_risky, is_risky_call, without_unread
 
@@ -45,7 +46,10 @@ def prune(plan: Plan) -> Plan:
     derived stream, whose ties are broken by all columns.
     """
     seen: dict[int, set[str]] = {}
-    _pruned(plan, {c.name for c in plan.columns}, seen)
+    nodes = walk(plan)
+    if len(unique(plan)) < len(nodes):
+        # what several read: all that they read has to be known
+        _pruned(plan, {c.name for c in plan.columns}, seen)
     return _pruned(plan, {c.name for c in plan.columns}, seen)
 
 
@@ -60,35 +64,36 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
                 for e, c in zip(plan.expressions, plan.columns, strict=True)
                 if c.name in needed
             ] or [_harmless(plan)]
-            inner = _pruned(plan.input, _used(e for e, _ in kept), seen)
-            return Project(inner, tuple(e for e, _ in kept), tuple(c for _, c in kept))
+            expressions, columns = zip(*kept, strict=True)
+            inner = _pruned(plan.input, _used(expressions), seen)
+            if inner is plan.input and columns == plan.columns:
+                return plan
+            return Project(inner, expressions, columns)
         case Filter():
-            return replace(plan, input=_pruned(plan.input, needed | _used([plan.predicate]), seen))
+            below = needed | _used([plan.predicate])
         case During():
             below = needed | _used((*plan.begins, *plan.ends))
-            return replace(plan, input=_pruned(plan.input, below, seen))
         case Join():
             wanted = needed | _used(plan.predicates)
-            inputs = tuple(_pruned(i, wanted, seen) for i in plan.inputs)
+            inputs = tuple([_pruned(i, wanted, seen) for i in plan.inputs])
             names = [c.name for i in inputs for c in i.columns]
-            outside = tuple(name for name in names if name in needed) or (names[0],)
+            outside = tuple([name for name in names if name in needed]) or (names[0],)
             return replace(plan, inputs=inputs, shown=outside)
         case Aggregate():
             wanted = seen.setdefault(id(plan), set())
             wanted |= needed
-            calls = tuple(c for c in plan.calls if c.name in wanted or not is_risky_call(plan, c))
+            calls = tuple([c for c in plan.calls if c.name in wanted or not is_risky_call(plan, c)])
             if not calls and not plan.keys:
                 calls = (_counting(plan.calls[0]),)
-            below = set(plan.keys) | _used(call.call for call in calls)
+            below = set(plan.keys) | _used([call.call for call in calls])
             below |= {call.argument for call in calls if call.argument is not None}
-            return replace(plan, calls=calls, input=_pruned(plan.input, below, seen))
+            plan = plan if calls == plan.calls else replace(plan, calls=calls)
         case RowWindow() | Sample() if not properties(plan.input).is_numbered:
             return plan
         case RowWindow():
             below = needed | set(plan.partition_by)
-            return replace(plan, input=_pruned(plan.input, below, seen))  # type: ignore[arg-type]
         case TimeWindow() | Sample():
-            return replace(plan, input=_pruned(plan.input, needed, seen))  # type: ignore[arg-type]
+            below = needed
         case UnionAll():
             shown = _listed(plan.columns, needed)
             return UnionAll(tuple(_exactly(i, shown, seen) for i in plan.inputs))
@@ -103,9 +108,8 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
             return without_unread(plan, wanted, lambda inner, names: _pruned(inner, names, seen))
         case Distinct() | SetOperation() | ToStream() | Trace() | Net():
             # all columns of these are read: as a key, as the net of elements, or by name
-            return with_children(
-                plan, tuple(_pruned(i, {c.name for c in i.columns}, seen) for i in children(plan))
-            )
+            return on_children(plan, lambda i: _pruned(i, {c.name for c in i.columns}, seen))
+    return on_children(plan, lambda i: _pruned(i, below, seen))
 
 
 def _harmless(plan: Project) -> tuple[exp.Expr, Column]:
@@ -136,7 +140,7 @@ def _exactly(plan: Plan, columns: tuple[Column, ...], seen: dict[int, set[str]])
 
 
 def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
-    names = tuple(name if name in needed else None for name in plan.names)
+    names = tuple([name if name in needed else None for name in plan.names])
     if all(name is None for name in names) and not (
         isinstance(plan, StreamScan) and plan.instant in needed
     ):
@@ -147,4 +151,4 @@ def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
 
 
 def _used(expressions: Iterable[exp.Expr]) -> set[str]:
-    return {node.name for e in expressions for node in e.find_all(exp.Column)}
+    return {node.name for e in expressions for node in nodes(e, exp.Column)}

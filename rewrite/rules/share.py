@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import (
-    Column,
+    AggregateCall,
     Net,
     Plan,
-    Source,
     Trace,
-    children,
-    with_children,
+    on_children,
 )
 
 
@@ -26,31 +24,34 @@ def share(plan: Plan) -> Plan:
     traces: dict[object, Plan] = {}
 
     def shared(node: Plan, traced: bool = False) -> Plan:
-        inner = tuple(shared(child, isinstance(node, (Trace, Net))) for child in children(node))
-        node = with_children(node, inner)
+        is_kept = isinstance(node, (Trace, Net))
+        node = on_children(node, lambda child: shared(child, is_kept))
         node = known.setdefault(_key(node), node)
         if isinstance(node, Trace) or (isinstance(node, Net) and node.is_kept):
             traces[id(node.input)] = node
         return node if traced else traces.get(id(node), node)
 
-    return shared(shared(plan))
+    once = shared(plan)
+    return shared(once) if traces else once
 
 
-def _key(value: object) -> object:
+def _key(node: Plan) -> object:
     """Return what a node is, in full: its inputs by identity, expressions by their text."""
-    if isinstance(value, exp.Expr):
-        return value.sql("duckdb")
-    if isinstance(value, tuple):
-        return tuple(_key(part) for part in value)
-    if isinstance(value, (Source, Column)) or not is_dataclass(value):
-        return value
-    inputs = {id(child) for child in children(value)} if isinstance(value, Plan) else set()
-    parts = []
-    for known in fields(value):
-        part = getattr(value, known.name)
-        if id(part) in inputs:
-            part = id(part)
-        elif isinstance(part, tuple) and part and all(id(p) in inputs for p in part):
-            part = tuple(id(p) for p in part)
-        parts.append(_key(part))
-    return (type(value), *parts)
+    own = [getattr(node, known.name) for known in fields(node) if known.name not in _INPUTS]
+    return (type(node), *map(id, node.children), *map(_said, own))
+
+
+_INPUTS = ("input", "inputs", "left", "right")
+
+
+def _said(value: object) -> object:
+    """Return a value of a node's field so that it can be compared."""
+    match value:
+        case exp.Expr():
+            return value.sql("duckdb")
+        case AggregateCall():
+            return tuple([_said(getattr(value, known.name)) for known in fields(value)])
+        case tuple() if value and isinstance(value[0], (exp.Expr, AggregateCall, tuple)):
+            return tuple(map(_said, value))
+        case _:
+            return value

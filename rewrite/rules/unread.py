@@ -21,7 +21,6 @@ from cqlduck.rewrite.plan import (
     Plan,
     Project,
     Recompute,
-    children,
     guards,
     properties,
 )
@@ -68,7 +67,7 @@ def is_risky(plan: Plan, name: str) -> bool:
         case _ if properties(plan).is_stream:
             return False
         case _:
-            owners = [p for p in children(plan) if name in {c.name for c in p.columns}]
+            owners = [p for p in plan.children if name in {c.name for c in p.columns}]
             return any(is_risky(owner, name) for owner in owners)
 
 

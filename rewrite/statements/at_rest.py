@@ -43,7 +43,6 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    children,
     properties,
 )
 from cqlduck.rewrite.relalg import Rows
@@ -250,7 +249,7 @@ def without_past(plan: Plan) -> Iterator[Plan]:
             Sample() | TimeWindow() | Filter() | During() | Project() | Join() | UnionAll()
             | Difference() | ToStream() | Trace()
         ):  # fmt: skip
-            for child in children(plan):
+            for child in plan.children:
                 yield from without_past(child)
         case _:
             yield plan

@@ -44,7 +44,6 @@ from cqlduck.rewrite.plan import (
     TimeWindow,
     Trace,
     UnionAll,
-    children,
     properties,
     unique,
 )
@@ -273,7 +272,7 @@ def _knows_instants(plan: Plan) -> bool:
         case TimeWindow() | Trace() | Distinct():
             return True
         case Filter() | Project() | Join() | UnionAll():
-            return all(_knows_instants(child) for child in children(plan))
+            return all(_knows_instants(child) for child in plan.children)
         case _:
             return False
 
@@ -300,7 +299,7 @@ def _loose(rest: AtRest, node: Plan) -> frozenset[str]:
                 if known.name in _loose(rest, arm)
             )
         case Filter() | During() | Join() | Difference() | Net():
-            return frozenset().union(*(_loose(rest, child) for child in children(node)))
+            return frozenset().union(*(_loose(rest, child) for child in node.children))
         case _:
             return frozenset()
 

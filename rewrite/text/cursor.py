@@ -8,10 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import ParseError
-from cqlduck.rewrite.text.precedence import ATOM, LONGEST, PREFIXES, SYMBOLS, needs_parentheses
+from cqlduck.rewrite.text.precedence import (
+    ATOM,
+    ODD,
+    PREFIXES,
+    SIGNS,
+    SYMBOLS,
+    needs_parentheses,
+)
 
 CALL = "\x00call:"
 """What the names of functions begin with that sqlglot is not to know."""
@@ -20,6 +28,9 @@ LITERALS = frozenset(
     {TokenType.NUMBER, TokenType.STRING, TokenType.BYTE_STRING, TokenType.HEREDOC_STRING,
      TokenType.PLACEHOLDER}
 )  # fmt: skip
+NAMES = (TokenType.STRING, TokenType.IDENTIFIER)
+"""Quoted text, which is no word whatever it says."""
+
 CLOSING = {
     TokenType.L_PAREN: TokenType.R_PAREN,
     TokenType.L_BRACKET: TokenType.R_BRACKET,
@@ -50,13 +61,21 @@ class Cursor:
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         """Begin at the first token."""
         self.text = text
-        self.given = tokens
+        self.given = [_keyword(*pair) for pair in zip(tokens, [None, *tokens], strict=False)]
         self.place = 0
+        self._said = [
+            () if t.token_type in NAMES else tuple(t.text.upper().split()) for t in tokens
+        ]  # fmt: skip
 
     def token(self, ahead: int = 0) -> Token | None:
         """Return a token ahead, or None at the end."""
         place = self.place + ahead
         return self.given[place] if place < len(self.given) else None
+
+    def word(self) -> str:
+        """Return the word that comes next, in upper case, or '' if none does."""
+        said = self._said[self.place] if self.place < len(self._said) else ()
+        return said[0] if said else ""
 
     def take(self) -> Token:
         """Step over the next token and return it."""
@@ -65,22 +84,18 @@ class Cursor:
 
     def kind(self, ahead: int = 0) -> TokenType | None:
         """Return the type of a token ahead, or None at the end."""
-        token = self.token(ahead)
-        return None if token is None else token.token_type
+        place = self.place + ahead
+        return self.given[place].token_type if place < len(self.given) else None
 
     def words(self, *wanted: str) -> int:
         """Return how many tokens these words are if they come next, or 0."""
-        ahead, left = 0, list(wanted)
+        place, left = self.place, wanted
         while left:
-            token = self.token(ahead)
-            if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            said = self._said[place] if place < len(self._said) else ()
+            if not said or left[: len(said)] != said:
                 return 0
-            found = token.text.upper().split()
-            if not found or left[: len(found)] != found:
-                return 0
-            left = left[len(found) :]
-            ahead += 1
-        return ahead
+            left, place = left[len(said) :], place + 1
+        return place - self.place
 
     def accept(self, *wanted: str) -> list[Token]:
         """Step over these words if they come next, and return their tokens."""
@@ -89,22 +104,39 @@ class Cursor:
         return list(self.given[self.place - count : self.place])
 
     def symbol(self) -> str:
-        """Return the operator of signs that comes next, or ''."""
+        """Return the operator of signs that comes next, or ''.
+
+        It has as many signs as stand side by side; + and - end one only if no sign in it is of
+        operators alone.
+
+        Raises:
+            ParseError: DuckDB has no operator of these signs.
+        """
         first = self.token()
         if first is None or first.text[:1].isalnum() or first.token_type in LITERALS:
             return ""
-        found = written = ""
-        ahead, end = 0, first.start - 1
-        while (token := self.token(ahead)) is not None and token.start == end + 1:
-            written += token.text
-            if len(written) > LONGEST or token.token_type in (
-                TokenType.STRING, TokenType.IDENTIFIER
-            ):  # fmt: skip
+        signs, end = "", first.start - 1
+        for place in range(self.place, len(self.given)):
+            token = self.given[place]
+            if (
+                token.start != end + 1
+                or token.token_type in NAMES
+                or not SIGNS.issuperset(token.text)
+            ):
                 break
-            if written in SYMBOLS or written in PREFIXES:
-                found = written
-            ahead, end = ahead + 1, token.end
-        return found
+            signs, end = signs + token.text, token.end
+        if ODD.isdisjoint(signs):
+            signs = signs[:1] + signs[1:].rstrip("+-")
+        if signs in SYMBOLS or signs in PREFIXES:
+            return signs
+        if len(signs) > len(first.text):
+            raise ParseError(
+                f"DuckDB has no operator {signs}",
+                hint="put a space between two operators",
+                text=self.text,
+                offset=first.start,
+            )
+        return ""
 
     def skip(self, symbol: str) -> Token:
         """Step over the tokens of an operator, and return the first of them."""
@@ -146,6 +178,14 @@ class Cursor:
         taken = list(self.given[self.place : end])
         self.place = end
         return taken
+
+
+def _keyword(token: Token, before: Token | None) -> Token:
+    """Return a token as what its text says: behind @ sqlglot takes every word for a name."""
+    if before is None or before.token_type != TokenType.PARAMETER:
+        return token
+    kind = DuckDB.Tokenizer.KEYWORDS.get(token.text.upper())
+    return made(kind, token.text, token) if token.token_type == TokenType.VAR and kind else token
 
 
 def mark(function: Token) -> Token:

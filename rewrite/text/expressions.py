@@ -81,9 +81,10 @@ class _Expressions(Operands):
         """Write what there is up to a place: expressions, and the words and signs between them."""
         written: list[Token] = []
         while self.place < end:
-            if self.kind() == TokenType.SELECT:
+            kind = self.given[self.place].token_type
+            if kind == TokenType.SELECT:
                 written += self.select(end)
-            elif self.kind() == TokenType.FOR and self.place:
+            elif kind == TokenType.FOR and self.place:
                 written += self.comprehension(end)
             elif self.begins_operand():
                 written += self.expression().tokens
@@ -124,8 +125,8 @@ class _Expressions(Operands):
         written += [mark, made(TokenType.COMMA, ",", select)]
         self.lists.append(items)
         first = self.place
-        while self.place < end and self.kind() not in _LIST_ENDS:
-            if self.kind() == TokenType.COMMA:
+        while self.place < end and (kind := self.given[self.place].token_type) not in _LIST_ENDS:
+            if kind == TokenType.COMMA:
                 self.note(items, first)
                 first = self.place + 1
                 written.append(self.take())
@@ -154,7 +155,7 @@ class _Expressions(Operands):
             left = following
 
     def prefixed(self) -> Part:
-        if self.words("NOT"):
+        if self.word() == "NOT":
             token = self.take()
             return Part([token, *self.operand(NOT, token).under(NOT)], NOT)
         sign = self.symbol()
@@ -202,8 +203,8 @@ class _Expressions(Operands):
             if operator.level < least:
                 return None
             return self.binary(left, operator, sign)
-        for reading in (self.connective, self.test, self.match, self.binding):
-            found = reading(left, least)
+        for reading in _BEHIND.get(self.word(), ()):
+            found: Part | None = reading(self, left, least)
             if found is not None:
                 return found
         return None
@@ -227,7 +228,7 @@ class _Expressions(Operands):
                 text=self.text,
                 offset=token.start,
             )
-        if self.words("ANY") or self.words("ALL") or self.words("SOME"):
+        if self.word() in ("ANY", "ALL", "SOME"):
             right = Part([self.take(), *(self.group() if self.opens() else [])])
         else:
             right = self.operand(operator.level + 1, token)
@@ -353,3 +354,13 @@ class _Expressions(Operands):
             zone = self.operand(ZONE + 1, token)
             return Part(call("timezone", token, [zone.tokens, left.tokens]))
         return None
+
+
+_BEHIND = {
+    **dict.fromkeys(("OR", "AND"), (_Expressions.connective,)),
+    **dict.fromkeys(("IS", "ISNULL", "NOTNULL"), (_Expressions.test,)),
+    "NOT": (_Expressions.test, _Expressions.match),
+    **dict.fromkeys(("BETWEEN", "IN", "SIMILAR", "LIKE", "ILIKE", "GLOB"), (_Expressions.match,)),
+    **dict.fromkeys(("COLLATE", "AT"), (_Expressions.binding,)),
+}
+"""By the word that follows an operand, what reads the operator that it begins."""

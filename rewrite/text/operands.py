@@ -118,14 +118,16 @@ class Operands(Cursor):
                     text=self.text,
                     offset=self.given[self.place].start,
                 )
-        elif self.words("LAMBDA") and self.kind(1) != TokenType.L_PAREN:
-            return self.lambda_()
-        elif self.words("INTERVAL"):
-            part = self.interval()
-        elif self.words("MAP") and self.kind(1) == TokenType.L_BRACE:
-            part = self.map_()
         else:
-            part = self.named()
+            word = self.word()
+            if word == "LAMBDA" and self.kind(1) != TokenType.L_PAREN:
+                return self.lambda_()
+            if word == "INTERVAL":
+                part = self.interval()
+            elif word == "MAP" and self.kind(1) == TokenType.L_BRACE:
+                part = self.map_()
+            else:
+                part = self.named()
         return self.postfixed(part)
 
     def case(self) -> Part:
@@ -214,7 +216,9 @@ class Operands(Cursor):
             return self.called(names)
         if len(names) == 1 and self.kind() == TokenType.STRING:
             names.append(self.take())
-        elif self.words("WITH", "TIME", "ZONE") or self.words("WITHOUT", "TIME", "ZONE"):
+        elif self.word() in ("WITH", "WITHOUT") and (
+            self.words("WITH", "TIME", "ZONE") or self.words("WITHOUT", "TIME", "ZONE")
+        ):
             names += self.raw(self.place + 3)
             if self.kind() == TokenType.STRING:
                 names.append(self.take())
@@ -256,14 +260,15 @@ class Operands(Cursor):
     def over(self, tokens: list[Token]) -> list[Token]:
         """Write what may follow a call: WITHIN GROUP, FILTER, IGNORE NULLS, OVER."""
         while True:
-            if self.words("WITHIN", "GROUP"):
+            word = self.word()
+            if word == "WITHIN" and self.words("WITHIN", "GROUP"):
                 tokens += self.accept("WITHIN", "GROUP")
                 tokens += self.group() if self.opens() else []
-            elif self.words("FILTER") and self.kind(1) == TokenType.L_PAREN:
+            elif word == "FILTER" and self.kind(1) == TokenType.L_PAREN:
                 tokens += [self.take(), *self.group()]
-            elif self.words("IGNORE", "NULLS") or self.words("RESPECT", "NULLS"):
+            elif word in ("IGNORE", "RESPECT") and self.words(word, "NULLS"):
                 tokens += self.raw(self.place + 2)
-            elif self.words("OVER") and self.kind(1) is not None:
+            elif word == "OVER" and self.kind(1) is not None:
                 tokens.append(self.take())
                 tokens += self.group() if self.opens() else [self.take()]
             else:

@@ -74,10 +74,15 @@ SYMBOLS: dict[str, Operator] = {
 }
 """Operators that are written with signs."""
 
-LONGEST = max(map(len, SYMBOLS))
-
 PREFIXES: dict[str, int] = {"-": SIGN, "+": SIGN, "@": OTHER, "!": OTHER, "~": TERM}
 """Prefix operators, and the level of what they take."""
+
+
+SIGNS = frozenset("+-*/<>=~!@%^&|")
+"""What operators are written with."""
+
+ODD = frozenset("~!@%^&|")
+"""Signs after which + and - belong to the same operator, as PostgreSQL has it."""
 
 
 def needs_parentheses(parent: int, child: int) -> bool:

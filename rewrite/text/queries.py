@@ -132,7 +132,7 @@ slide=None, slide_rows=None, partition_by=(), where=None)}
     except Error as error:
         place = tokens[0].start if tokens else 0
         raise error.at(text, place if error.offset is None else error.offset) from error
-    mentions = any(t.text.lower() == "_ts" for t in tokens if t.token_type != TokenType.STRING)
+    mentions = "_ts" in [t.text.lower() for t in tokens if t.token_type != TokenType.STRING]
     tree = _parse(text, scan.kept)
     return QuerySyntax(text, tree, scan.windows, scan.samples, mentions)
 
