@@ -1,21 +1,19 @@
 """Grouping and aggregation. DISTINCT of an input with deletions is grouping without aggregates.
 
-The synopsis `groups` has a row for each group: its number of tuples (`_cql_n`), the sums of which
-its aggregates are made, and the results that are not made of sums. In a tick the elements are
-summed by group and instant, appended to the group's row, and prefix-summed in the order of
-instants; so each (group, instant) that changed has its state after, and that minus the instant's
-own sum is its state before. A result that is not made of sums is carried along: its value before is
-that of the group's previous instant. Where the two results differ, the old tuple is deleted and the
-new one inserted:
+The synopsis `groups` holds a row for each group: how many tuples it has (`_cql_n`), the states of
+the accumulators that its aggregates are made of, and the results that these do not give. Each
+(group, instant) that changed in a tick has its result after and before. Where the two differ, the
+old tuple is deleted and the new one inserted:
 
-    − (key, f(state before))   + (key, f(state after))
+    − (key, result before)   + (key, result after)
 
-`algebra` says of which parts a result is made, and `evaluators` which module computes it:
+`algebra` says of which accumulators a result is made, and `evaluators` which module computes it, by
+the shape of the window:
 
-* over a window that tumbles, a pane at a time (`panes`);
-* where the content of a group is a frame of the log, as that frame (`frames`);
-* else by running sums and extremes (`running`); results without such parts are recomputed from the
-  group's tuples, for the groups and instants that changed.
+    panes               over a window that tumbles, a pane at a time
+    frames              where the content of a group is a frame of the log, as that frame
+    running, stepped    else from accumulators (`accumulating`), over several instants or one; an
+                        aggregate without any is recomputed for the groups and instants that changed
 
 The content at t₀ is read from `groups` (`answer`): so an answer needs no copy, and an operator
 above needs no trace. A group's tuple lives until the group's next one.
@@ -28,7 +26,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.algebra import N, Part, Rule, rules_of, value_of
+from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N, aggregations
 from cqlduck.rewrite.physical.evaluators import is_whole
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.writer import Writer
@@ -70,16 +68,16 @@ class Grouping(Operator[Aggregate]):
     def __init__(self, node: Aggregate, writer: Writer) -> None:
         """Write nothing yet."""
         super().__init__(node, writer)
-        self.made = rules_of(node)
+        self.made = aggregations(node)
 
     @property
-    def carried(self) -> Sequence[Rule]:
+    def carried(self) -> Sequence[Aggregation]:
         """The aggregates whose results are kept with the groups: all of them."""
         return self.made
 
     @property
-    def sums(self) -> Sequence[Part]:
-        """The parts that are kept with the groups: none."""
+    def sums(self) -> Sequence[Accumulator]:
+        """The accumulators that are kept with the groups: none."""
         return ()
 
     @property
@@ -97,9 +95,9 @@ class Grouping(Operator[Aggregate]):
 
     def keep(self) -> None:
         """Keep the groups and instants of the tick that changed, and the synopsis of the groups."""
-        results = (Column(rule.call.name, rule.call.type) for rule in self.carried)
-        parts = (Column(part.name, part.type) for part in self.sums)
-        columns = (*self.key_columns, Column(N, "BIGINT"), *parts, *results)
+        results = (Column(made.call.name, made.call.type) for made in self.carried)
+        states = (Column(a.name, a.type) for a in self.sums)
+        columns = (*self.key_columns, Column(N, "BIGINT"), *states, *results)
         table = self.writer.synopsis(self.node, "groups", columns)
         changes = self.changes(table)
         self.writer.delta(self.node, _changed(changes, self.node), PURPOSE)
@@ -200,13 +198,13 @@ class Grouping(Operator[Aggregate]):
 
 def shown(node: Aggregate, groups: Rows) -> Rows:
     """Return the tuples of an aggregate, each of weight 1, from the state of its groups."""
-    made = rules_of(node)
+    made = aggregations(node)
     whole = is_whole(node, made)
     results = [
-        column(rule.call.name)
-        if whole or rule.carried
-        else named(value_of(rule, lambda name: column(name)), rule.call.name)
-        for rule in made
+        column(one.call.name)
+        if whole or one.is_carried
+        else named(one.result(column), one.call.name)
+        for one in made
     ]
     one = named(cast(number(1), "BIGINT"), WEIGHT)
     return groups.project([*map(column, node.keys), *results, one])

@@ -27,7 +27,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from cqlduck.rewrite.operators.instants import Instants, at, grouped, names_of
 from cqlduck.rewrite.operators.time_windows import Stub
+from cqlduck.rewrite.physical.algebra import monoid_of_results
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -51,7 +53,7 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.plan.aggregates import EXTREMES, FLOATS
 from cqlduck.rewrite.plan.conditions import names_in
-from cqlduck.rewrite.relalg import Rows, joined
+from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
     TS,
@@ -63,12 +65,11 @@ from cqlduck.rewrite.relalg.elements import (
     named,
     number,
     parameter,
-    qualified,
     references,
     state_table,
     until,
 )
-from cqlduck.rewrite.relalg.values import extreme, identities
+from cqlduck.rewrite.relalg.values import extreme
 
 MOST = 16
 """How many panes wide a window is at most."""
@@ -77,9 +78,10 @@ _MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
 """Where tuples meet others; without these a tuple's lifetime is all there is to know."""
 
 BOUNDARY = "_cql_boundary"
+BOUNDARIES = Instants(column(BOUNDARY), BOUNDARY)
+"""The boundaries of the tick."""
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_OVER_NOTHING = ("min", "max", "sum", "avg")
-_PARTS = ("count", "min", "max", "sum")
 
 
 def relation_of(plan: Plan) -> Plan | None:
@@ -196,11 +198,9 @@ def _is_of_panes(node: Aggregate) -> bool:
     if not isinstance(plan, TimeWindow):
         return False
     panes = _panes(plan)
-    return panes is not None and panes <= MOST and all(_has_parts(call) for call in node.calls)
-
-
-def _has_parts(call: AggregateCall) -> bool:
-    return call.function in _PARTS and (call.function == "count" or call.argument is not None)
+    return (
+        panes is not None and panes <= MOST and all(monoid_of_results(call) for call in node.calls)
+    )
 
 
 class AtBoundaries(Operator[Plan]):
@@ -275,61 +275,18 @@ class _Contents:
             name = f"_cql_shared{self.writer.number(node)}"
             self._queries.append((name, self._of(node).query()))
             self._shared[id(node)] = name
-        return Rows.of(exp.to_table(self._shared[id(node)]), self._names(node))
-
-    @staticmethod
-    def _names(node: Plan) -> list[str]:
-        return [*(c.name for c in node.columns), BOUNDARY]
+        return Rows.of(exp.to_table(self._shared[id(node)]), names_of(node, BOUNDARIES))
 
     def _of(self, node: Plan) -> Rows:
         match node:
             case TimeWindow():
                 return self._window(node)
-            case Filter():
-                return self.at(node.input).where(guards.restriction(node))
-            case Project():
-                listed = [
-                    named(expression, known.name)
-                    for expression, known in zip(node.expressions, node.columns, strict=True)
-                ]
-                return self.at(node.input).project([*listed, column(BOUNDARY)])
-            case Join():
-                return self._join(node)
             case Aggregate() if not _fits(node.input):
                 return self._from_panes(node)
             case Aggregate(keys=()) if _is_of_panes(node):
                 return self._from_instants(node)
-            case Aggregate():
-                results = [named(call.call, call.name) for call in node.calls]
-                return self._grouped(node, self.at(node.input), results)
-            case Distinct():
-                return self._grouped(node, self.at(node.input))
-            case UnionAll():
-                return Rows.union([self._listed(plan) for plan in node.inputs])
-            case SetOperation():
-                kind = exp.except_ if node.kind == "except" else exp.intersect
-                left, right = (self._listed(side).query() for side in (node.left, node.right))
-                both = kind(left, right, distinct=not node.all, copy=False)
-                return Rows.given(both, self._names(node))
-            case Difference():
-                return self._difference(node)
-            case Net():
-                return self.at(node.input)
             case _:
-                raise AssertionError(f"{type(node).__name__} is not worked out at boundaries")
-
-    def _listed(self, node: Plan, *more: exp.Expr) -> Rows:
-        return self.at(node).project([*references(node.columns), column(BOUNDARY), *more])
-
-    def _difference(self, node: Difference) -> Rows:
-        """Return what is left: of equal tuples those that are the same go."""
-        apart = [named(e, f"_cql_apart{n}") for n, e in enumerate(identities(node.columns))]
-        left, right = (self._listed(side, *apart).query() for side in (node.left, node.right))
-        rest = exp.except_(left, right, distinct=False, copy=False)
-        names = [*self._names(node), *(e.alias for e in apart)]
-        return Rows.given(rest, names, "rest").project(
-            [*references(node.columns), column(BOUNDARY)], "rest"
-        )
+                return at(node, [self.at(child) for child in node.children], BOUNDARIES)
 
     def _window(self, node: TimeWindow) -> Rows:
         listed = [*references(node.columns), named(self._end(), BOUNDARY)]
@@ -370,35 +327,7 @@ class _Contents:
             .from_(each.subquery("instants", copy=False), copy=False)
             .group_by(column(BOUNDARY), copy=False)
         )
-        return Rows.given(query, self._names(node))
-
-    def _grouped(self, node: Plan, rows: Rows, results: Sequence[exp.Expr] = ()) -> Rows:
-        """Return rows grouped by the boundary and the keys of a node, which are its first columns.
-
-        Args:
-            node: The node.
-            rows: What is grouped.
-            results: What is worked out of each group: the node's other columns.
-        """
-        keys = references(node.columns[: len(node.columns) - len(results)])
-        by = [*keys, column(BOUNDARY)]
-        query = rows.select([*keys, *results, column(BOUNDARY)], group=by, alias="tuples")
-        return Rows.given(query, self._names(node))
-
-    def _join(self, node: Join) -> Rows:
-        legs = {f"i{place}": self.at(plan) for place, plan in enumerate(node.inputs)}
-        listed = [
-            qualified(name, known.name)
-            for name, plan in zip(legs, node.inputs, strict=True)
-            for known in plan.columns
-            if known in node.columns
-        ]
-        first, *others = legs
-        same = [
-            exp.EQ(this=qualified(first, BOUNDARY), expression=qualified(other, BOUNDARY))
-            for other in others
-        ]
-        return joined(legs, [*listed, qualified(first, BOUNDARY)], [*same, *node.predicates])
+        return Rows.given(query, names_of(node, BOUNDARIES))
 
     def _from_panes(self, node: Aggregate) -> Rows:
         """Return an aggregate put together from the results over each pane."""
@@ -423,7 +352,8 @@ class _Contents:
             until(column(BOUNDARY), parameter("t1")),
             alias="laid_out",
         )
-        return self._grouped(node, inside, [named(_whole(c), c.name) for c in node.calls])
+        whole = [named(_whole(c), c.name) for c in node.calls]
+        return grouped(node, inside, BOUNDARIES, whole)
 
     def begun(self, node: Aggregate) -> Rows:
         """Return (keys, results, `_cql_boundary`) of the panes that begin in the tick."""
@@ -431,7 +361,7 @@ class _Contents:
         entering = self._entering(node.input).project(
             [*references(node.input.columns), named(self._end(), BOUNDARY)], "stream"
         )
-        return self._grouped(node, entering, results)
+        return grouped(node, entering, BOUNDARIES, results)
 
     def _oldest(self, node: Aggregate) -> exp.Expr:
         """Return the boundary up to which no window after $t1 needs a pane."""
@@ -465,8 +395,9 @@ def _width(node: Aggregate) -> int:
 
 def _whole(call: AggregateCall) -> exp.Expr:
     """Return a result over a window from the results over its panes."""
+    monoid = monoid_of_results(call)
+    assert monoid is not None
     if call.function in EXTREMES:
-        function = exp.Min if call.function == "min" else exp.Max
-        return extreme(function, column(call.name), call.type)
-    whole = exp.Sum(this=column(call.name))
+        return extreme(monoid.over, column(call.name), call.type)
+    whole = monoid.over(this=column(call.name))
     return cast(whole, call.type) if call.function in ("count", "sum") else whole

@@ -297,4 +297,4 @@ class Frames(Grouping):
 
     def changes(self, table: str) -> exp.Query:
         """Return each group and instant with its old and its new results, from the log alone."""
-        return states(self.writer, self.node, [rule.call.name for rule in self.made])
+        return states(self.writer, self.node, [made.call.name for made in self.made])

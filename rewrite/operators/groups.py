@@ -1,9 +1,9 @@
 """The state of an aggregate from its tuples, as plain GROUP BY.
 
 This is the state that `aggregate` maintains from tick to tick, computed at once: the number of
-tuples of each group, the sums of its parts, and the results that are carried along. Sums of DOUBLE
-use the same fixed-point numbers and outliers, so they are equal to the last bit, in any order of
-the tuples; the sum of the outliers is not, nor are results such as a variance (`loose`).
+tuples of each group, the states of its accumulators, and the results that are carried along. Sums
+of DOUBLE use the same fixed-point numbers and outliers, so they are equal to the last bit, in any
+order of the tuples; the sum of the outliers is not, nor are results such as a variance (`loose`).
 """
 
 from __future__ import annotations
@@ -12,15 +12,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.algebra import (
-    N,
-    Rule,
-    is_outlier,
-    no_change,
-    outlying,
-    rules_of,
-    value_of,
-)
+from cqlduck.rewrite.operators import outliers
+from cqlduck.rewrite.operators.accumulating import recomputed_name
+from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N, aggregations
 from cqlduck.rewrite.physical.evaluators import is_whole
 from cqlduck.rewrite.plan import Aggregate, properties
 from cqlduck.rewrite.plan.aggregates import aggregate_core
@@ -40,87 +34,79 @@ LOOSE = frozenset(
 )  # fmt: skip
 """Aggregates worked out again in DOUBLE: the order of the tuples shows in the last bits."""
 
-REST = "_cql_outlying"
-
 
 def state(node: Aggregate, tuples: Rows) -> Rows:
-    """Return (keys, `_cql_n`, parts, carried results): what the synopsis `groups` has.
+    """Return (keys, `_cql_n`, states, carried results): what the synopsis `groups` has.
 
     Args:
         node: The aggregate.
         tuples: (columns, `_weight`): the tuples of its input.
     """
-    made = rules_of(node)
+    made = aggregations(node)
     whole = is_whole(node, made)
     inner = _plain(node, tuples, made, whole=whole)
     keys = [column(key) for key in node.keys]
     listed: list[exp.Expr] = [*keys, column(N)]
     if not whole:
-        listed += [column(p.name) for rule in made for p in rule.parts if p.width is None]
-    for place, rule in enumerate(made):
-        name = rule.call.name
-        if whole or rule.again:
-            listed.append(named(cast(column(_again(place)), rule.call.type), name))
-        elif rule.carried:
-            rest = column(f"{REST}{place}") if rule.outliers else None
-            listed.append(named(value_of(rule, column, rest), name))
+        listed += [column(a.name) for one in made for a in one.accumulators if a.is_stored]
+    for place, one in enumerate(made):
+        name = one.call.name
+        if whole or one.is_holistic:
+            listed.append(named(cast(column(recomputed_name(place)), one.call.type), name))
+        elif one.is_carried:
+            listed.append(named(one.result(column), name))
     return inner.project(listed, "groups")
 
 
-def _plain(node: Aggregate, tuples: Rows, made: Sequence[Rule], *, whole: bool) -> Rows:
-    """Return each group with its count, all parts, and what is worked out of its tuples."""
-    needs_each = whole or any(rule.again for rule in made)
+def _plain(node: Aggregate, tuples: Rows, made: Sequence[Aggregation], *, whole: bool) -> Rows:
+    """Return each group with its count, all states, and what is worked out of its tuples."""
+    needs_each = whole or any(one.is_holistic for one in made)
     if not properties(node.input).has_unit_weights:
         tuples = tuples_of(tuples, node.input.columns, is_repeated=needs_each)
     rows = exp.Coalesce(this=count(), expressions=[cast(number(0), "BIGINT")])
     listed: list[exp.Expr] = [*map(column, node.keys), named(rows, N)]
-    for place, rule in enumerate(made):
-        if whole or rule.again:
-            listed.append(named(rule.call.call.copy(), _again(place)))
+    for place, one in enumerate(made):
+        if whole or one.is_holistic:
+            listed.append(named(one.call.call.copy(), recomputed_name(place)))
             continue
-        for part in rule.parts:
-            value = part.delta.copy()
-            if part.extreme is None:
-                value = exp.Coalesce(this=value, expressions=[no_change(part)])
-            listed.append(named(value, part.name))
-        if rule.outliers:
-            listed.append(named(_outlying(rule), f"{REST}{place}"))
+        listed += [named(_state(one, a), a.name) for a in one.accumulators]
     keys = [column(key) for key in node.keys]
     having = None if node.everything else after(exp.Sum(this=column(WEIGHT)), number(0))
     query = tuples.select(listed, group=keys, having=having, alias="tuples")
     return Rows.given(query, [item.alias_or_name for item in listed], "plain")
 
 
-def _again(place: int) -> str:
-    return f"_cql_again{place}"
+def _state(one: Aggregation, accumulator: Accumulator) -> exp.Expr:
+    """Return the state of an accumulator; what a bag comes to."""
+    lift = accumulator.lift.copy()
+    if accumulator in one.bags:
+        value = cast(column(one.call.argument or ""), "DOUBLE")
+        product = exp.Mul(this=value, expression=column(WEIGHT))
+        inside = exp.Filter(this=exp.Sum(this=product), expression=exp.Where(this=lift))
+        return canonical(inside, accumulator.type)
+    if accumulator.monoid.without is None:
+        return lift
+    return exp.Coalesce(this=lift, expressions=[accumulator.nothing])
 
 
-def _outlying(rule: Rule) -> exp.Expr:
-    """Return the sum of the values that are no fixed-point numbers."""
-    argument = column(rule.call.argument or "")
-    outside = exp.Where(this=is_outlier(argument))
-    product = exp.Mul(this=cast(argument, "DOUBLE"), expression=column(WEIGHT))
-    return canonical(exp.Filter(this=exp.Sum(this=product), expression=outside), "DOUBLE")
-
-
-def outliers(node: Aggregate, tuples: Rows) -> Rows:
+def values_in_bags(node: Aggregate, tuples: Rows) -> Rows:
     """Return (keys, `_cql_call`, `_cql_value`, `_weight`): what the synopsis `outliers` comes to.
 
     Args:
         node: The aggregate.
         tuples: (columns, `_weight`): the tuples of its input.
     """
-    found = outlying(node, rules_of(node), tuples, (WEIGHT,))
+    found = outliers.values(node, aggregations(node), tuples, (WEIGHT,))
     return Rows.given(found, [*node.keys, "_cql_call", "_cql_value", WEIGHT], "outliers")
 
 
 def loose(node: Aggregate) -> frozenset[str]:
     """Return the results in whose last bits the order of the tuples may show."""
     found = set()
-    for rule in rules_of(node):
-        calls = [c for c in rule.call.call.walk() if isinstance(c, exp.Func)]
+    for one in aggregations(node):
+        calls = [c for c in one.call.call.walk() if isinstance(c, exp.Func)]
         names = {function_name(aggregate_core(c)) for c in calls}  # type: ignore[arg-type]
-        is_float = rule.call.type not in ("BIGINT", "HUGEINT") and "DECIMAL" not in rule.call.type
-        if rule.outliers or (rule.again and is_float and names & LOOSE):
-            found.add(rule.call.name)
+        is_float = one.call.type not in ("BIGINT", "HUGEINT") and "DECIMAL" not in one.call.type
+        if one.bags or (one.is_holistic and is_float and names & LOOSE):
+            found.add(one.call.name)
     return frozenset(found)

@@ -18,12 +18,13 @@ It costs |R| and the inputs at each instant of T, so `explain` marks it, with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from sqlglot import exp
 
+from cqlduck.rewrite.operators.instants import AT, LISTED, Instants, Laid, at, laid_out
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import Column, Plan, Recompute
+from cqlduck.rewrite.plan import Plan, Recompute, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
@@ -35,7 +36,6 @@ from cqlduck.rewrite.relalg.elements import (
     add,
     after,
     consolidate,
-    count,
     element_names,
     greatest,
     named,
@@ -44,13 +44,9 @@ from cqlduck.rewrite.relalg.elements import (
     qualified,
     references,
     temp_table,
-    tuples_of,
     union_all,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity, told_apart
-
-AT = "_cql_at"
 
 Tables = Callable[[str], exp.Table]
 """From a part ('alive0', 'instants', 'at0', 'results') to where it stands."""
@@ -80,25 +76,18 @@ class Again(Operator[Recompute]):
         def table(part: str) -> exp.Table:
             return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
 
-        def leg(place: int) -> exp.Select:
-            return _leg_at(self.node, place, table(f"at{place}"), qualified("_cql_instants", TS))
-
-        lateral = exp.Lateral(this=exp.Subquery(this=self.node.over(leg)), alias=_again(self.node))
-        results = exp.select(
-            *[qualified("_cql_again", c.name) for c in self.node.columns],
-            qualified("_cql_instants", TS),
-            qualified("_cql_instants", NEXT),
-        ).from_(table("instants"), copy=False)
-        results = results.join(lateral, join_type="cross", copy=False)
+        here = qualified(LISTED, TS)
+        instants = Instants(here, AT, table("instants"), (qualified(LISTED, NEXT),))
         query = _net(self.node, table("results"))
         for place, plan in enumerate(self.node.inputs):
             query = query.with_(
                 f"_cql_alive{place}", as_=self.writer.alive(plan).query(), copy=False
             )
-        query = query.with_("_cql_instants", as_=_instants(self.node, table), copy=False)
+        query = query.with_(LISTED, as_=_instants(self.node, table), copy=False)
         for place, plan in enumerate(self.node.inputs):
             query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
-        return query.with_("_cql_results", as_=results, copy=False)
+        results = at(self.node, _inputs(self.node, table), instants)
+        return query.with_("_cql_results", as_=results.query(), copy=False)
 
 
 class OneByOne(Again):
@@ -111,9 +100,6 @@ class OneByOne(Again):
         def table(part: str) -> exp.Table:
             return temp_table(f"_cql_{part}_{base}")
 
-        def leg(place: int) -> exp.Select:
-            return _leg_at(self.node, place, table(f"at{place}"), parameter("at"))
-
         for place, plan in enumerate(self.node.inputs):
             alive = self.writer.alive(plan).query()
             self.writer.keep(self.node, table(f"alive{place}").name, alive, f"input {place}")
@@ -125,73 +111,48 @@ class OneByOne(Again):
             "the instants at which an input changes",
         )
         for place, plan in enumerate(self.node.inputs):
-            ordered = _laid_out(plan, place, table).order_by(column(AT), *_in_order(plan.columns))
-            self.writer.keep(
-                self.node, table(f"at{place}").name, ordered, f"input {place} at these instants"
-            )
+            laid = _laid_out(plan, place, table)
+            purpose = f"input {place} at these instants"
+            self.writer.keep(self.node, table(f"at{place}").name, laid, purpose)
         listed = [typed_null(c.type) for c in self.node.columns]
         nothing = exp.select(
             *[named(e, c.name) for e, c in zip(listed, self.node.columns, strict=True)],
-            *[named(cast(exp.null(), "BIGINT"), name) for name in (TS, NEXT)],
+            *[named(cast(exp.null(), "BIGINT"), name) for name in (AT, NEXT)],
         ).where(exp.false(), copy=False)
         self.writer.keep(self.node, table("results").name, nothing, "room for the results")
-        again = exp.Subquery(this=self.node.over(leg), alias=_again(self.node))
-        times = [cast(parameter(name), "BIGINT") for name in ("at", "next")]
-        results = exp.select(*references(self.node.columns), *times).from_(again, copy=False)
+        following = named(cast(parameter("next"), "BIGINT"), NEXT)
+        one = Instants(cast(parameter("at"), "BIGINT"), AT, more=(following,))
+        results = at(self.node, _inputs(self.node, table), one).query()
         self.writer.each(self.node, instants, exp.insert(results, table("results")), self.purpose)
         self.writer.delta(
             self.node, _net(self.node, table("results")), "what has changed from instant to instant"
         )
 
 
-def at_instant(node: Recompute, inputs: Sequence[Rows], instant: exp.Expr) -> exp.Query:
-    """Return the query over its inputs as they are at one instant.
-
-    Args:
-        node: The node.
-        inputs: (columns, `_weight`) of each input at that instant.
-        instant: The instant, as an expression.
-    """
-
-    def leg(place: int) -> exp.Select:
-        columns = node.inputs[place].columns
-        whole = tuples_of(inputs[place], columns, is_repeated=True)
-        listed = [
-            exp.alias_(column(c.name), name, quoted=True)
-            for c, name in zip(columns, node.names[place], strict=True)
-        ]
-        query = exp.select(*listed).from_(whole.subquery("tuples"), copy=False)
-        return query.order_by(*_in_order(columns), copy=False) if node.alone else query
-
-    def now(part: exp.Expr) -> exp.Expr:
-        is_column = isinstance(part, exp.Column) and part.table == "_cql_instants"
-        return cast(instant, "BIGINT") if is_column or part == parameter("at") else part
-
-    query = node.over(leg).transform(now, copy=False)
-    again = exp.Subquery(this=query, alias=_again(node))
-    return exp.select(*references(node.columns)).from_(again, copy=False)
+def _inputs(node: Recompute, table: Tables) -> list[Rows]:
+    """Return (columns, `_cql_at`) of each input at the instants of the tick."""
+    return [
+        Rows.of(table(f"at{place}"), [*(c.name for c in plan.columns), AT])
+        for place, plan in enumerate(node.inputs)
+    ]
 
 
-def _in_order(columns: Sequence[Column]) -> list[exp.Ordered]:
-    return [exp.Ordered(this=part, nulls_first=False) for part in told_apart(columns)]
-
-
-def _again(node: Recompute) -> exp.TableAlias:
-    return exp.TableAlias(
-        this=exp.to_identifier("_cql_again"),
-        columns=[exp.to_identifier(c.name, quoted=True) for c in node.columns],
-    )
+def _laid_out(plan: Plan, place: int, table: Tables) -> exp.Select:
+    """Return the tuples of an input at each of the instants, each as often as it is there."""
+    is_unit = properties(plan).has_unit_weights
+    how = Laid(plan.columns, table("instants"), is_unit=is_unit)
+    return laid_out(table(f"alive{place}").as_("l"), how)
 
 
 def _net(node: Recompute, results: exp.Table) -> exp.Query:
     """Return the changes between results, which have their instant and the next one."""
     rows = Rows.of(results)
     less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
-    come = [*references(node.columns), column(TS), one]
+    come = [*references(node.columns), named(column(AT), TS), one]
     gone = [*references(node.columns), named(column(NEXT), TS), less]
     has_next = exp.not_(exp.Is(this=column(NEXT), expression=exp.null()))
     changes = [
-        rows.where(after(column(TS), parameter("t0"))).project(come),
+        rows.where(after(column(AT), parameter("t0"))).project(come),
         rows.where(has_next).project(gone),
     ]
     return consolidate(Rows.union(changes), node.columns).query()
@@ -235,43 +196,4 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
     )
     return exp.select(column(TS), named(following, NEXT)).from_(
         distinct.subquery("distinct_instants", copy=False), copy=False
-    )
-
-
-def _laid_out(plan: Plan, place: int, table: Tables) -> exp.Select:
-    """Return the tuples of an input at each of the instants, each as often as it is there."""
-    columns = plan.columns
-    apart = [identity(qualified("l", c.name), c.type) for c in columns]
-    condition = exp.and_(
-        until(qualified("l", ENTER), qualified("i", TS)),
-        after(qualified("l", LEAVE), qualified("i", TS)),
-    )
-    net = (
-        exp.select(
-            *[named(qualified("l", c.name), c.name) for c in columns],
-            named(qualified("i", TS), AT),
-            named(count(qualified("l", WEIGHT)), WEIGHT),
-        )
-        .from_(table("instants").as_("i"), copy=False)
-        .join(table(f"alive{place}").as_("l"), on=condition, copy=False)
-        .group_by(*[qualified("l", c.name) for c in columns], qualified("i", TS), copy=False)
-        .group_by(*[part for part in apart if part is not None], copy=False)
-        .having(after(exp.Sum(this=qualified("l", WEIGHT)), number(0)), copy=False)
-    )
-    copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(WEIGHT)])])
-    return exp.select(*references(columns), column(AT), named(copies, "_cql_copy")).from_(
-        net.subquery("net", copy=False), copy=False
-    )
-
-
-def _leg_at(node: Recompute, place: int, table: exp.Table, instant: exp.Expr) -> exp.Select:
-    """Return an input at an instant, with its columns' names inside the query."""
-    listed = [
-        exp.alias_(column(c.name), name, quoted=True)
-        for c, name in zip(node.inputs[place].columns, node.names[place], strict=True)
-    ]
-    return (
-        exp.select(*listed)
-        .from_(table, copy=False)
-        .where(exp.EQ(this=column(AT), expression=instant), copy=False)
     )

@@ -1,33 +1,34 @@
-"""The algebra of aggregates: the parts of a group's state of which a result is made.
+"""The algebra of aggregates: of which accumulators a result is made, and how they combine.
 
-    lift        a part of the elements of one group and instant (`Part.delta`)
-    combine     parts of several instants become one: by sum, or by MIN and MAX (`Part.extreme`)
-    inverse     parts that are summed have their negative; extremes have none
-    finish      the result from the parts (`value_of`)
+    lift        the state of an accumulator, from the elements of one group and instant
+    combine     several states become one: by an aggregate, or by an expression of two
+    inverse     a state less a part of it; extremes have none
+    finish      the result, from the states of its accumulators
 
-* count, sum and avg of exact types are sums of weight · value, in HUGEINT or DECIMAL.
-* sum and avg of DOUBLE are sums of fixed-point numbers, so nothing drifts: a value x with
-  2⁻³⁰ ≤ |x| ≤ 2³⁷ becomes round(x · 2⁶⁰), which is exact for |x| ≥ 2⁻⁸ and wrong by less than 2⁻³¹
-  of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others, infinities and NaN among
-  them, are outliers: they are stored unchanged, and those of a group at an instant are summed anew.
-  So a value that has left leaves nothing behind.
-* min and max of an append-only relation are running extremes; over a RANGE window they are the
-  extremes of the last w instants, of each of which the extremes are computed first.
-* All other aggregates have no parts, and are recomputed from the group's tuples.
+`FUNCTIONS` has a row for each aggregate function that is made so. Whether its accumulators have an
+inverse, and the shape of the window, say who works it out:
+
+* with an inverse, states run over any relation; without one, over an append-only relation;
+* without one, over a RANGE window, the states of the last w instants are combined;
+* a bag is not combined: its values are stored unchanged, and those of a group are summed anew;
+* all other aggregates have no accumulators, and are recomputed from the group's tuples.
+
+count, sum and avg of exact types are sums of weight · value, in HUGEINT or DECIMAL; those of DOUBLE
+are sums of fixed-point numbers, beside a bag (`fixed_point`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from cqlduck.rewrite.physical.fixed_point import double, fixed, is_outside, total_of
 from cqlduck.rewrite.plan import Aggregate, AggregateCall, kept, properties
 from cqlduck.rewrite.plan.aggregates import FLOATS, sums_exactly
-from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
-from cqlduck.rewrite.relalg.elements import TS, WEIGHT, after, named, number, union_all
+from cqlduck.rewrite.relalg.elements import WEIGHT, after, greatest, least, number
 from cqlduck.rewrite.relalg.values import may_vary, sign, signed
 
 N = "_cql_n"
@@ -36,57 +37,267 @@ N = "_cql_n"
 SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
 """Types of which 2^31 values add up to a BIGINT."""
 
-SCALE = 2.0**60
-LEAST, MOST = 2.0**-30, 2.0**37
+State = Callable[[str], exp.Expr]
+"""From the name of an accumulator to its state."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a rule knows of each group and instant.
+class Monoid:
+    """How states of an accumulator combine.
+
+    Args:
+        over: Of several: an aggregate.
+        both: Of two, the first of which is NULL if there is none.
+        without: Of a state and a part of it, the rest; None if nothing can be taken back.
+        is_zero: Whether the state of no tuples is 0, and not NULL.
+    """
+
+    over: type[exp.AggFunc]
+    both: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    without: Callable[[exp.Expr, exp.Expr], exp.Expr] | None = None
+    is_zero: bool = False
+
+
+def _sum_of_both(old: exp.Expr, new: exp.Expr) -> exp.Expr:
+    known = exp.Coalesce(this=old, expressions=[number(0)])
+    return exp.Add(this=known, expression=new)
+
+
+ADDED = Monoid(
+    exp.Sum,
+    _sum_of_both,
+    lambda whole, part: exp.paren(exp.Sub(this=whole, expression=part)),
+    is_zero=True,
+)
+LEAST, GREATEST = Monoid(exp.Min, least), Monoid(exp.Max, greatest)
+BAG = Monoid(exp.Sum, _sum_of_both)
+"""Values that stay as they are; what they come to is worked out for each instant."""
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """What is known of each group and instant.
 
     Args:
         name: Its column.
         type: Its type.
-        delta: What the elements of a group and instant make of it.
-        extreme: MIN or MAX, if it is summed up by that and not by adding.
-        value: What an extreme is taken of.
-        width: Over how many instants before its own an extreme looks back; None is all.
+        monoid: How its states combine.
+        lift: What the weighted elements of a group and instant make of it; of a bag, whether a
+            value is in it.
+        value: Of a semigroup, what `monoid.over` is taken of.
+        width: Over how many instants before its own it looks back; None is all.
         counts: Whether it is how many of the values are not NULL.
     """
 
     name: str
     type: str
-    delta: exp.Expr
-    extreme: Callable[..., exp.Expr] | None = None
+    monoid: Monoid
+    lift: exp.Expr
     value: exp.Expr | None = None
     width: int | None = None
     counts: bool = False
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether its state is kept with the groups."""
+        return self.width is None and self.monoid is not BAG
+
+    @property
+    def nothing(self) -> exp.Expr:
+        """Its state where no tuple counts."""
+        return cast(number(0) if self.monoid.is_zero else exp.null(), self.type)
+
+    @property
+    def of_tuples(self) -> exp.Expr:
+        """Its state of tuples that stand, of which each has weight 1."""
+        assert self.value is not None
+        return self.monoid.over(this=self.value.copy())
+
 
 @dataclass(frozen=True)
-class Rule:
-    """How one aggregate is made of parts of the state, or worked out again.
+class Made:
+    """Accumulators, and the result from their states."""
+
+    accumulators: tuple[Accumulator, ...]
+    finish: Callable[[State], exp.Expr]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What an aggregate is taken of.
 
     Args:
         call: The aggregate.
-        parts: What it is made of.
-        outliers: Whether values that are no fixed-point numbers are added to it.
-        again: Whether it is worked out again.
+        place: Its number.
+        value: The argument, over the input's columns.
+        type: Its type.
     """
 
     call: AggregateCall
-    parts: tuple[Part, ...]
-    outliers: bool = False
-    again: bool = False
+    place: int
+    value: exp.Expr
+    type: str
 
     @property
-    def carried(self) -> bool:
+    def known(self) -> Accumulator:
+        """How many values are not NULL."""
+        test = exp.Is(this=self.value.copy(), expression=exp.null())
+        weight = exp.Case().when(test, number(0)).else_(column(WEIGHT))
+        lift = cast(exp.Sum(this=weight), "BIGINT")
+        return Accumulator(f"_cql_count{self.place}", "BIGINT", ADDED, lift, counts=True)
+
+    def total(self, name: str, value: exp.Expr, kind: str) -> Accumulator:
+        """Return the sum of weight · value."""
+        weighted = exp.Mul(this=value, expression=column(WEIGHT))
+        lift = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
+        return Accumulator(f"_cql_{name}{self.place}", kind, ADDED, cast(lift, kind))
+
+    def result(self, known: Accumulator, value: exp.Expr, state: State) -> exp.Expr:
+        """Return a result of the type of the call, NULL if no value is known."""
+        some = after(state(known.name), number(0))
+        return exp.Case().when(some, cast(value, self.call.type))
+
+
+# -- the functions ---------------------------------------------------------------------------------
+
+
+def _count(of: Argument) -> Made | None:
+    known = of.known
+    return Made((known,), lambda state: state(known.name))
+
+
+def _sum(of: Argument) -> Made | None:
+    known, found = of.known, _total(of)
+    if found is None:
+        return None
+    accumulators, total = found
+    return Made((known, *accumulators), lambda state: of.result(known, total(state), state))
+
+
+def _average(of: Argument) -> Made | None:
+    known, found = of.known, _total(of)
+    if found is None:
+        return None
+    accumulators, total = found
+
+    def mean(state: State) -> exp.Expr:
+        whole = cast(total(state), "DOUBLE")
+        divided: exp.Expr = exp.Div(this=whole, expression=state(known.name))
+        if of.type in FLOATS:
+            # what is too small for a DOUBLE is no negative zero
+            divided = exp.Add(this=divided, expression=double(0.0))
+        return of.result(known, divided, state)
+
+    return Made((known, *accumulators), mean)
+
+
+def _total(of: Argument) -> tuple[tuple[Accumulator, ...], Callable[[State], exp.Expr]] | None:
+    """Return the sum of exact numbers; of DOUBLE, that of fixed-point numbers and of a bag."""
+    if sums_exactly(of.type):
+        wide = "BIGINT" if of.type in SMALL else "HUGEINT"
+        if "DECIMAL" in of.type:
+            wide = f"DECIMAL(38, {of.type.split(',')[1].strip(' )')})"
+        exact = of.total("sum", cast(of.value.copy(), wide), wide)
+        return (exact,), lambda state: state(exact.name)
+    if of.type not in FLOATS:
+        return None
+    inside = of.total("sum", fixed(of.value), "HUGEINT")
+    outside = Accumulator(f"_cql_outlying{of.place}", "DOUBLE", BAG, is_outside(of.value))
+    both = inside, outside
+    return both, lambda state: total_of(state(inside.name), state(outside.name))
+
+
+def _extreme(monoid: Monoid) -> Callable[[Argument], Made | None]:
+    """Return min or max; of floating-point numbers, with the sign of a zero apart."""
+
+    def made(of: Argument) -> Made | None:
+        if may_vary(of.type) and of.type not in FLOATS:
+            return None
+        found = _one(monoid, of, f"_cql_extreme{of.place}", of.value, of.type)
+        if of.type not in FLOATS:
+            return Made((found,), lambda state: state(found.name))
+        positive = _one(monoid, of, f"{found.name}_sign", sign(of.value), "BOOLEAN")
+        return Made(
+            (found, positive),
+            lambda state: signed(state(found.name), state(positive.name), of.call.type),
+        )
+
+    return made
+
+
+def _one(monoid: Monoid, of: Argument, name: str, value: exp.Expr, kind: str) -> Accumulator:
+    return Accumulator(name, kind, monoid, monoid.over(this=value.copy()), value)
+
+
+@dataclass(frozen=True)
+class Function:
+    """An aggregate function.
+
+    Args:
+        made: Makes its accumulators and result, or None if it cannot of an argument's type.
+        whole: How results over parts that have no tuple in common combine, if they do.
+    """
+
+    made: Callable[[Argument], Made | None]
+    whole: Monoid | None = None
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "count": Function(_count, ADDED),
+    "sum": Function(_sum, ADDED),
+    "avg": Function(_average),
+    "min": Function(_extreme(LEAST), LEAST),
+    "max": Function(_extreme(GREATEST), GREATEST),
+}
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """How one aggregate is worked out: from accumulators, or again from tuples.
+
+    Args:
+        call: The aggregate.
+        made: Its accumulators and its result; None if it is worked out again.
+    """
+
+    call: AggregateCall
+    made: Made | None
+
+    @property
+    def accumulators(self) -> tuple[Accumulator, ...]:
+        """What it is made of."""
+        return () if self.made is None else self.made.accumulators
+
+    @property
+    def is_holistic(self) -> bool:
+        """Whether it is worked out again."""
+        return self.made is None
+
+    @property
+    def bags(self) -> tuple[Accumulator, ...]:
+        """Those of its accumulators that are bags."""
+        return tuple(a for a in self.accumulators if a.monoid is BAG)
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether it looks back over instants before its own."""
+        return any(a.width is not None for a in self.accumulators)
+
+    @property
+    def is_carried(self) -> bool:
         """Whether the state before does not give the result before, so that it is carried along."""
-        return self.outliers or self.again or any(p.width is not None for p in self.parts)
+        return self.made is None or not all(a.is_stored for a in self.accumulators)
+
+    def result(self, state: State) -> exp.Expr:
+        """Return the result from the states of the accumulators."""
+        assert self.made is not None
+        return self.made.finish(state)
 
 
-def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = None) -> Rule:
-    """Return the rule of an aggregate.
+def aggregation(
+    call: AggregateCall, place: int, grows: bool, width: int | None = None
+) -> Aggregation:
+    """Return how an aggregate is worked out.
 
     Args:
         call: The aggregate.
@@ -94,153 +305,42 @@ def rule_of(call: AggregateCall, place: int, grows: bool, width: int | None = No
         grows: Whether the input only grows.
         width: The range of the window if the input's tuples are those of the last instants.
     """
-    kind = call.argument_type or ""
     if call.function == "count" and call.argument is None:
-        return Rule(call, ())
+        return Aggregation(call, Made((), lambda state: state(N)))
     if call.argument is None or call.function == "other":
-        return Rule(call, (), again=True)
-    argument = column(call.argument)
-    known = Part(
-        f"_cql_count{place}",
-        "BIGINT",
-        cast(exp.Sum(this=_if_known(argument, column(WEIGHT), number(0))), "BIGINT"),
-        counts=True,
-    )
-    if call.function == "count":
-        return Rule(call, (known,))
-    if call.function in ("min", "max"):
-        if width is None and not grows:
-            return Rule(call, (), again=True)
-        if may_vary(kind) and kind not in FLOATS:
-            return Rule(call, (), again=True)
-        parts = [_extreme(call, f"_cql_extreme{place}", kind, argument, None if grows else width)]
-        if kind in FLOATS:
-            name = f"_cql_extreme{place}_sign"
-            parts.append(_extreme(call, name, "BOOLEAN", sign(argument), parts[0].width))
-        return Rule(call, tuple(parts))
-    if sums_exactly(kind):
-        wide = "BIGINT" if kind in SMALL else "HUGEINT"
-        if "DECIMAL" in kind:
-            wide = f"DECIMAL(38, {kind.split(',')[1].strip(' )')})"
-        value = cast(argument, wide)
-        weighted = exp.Mul(this=value, expression=column(WEIGHT))
-        total = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
-        exact = cast(total, wide)
-        return Rule(call, (known, Part(f"_cql_sum{place}", wide, exact)))
-    if kind in FLOATS:
-        fixed = cast(
-            exp.Mul(this=cast(argument, "DOUBLE"), expression=_double(SCALE)),
-            "HUGEINT",
-        )
-        inside = exp.Case().when(_in_band(argument), fixed)
-        weighted = exp.Mul(this=inside, expression=column(WEIGHT))
-        total = exp.Coalesce(this=exp.Sum(this=weighted), expressions=[number(0)])
-        exact = cast(total, "HUGEINT")
-        return Rule(call, (known, Part(f"_cql_sum{place}", "HUGEINT", exact)), outliers=True)
-    return Rule(call, (), again=True)
+        return Aggregation(call, None)
+    of = Argument(call, place, column(call.argument), call.argument_type or "")
+    made = FUNCTIONS[call.function].made(of)
+    if made is None or grows or all(a.monoid.without or a.monoid is BAG for a in made.accumulators):
+        return Aggregation(call, made)
+    if width is None:
+        return Aggregation(call, None)
+    framed = tuple(_framed(a, width) for a in made.accumulators)
+    return Aggregation(call, replace(made, accumulators=framed))
 
 
-def _extreme(call: AggregateCall, name: str, kind: str, value: exp.Expr, width: int | None) -> Part:
-    """Return a running extreme of a value; with a width, of what has come in the last instants."""
-    extreme = exp.Min if call.function == "min" else exp.Max
-    delta: exp.Expr = extreme(this=value.copy())
-    if width is not None:
-        entering = exp.Where(this=after(column(WEIGHT), number(0)))
-        delta = exp.Filter(this=delta, expression=entering)
-    return Part(name, kind, delta, extreme, value, width)
+def _framed(accumulator: Accumulator, width: int) -> Accumulator:
+    """Return an accumulator of what has come in the last instants."""
+    entering = exp.Where(this=after(column(WEIGHT), number(0)))
+    lift = exp.Filter(this=accumulator.lift, expression=entering)
+    return replace(accumulator, lift=lift, width=width)
 
 
 @kept
-def rules_of(node: Aggregate) -> list[Rule]:
-    """Return the rule of each aggregate of a node."""
+def aggregations(node: Aggregate) -> list[Aggregation]:
+    """Return how each aggregate of a node is worked out."""
     grows = properties(node.input).is_append_only
     width = properties(node.input).frame_width
-    return [rule_of(call, place, grows, width) for place, call in enumerate(node.calls)]
+    return [aggregation(call, place, grows, width) for place, call in enumerate(node.calls)]
 
 
 def needs_lifetimes(node: Aggregate) -> bool:
     """Return whether an aggregate asks its input for more than elements."""
-    return any([rule.again for rule in rules_of(node)])
+    return any([made.is_holistic for made in aggregations(node)])
 
 
-def no_change(part: Part) -> exp.Expr:
-    """Return what a part is where no tuple counts."""
-    return cast(exp.null() if part.extreme else number(0), part.type)
-
-
-def value_of(rule: Rule, part: Callable[[str], exp.Expr], rest: exp.Expr | None = None) -> exp.Expr:
-    """Return an aggregate's value from its parts and, of doubles, the sum of the outliers."""
-    call = rule.call
-    if not rule.parts:
-        return part(N)
-    first = rule.parts[0]
-    if first.extreme is not None and len(rule.parts) > 1:
-        return signed(part(first.name), part(rule.parts[1].name), call.type)
-    if first.extreme is not None or call.function == "count":
-        return part(first.name)
-    total = part(rule.parts[1].name)
-    if rule.outliers:
-        total = exp.Div(this=cast(total, "DOUBLE"), expression=_double(SCALE))
-        beside = exp.Coalesce(this=rest or exp.null(), expressions=[_double(0.0)])
-        total = exp.paren(exp.Add(this=total, expression=beside))
-    if call.function == "avg":
-        total = exp.Div(this=cast(total, "DOUBLE"), expression=part(first.name))
-        if rule.outliers:
-            # what is too small for a DOUBLE is no negative zero
-            total = exp.Add(this=total, expression=_double(0.0))
-    return exp.Case().when(after(part(first.name), number(0)), cast(total, call.type))
-
-
-def extreme_of(part: Part) -> exp.Expr:
-    """Return the extreme of tuples that stand, of which each has weight 1."""
-    assert part.extreme is not None
-    assert part.value is not None
-    return part.extreme(this=part.value.copy())
-
-
-def outlying(
-    node: Aggregate, made: Sequence[Rule], tuples: Rows, time: Sequence[str] = (TS, WEIGHT)
-) -> exp.Query:
-    """Return the values that are out of the band of fixed-point numbers.
-
-    Args:
-        node: The aggregate.
-        made: Its rules.
-        tuples: Tuples or elements of its input.
-        time: Which columns stand behind the value.
-    """
-    keys = [column(key) for key in node.keys]
-    parts = []
-    for place, rule in enumerate(made):
-        if not rule.outliers or rule.call.argument is None:
-            continue
-        argument = column(rule.call.argument)
-        outside = is_outlier(argument)
-        value = named(cast(argument, "DOUBLE"), "_cql_value")
-        listed = [*keys, named(number(place), "_cql_call"), value, *map(column, time)]
-        parts.append(tuples.select(listed, where=[outside], alias="elements"))
-    return union_all(parts)
-
-
-def is_outlier(argument: exp.Expr) -> exp.Expr:
-    """Return whether a value is no fixed-point number."""
-    outside = exp.not_(exp.paren(_in_band(argument)))
-    return outside
-
-
-def _in_band(argument: exp.Expr) -> exp.Expr:
-    """Return whether a value is a fixed-point number (NULL for NULL)."""
-    size = exp.Abs(this=argument.copy())
-    return exp.or_(
-        exp.EQ(this=argument.copy(), expression=number(0)),
-        exp.Between(this=size, low=_double(LEAST), high=_double(MOST)),
-    )
-
-
-def _double(value: float) -> exp.Expr:
-    return cast(exp.Literal.number(repr(value)), "DOUBLE")
-
-
-def _if_known(argument: exp.Expr, known: exp.Expr, unknown: exp.Expr) -> exp.Expr:
-    test = exp.Is(this=argument.copy(), expression=exp.null())
-    return exp.Case().when(test, unknown).else_(known)
+def monoid_of_results(call: AggregateCall) -> Monoid | None:
+    """Return how results over parts that have no tuple in common combine, or None."""
+    if call.function == "other" or (call.function != "count" and call.argument is None):
+        return None
+    return FUNCTIONS[call.function].whole

@@ -2,7 +2,8 @@
 
 panes       over a window that tumbles, a pane at a time
 frames      each group's content is a frame of the log, and all results are computed by frames
-running     running sums and extremes; results without parts are frames, or recomputed
+running     from accumulators; results without any are frames, or recomputed
+stepped     the same in a tick of one instant
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.algebra import Rule, rules_of
+from cqlduck.rewrite.physical.algebra import Aggregation, aggregations
 from cqlduck.rewrite.plan import (
     Aggregate,
     Filter,
@@ -22,12 +23,12 @@ from cqlduck.rewrite.plan import (
 )
 
 
-def fits_panes(node: Aggregate, made: Sequence[Rule]) -> bool:
+def fits_panes(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     """Return whether an aggregate is worked out a pane at a time."""
     return (
         tumbling(node) is not None
         and properties(node.input).has_unit_weights
-        and not any(rule.outliers for rule in made)
+        and not any(one.bags for one in made)
     )
 
 
@@ -46,7 +47,7 @@ def has_frame(node: Aggregate) -> bool:
     return properties(node.input).frame_width is not None or _is_row_frame(node)
 
 
-def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
+def whole_rows(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     """Return whether all aggregates of a partition are worked out as one frame of its rows.
 
     Sums of doubles are not: they would differ in their last bits where nothing changed.
@@ -54,20 +55,20 @@ def whole_rows(node: Aggregate, made: Sequence[Rule]) -> bool:
     return (
         bool(made)
         and not node.everything
-        and any(rule.again for rule in made)
-        and not any(rule.outliers for rule in made)
+        and any(one.is_holistic for one in made)
+        and not any(one.bags for one in made)
         and _is_row_frame(node)
     )
 
 
-def is_whole(node: Aggregate, made: Sequence[Rule]) -> bool:
+def is_whole(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     """Return whether all results are worked out at once, and kept with the groups."""
     return whole_rows(node, made) or fits_panes(node, made)
 
 
 def window_of_its_own(node: Aggregate, readers: Mapping[int, int]) -> RowWindow | None:
     """Return the window whose rows an aggregate alone reads, all its results being frames."""
-    if not whole_rows(node, rules_of(node)):
+    if not whole_rows(node, aggregations(node)):
         return None
     return only_window(node, readers)
 

@@ -5,8 +5,8 @@ standing lifetimes are all. So `standing` of a node is R(τ), as lifetimes that 
 
     windows, relations      the content of the store at τ
     linear operators, join  the same of their inputs; for a join, all combinations
-    operators with synopsis the synopsis; without one, as in a query at boundaries, its content
-    recompute               the query over its inputs at τ
+    operators with synopsis the synopsis
+    all others              the operator over its inputs at τ (`instants`)
 
 `Past` reads the elements of all instants up to the frontier, in one tick from before the first
 instant. No synopsis has the content of earlier instants, so it is for operators that need none.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import aggregate, counting, groups, pipelines, recompute, row_windows
+from cqlduck.rewrite.operators import counting, instants, pipelines, row_windows
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -60,6 +60,7 @@ from cqlduck.rewrite.relalg.elements import (
     parameter,
     references,
     state_table,
+    tuples_of,
     until,
 )
 from cqlduck.rewrite.statements.choose import appoint
@@ -129,9 +130,6 @@ class AtRest(_Reading):
                 return self._joined(node)
             case Aggregate() if self.has(node, "groups"):
                 return _now(node, self.held(node))
-            case Aggregate():
-                state = groups.state(node, self.standing(node.input))
-                return _now(node, aggregate.shown(node, state))
             case Distinct():
                 return self._first(node)
             case SetOperation() | Net() if self.has(node, "counts"):
@@ -140,11 +138,8 @@ class AtRest(_Reading):
                 )
             case Net():
                 return self.standing(node.input)
-            case SetOperation():
-                sides = [self.standing(side) for side in (node.left, node.right)]
-                return _now(node, counting.shown(node, counting.counted(node, sides)))
-            case Recompute():
-                return _now(node, self._recomputed(node))
+            case Aggregate() | SetOperation() | Recompute():
+                return _now(node, self._worked_out(node))
             case Trace() if properties(node).is_instantaneous:
                 return self.standing(node.input)
             case _:
@@ -206,12 +201,16 @@ class AtRest(_Reading):
             [pipelines.nested(node, whole, arm, legs) for arm in pipelines.arms(node)]
         )
 
-    def _recomputed(self, node: Recompute) -> Rows:
-        legs = [self.standing(plan) for plan in node.inputs]
+    def _worked_out(self, node: Aggregate | SetOperation | Recompute) -> Rows:
+        """Return (columns, `_weight`): what an operator that keeps nothing makes of its inputs."""
+        inputs = []
+        for plan in node.children:
+            rows = self.standing(plan)
+            if not properties(plan).has_unit_weights:
+                rows = tuples_of(rows, plan.columns, is_repeated=True)
+            inputs.append(rows)
         one = named(cast(number(1), "BIGINT"), WEIGHT)
-        query = recompute.at_instant(node, legs, parameter("t1"))
-        names = [c.name for c in node.columns]
-        return Rows.given(query, names, "again").project([*references(node.columns), one])
+        return instants.at(node, inputs, instants.NOW).project([*references(node.columns), one])
 
 
 @dataclass

@@ -25,12 +25,13 @@ from cqlduck.rewrite.operators.recompute import Again, OneByOne
 from cqlduck.rewrite.operators.row_windows import LastRows
 from cqlduck.rewrite.operators.running import Running
 from cqlduck.rewrite.operators.sampling import Sampling
+from cqlduck.rewrite.operators.stepped import Stepped
 from cqlduck.rewrite.operators.temporal_filter import Cut
 from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
 from cqlduck.rewrite.operators.traces import Log, Moments
 from cqlduck.rewrite.physical import instances
-from cqlduck.rewrite.physical.algebra import rules_of
+from cqlduck.rewrite.physical.algebra import aggregations
 from cqlduck.rewrite.physical.evaluators import fits_panes, whole_rows, window_of_its_own
 from cqlduck.rewrite.physical.form import WHOLE, Form
 from cqlduck.rewrite.physical.operator import Operator
@@ -86,11 +87,11 @@ class Alternative:
 
 
 def _is_whole_row(node: Aggregate, place: Place) -> bool:
-    return whole_rows(node, rules_of(node))
+    return whole_rows(node, aggregations(node))
 
 
 def _is_pane(node: Aggregate, place: Place) -> bool:
-    return fits_panes(node, rules_of(node))
+    return fits_panes(node, aggregations(node))
 
 
 def _shows_last_row(node: RowWindow, place: Place) -> bool:
@@ -131,6 +132,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     Aggregate: (
         Alternative(Panes, _is_pane, "the window tumbles"),
         Alternative(Frames, _is_whole_row, "all of a group is a frame of the log"),
+        Alternative(Stepped, lambda _, place: place.form.single, "the tick has one instant"),
         Alternative(Running),
     ),
     Distinct: (Alternative(First),),

@@ -172,7 +172,7 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
             columns = _without(columns, groups.loose(node))
             held = _each_once(state, synopsis.columns)
         case "outliers", Aggregate():
-            held, kept = groups.outliers(node, rest.standing(node.input)), _up_to_now(table)
+            held, kept = groups.values_in_bags(node, rest.standing(node.input)), _up_to_now(table)
             columns = _without(columns, {TS, WEIGHT})
         case "counts", Distinct():
             came = counting.first_instants(node, rest.standing(node.input))

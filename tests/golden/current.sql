@@ -177,31 +177,18 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "u.t",
-    "u.until_",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."u.t" AS "u.t",
-      l."u.until_" AS "u.until_",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."u.t",
-      l."u.until_",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."u.t" AS "u.t",
+    l."u.until_" AS "u.until_",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."now",
     _cql_again."n",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -212,7 +199,13 @@ WITH _cql_alive0 AS (
       SELECT
         "u.t" AS "t",
         "u.until_" AS "until_"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "u.t",
+          "u.until_",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS u
@@ -227,11 +220,11 @@ FROM (
   SELECT
     "now",
     "n",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "now",

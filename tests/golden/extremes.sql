@@ -430,12 +430,12 @@ FROM (
         NOT "_weight" IS NULL) AS "_cql_again0"
     FROM (
       SELECT
-        r."s.k" AS "_cql_key0",
-        r."_ts" AS "_cql_at",
+        i."s.k" AS "_cql_key0",
+        i."_ts" AS "_cql_at",
         l."s.k" AS "s.k",
         l."s.v" AS "s.v",
         l."_weight" AS "_weight"
-      FROM running AS r
+      FROM running AS i
       LEFT JOIN (
         SELECT
           "k" AS "s.k",
@@ -447,11 +447,11 @@ FROM (
         WHERE
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
-        ON r."s.k" IS NOT DISTINCT FROM l."s.k"
-        AND l."_cql_enter" <= r."_ts"
-        AND l."_cql_leave" > r."_ts"
+        ON i."s.k" IS NOT DISTINCT FROM l."s.k"
+        AND l."_cql_enter" <= i."_ts"
+        AND l."_cql_leave" > i."_ts"
       WHERE
-        r."_ts" > $t0
+        i."_ts" > $t0
     ) AS tuples
     GROUP BY
       "_cql_key0",

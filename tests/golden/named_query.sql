@@ -89,10 +89,10 @@ FROM (
         CAST(SUM("_weight") AS BIGINT) AS "_weight"
       FROM (
         SELECT
-          r."_ts" AS "_cql_at",
+          i."_ts" AS "_cql_at",
           l."totals.total" AS "totals.total",
           l."_weight" AS "_weight"
-        FROM running AS r
+        FROM running AS i
         LEFT JOIN (
           SELECT
             "total" AS "totals.total",
@@ -103,9 +103,9 @@ FROM (
           WHERE
             "_ts" <= $t1
         ) AS l
-          ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
+          ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
         WHERE
-          r."_ts" > $t0
+          i."_ts" > $t0
       ) AS pairs
       GROUP BY
         "_cql_at",
@@ -213,10 +213,10 @@ FROM (
         CAST(SUM("_weight") AS BIGINT) AS "_weight"
       FROM (
         SELECT
-          r."_ts" AS "_cql_at",
+          i."_ts" AS "_cql_at",
           l."totals.total" AS "totals.total",
           l."_weight" AS "_weight"
-        FROM running AS r
+        FROM running AS i
         LEFT JOIN (
           SELECT
             "total" AS "totals.total",
@@ -227,9 +227,9 @@ FROM (
           WHERE
             "_ts" <= $t1
         ) AS l
-          ON TRUE AND l."_cql_enter" <= r."_ts" AND l."_cql_leave" > r."_ts"
+          ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
         WHERE
-          r."_ts" > $t0
+          i."_ts" > $t0
       ) AS pairs
       GROUP BY
         "_cql_at",

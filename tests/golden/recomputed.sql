@@ -248,12 +248,12 @@ FROM (
         NOT "_weight" IS NULL) AS "_cql_again0"
     FROM (
       SELECT
-        r."s.k" AS "_cql_key0",
-        r."_ts" AS "_cql_at",
+        i."s.k" AS "_cql_key0",
+        i."_ts" AS "_cql_at",
         l."s.k" AS "s.k",
         l."s.v" AS "s.v",
         l."_weight" AS "_weight"
-      FROM running AS r
+      FROM running AS i
       LEFT JOIN (
         SELECT
           "k" AS "s.k",
@@ -265,11 +265,11 @@ FROM (
         WHERE
           "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
       ) AS l
-        ON r."s.k" IS NOT DISTINCT FROM l."s.k"
-        AND l."_cql_enter" <= r."_ts"
-        AND l."_cql_leave" > r."_ts"
+        ON i."s.k" IS NOT DISTINCT FROM l."s.k"
+        AND l."_cql_enter" <= i."_ts"
+        AND l."_cql_leave" > i."_ts"
       WHERE
-        r."_ts" > $t0
+        i."_ts" > $t0
     ) AS tuples
     GROUP BY
       "_cql_key0",
@@ -422,12 +422,12 @@ FROM (
         NOT "_weight" IS NULL) AS "_cql_again0"
     FROM (
       SELECT
-        r."r.k" AS "_cql_key0",
-        r."_ts" AS "_cql_at",
+        i."r.k" AS "_cql_key0",
+        i."_ts" AS "_cql_at",
         l."r.k" AS "r.k",
         l."r.name" AS "r.name",
         l."_weight" AS "_weight"
-      FROM running AS r
+      FROM running AS i
       LEFT JOIN (
         SELECT
           "k" AS "r.k",
@@ -439,11 +439,11 @@ FROM (
         WHERE
           "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
       ) AS l
-        ON r."r.k" IS NOT DISTINCT FROM l."r.k"
-        AND l."_cql_enter" <= r."_ts"
-        AND l."_cql_leave" > r."_ts"
+        ON i."r.k" IS NOT DISTINCT FROM l."r.k"
+        AND l."_cql_enter" <= i."_ts"
+        AND l."_cql_leave" > i."_ts"
       WHERE
-        r."_ts" > $t0
+        i."_ts" > $t0
     ) AS tuples
     GROUP BY
       "_cql_key0",
@@ -590,12 +590,12 @@ FROM (
         NOT "_weight" IS NULL) AS "_cql_again0"
     FROM (
       SELECT
-        r."r.k" AS "_cql_key0",
-        r."_ts" AS "_cql_at",
+        i."r.k" AS "_cql_key0",
+        i."_ts" AS "_cql_at",
         l."r.k" AS "r.k",
         l."r.name" AS "r.name",
         l."_weight" AS "_weight"
-      FROM running AS r
+      FROM running AS i
       LEFT JOIN (
         SELECT
           "k" AS "r.k",
@@ -607,11 +607,11 @@ FROM (
         WHERE
           "_cql_enter" <= $t1 AND "_cql_leave" > $t0 AND "_cql_leave" > $begin
       ) AS l
-        ON r."r.k" IS NOT DISTINCT FROM l."r.k"
-        AND l."_cql_enter" <= r."_ts"
-        AND l."_cql_leave" > r."_ts"
+        ON i."r.k" IS NOT DISTINCT FROM l."r.k"
+        AND l."_cql_enter" <= i."_ts"
+        AND l."_cql_leave" > i."_ts"
       WHERE
-        r."_ts" > $t0
+        i."_ts" > $t0
     ) AS tuples
     GROUP BY
       "_cql_key0",
@@ -733,59 +733,28 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "r.k",
-    "r.name",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."r.k" AS "r.k",
-      l."r.name" AS "r.name",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."r.k",
-      l."r.name",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."r.k" AS "r.k",
+    l."r.name" AS "r.name",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_at1 AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."s.k" AS "s.k",
-      l."s.v" AS "s.v",
-      l."s.d" AS "s.d",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive1 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."s.k",
-      l."s.v",
-      l."s.d",
-      i."_ts",
-      (
-        NOT SIGNBIT(l."s.d")
-      )
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."s.k" AS "s.k",
+    l."s.v" AS "s.v",
+    l."s.d" AS "s.d",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive1 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."name",
     _cql_again."v",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -796,7 +765,13 @@ WITH _cql_alive0 AS (
       SELECT
         "r.k" AS "k",
         "r.name" AS "name"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "r.k",
+          "r.name",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS r
@@ -808,7 +783,14 @@ WITH _cql_alive0 AS (
           "s.k" AS "k",
           "s.v" AS "v",
           "s.d" AS "d"
-        FROM _cql_at1
+        FROM (
+          SELECT
+            "s.k",
+            "s.v",
+            "s.d",
+            "_cql_at"
+          FROM _cql_at1
+        ) AS tuples
         WHERE
           "_cql_at" = _cql_instants."_ts"
       ) AS s
@@ -833,11 +815,11 @@ FROM (
   SELECT
     "name",
     "v",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "name",
@@ -937,59 +919,28 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."s.k" AS "s.k",
-      l."s.v" AS "s.v",
-      l."s.d" AS "s.d",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."s.k",
-      l."s.v",
-      l."s.d",
-      i."_ts",
-      (
-        NOT SIGNBIT(l."s.d")
-      )
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."s.k" AS "s.k",
+    l."s.v" AS "s.v",
+    l."s.d" AS "s.d",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_at1 AS (
   SELECT
-    "r.k",
-    "r.name",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."r.k" AS "r.k",
-      l."r.name" AS "r.name",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive1 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."r.k",
-      l."r.name",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."r.k" AS "r.k",
+    l."r.name" AS "r.name",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive1 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."k",
     _cql_again."v",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -1001,7 +952,14 @@ WITH _cql_alive0 AS (
         "s.k" AS "k",
         "s.v" AS "v",
         "s.d" AS "d"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "s.d",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS s
@@ -1014,7 +972,13 @@ WITH _cql_alive0 AS (
           SELECT
             "r.k" AS "k",
             "r.name" AS "name"
-          FROM _cql_at1
+          FROM (
+            SELECT
+              "r.k",
+              "r.name",
+              "_cql_at"
+            FROM _cql_at1
+          ) AS tuples
           WHERE
             "_cql_at" = _cql_instants."_ts"
         ) AS r
@@ -1030,11 +994,11 @@ FROM (
   SELECT
     "k",
     "v",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "k",
@@ -1176,37 +1140,19 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "s.k",
-    "s.v",
-    "s.d",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."s.k" AS "s.k",
-      l."s.v" AS "s.v",
-      l."s.d" AS "s.d",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."s.k",
-      l."s.v",
-      l."s.d",
-      i."_ts",
-      (
-        NOT SIGNBIT(l."s.d")
-      )
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."s.k" AS "s.k",
+    l."s.v" AS "s.v",
+    l."s.d" AS "s.d",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."k",
     _cql_again."place",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -1220,7 +1166,14 @@ WITH _cql_alive0 AS (
         "s.k" AS "k",
         "s.v" AS "v",
         "s.d" AS "d"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "s.k",
+          "s.v",
+          "s.d",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS s
@@ -1235,11 +1188,11 @@ FROM (
   SELECT
     "k",
     "place",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "k",
@@ -1530,31 +1483,18 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "x.k",
-    "x.n",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."x.k" AS "x.k",
-      l."x.n" AS "x.n",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."x.k",
-      l."x.n",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."x.k" AS "x.k",
+    l."x.n" AS "x.n",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."k",
     _cql_again."n",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -1565,7 +1505,13 @@ WITH _cql_alive0 AS (
       SELECT
         "x.k" AS "k",
         "x.n" AS "n"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "x.k",
+          "x.n",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS x
@@ -1585,11 +1531,11 @@ FROM (
   SELECT
     "k",
     "n",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "k",
@@ -1785,31 +1731,18 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "x.k",
-    "x.n",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."x.k" AS "x.k",
-      l."x.n" AS "x.n",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."x.k",
-      l."x.n",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."x.k" AS "x.k",
+    l."x.n" AS "x.n",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."k",
     _cql_again."n",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -1820,7 +1753,13 @@ WITH _cql_alive0 AS (
       SELECT
         "x.k" AS "k",
         "x.n" AS "n"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "x.k",
+          "x.n",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS x
@@ -1840,11 +1779,11 @@ FROM (
   SELECT
     "k",
     "n",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "k",
@@ -1952,46 +1891,24 @@ WITH _cql_alive0 AS (
   ) AS distinct_instants
 ), _cql_at0 AS (
   SELECT
-    "k",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."k" AS "k",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive0 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."k",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."k" AS "k",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive0 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_at1 AS (
   SELECT
-    "k",
-    "_cql_at",
-    UNNEST(RANGE("_weight")) AS "_cql_copy"
-  FROM (
-    SELECT
-      l."k" AS "k",
-      i."_ts" AS "_cql_at",
-      CAST(SUM(l."_weight") AS BIGINT) AS "_weight"
-    FROM _cql_instants AS i
-    JOIN _cql_alive1 AS l
-      ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
-    GROUP BY
-      l."k",
-      i."_ts"
-    HAVING
-      SUM(l."_weight") > 0
-  ) AS net
+    i."_ts" AS "_cql_at",
+    l."k" AS "k",
+    l."_weight" AS "_weight"
+  FROM _cql_instants AS i
+  INNER JOIN _cql_alive1 AS l
+    ON l."_cql_enter" <= i."_ts" AND l."_cql_leave" > i."_ts"
 ), _cql_results AS (
   SELECT
     _cql_again."k",
-    _cql_instants."_ts",
+    _cql_instants."_ts" AS "_cql_at",
     _cql_instants."_cql_next"
   FROM _cql_instants
   CROSS JOIN LATERAL (
@@ -2000,7 +1917,12 @@ WITH _cql_alive0 AS (
     FROM (
       SELECT
         "k" AS "k"
-      FROM _cql_at0
+      FROM (
+        SELECT
+          "k",
+          "_cql_at"
+        FROM _cql_at0
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS side
@@ -2010,7 +1932,12 @@ WITH _cql_alive0 AS (
     FROM (
       SELECT
         "k" AS "k"
-      FROM _cql_at1
+      FROM (
+        SELECT
+          "k",
+          "_cql_at"
+        FROM _cql_at1
+      ) AS tuples
       WHERE
         "_cql_at" = _cql_instants."_ts"
     ) AS side
@@ -2026,11 +1953,11 @@ SELECT
 FROM (
   SELECT
     "k",
-    "_ts",
+    "_cql_at" AS "_ts",
     CAST(1 AS BIGINT) AS "_weight"
   FROM _cql_results
   WHERE
-    "_ts" > $t0
+    "_cql_at" > $t0
   UNION ALL
   SELECT
     "k",
