@@ -171,7 +171,7 @@ class DatabaseError(Error):
 
 
 class QueryError(Error):
-    """A continuous query that failed while it ran, or stands still because of one that did.
+    """A continuous query that failed while it ran, or is stopped because of one that did.
 
     Attributes:
         query: The name of the query that failed, or None.

@@ -42,7 +42,7 @@ def is_seen() -> bool:
 
 
 Share = Callable[[], float | None]
-"""Returns which share of a call is done, from 0 to 1, or None if nobody knows."""
+"""Returns the fraction of a call that is done, from 0 to 1, or None if it is unknown."""
 
 
 @dataclass(frozen=True)

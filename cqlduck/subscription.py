@@ -68,7 +68,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
 
     Args:
         fetch: Returns what has come.
-        goes_on: Returns whether more may come by itself, or raises where nobody may ask.
+        goes_on: Returns whether ticks run by themselves; raises if the connection may not be used.
         changed: Says that something may have come, or will not go on.
         position: The instant after which it begins, or None.
         timeout: How many seconds it waits for a batch before it ends, or None for as long as more

@@ -103,7 +103,7 @@ class Checker:
         try:
             return self._judged(frontier.value(content.differing.sql("duckdb")))
         except duckdb.Error as error:
-            # what is in a store may make an expression raise that no tick has worked out
+            # stored rows may make an expression raise that no tick has evaluated
             self._reader.execute("ROLLBACK")
             self._reader.execute("BEGIN TRANSACTION")
             return "cannot be had", None, f"DuckDB fails at its SELECT: {first_line(error)}"

@@ -51,9 +51,7 @@ class Frontier:
     def lacks(self, content: Content) -> str | None:
         """Return why a content cannot be had, or None if it can."""
         if self.query.amend_from is not None:
-            return (
-                f"what came late at {self.shown(self.query.amend_from)} comes in with the next tick"
-            )
+            return f"late elements at {self.shown(self.query.amend_from)} enter with the next tick"
         return content.reason or self._forgotten_of(content)
 
     def _forgotten_of(self, content: Content) -> str | None:

@@ -101,7 +101,7 @@ def _read(database: Database, name: str, form: str) -> tuple[Step, ...]:
     except _DAMAGED as error:
         raise DatabaseError(
             f"the stored statements of the continuous query {name} are damaged",
-            hint="empty cql_state.plans with duckdb; plans are made anew then",
+            hint="empty cql_state.plans with duckdb; plans are compiled anew then",
         ) from error
 
 

@@ -27,14 +27,14 @@ class _Holder:
 
 
 def scratch() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB of this thread that holds nobody's data."""
+    """Return a DuckDB of this thread without any user's data."""
     found: duckdb.DuckDBPyConnection | None = getattr(_own, "connection", None)
     try:
         if found is not None:
             found.execute("SELECT 1").fetchall()
             return found
     except duckdb.Error:
-        # a value that DuckDB choked on: it has to be made anew
+        # DuckDB failed at a value: its instance has to be replaced
         found = None
     found = duckdb.connect(":memory:", config={"threads": 1})
     found.execute("SET TimeZone = 'UTC'")

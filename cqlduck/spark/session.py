@@ -366,7 +366,7 @@ def die_with_parent(parent: int | None = None, poll: float = 0.5, grace: float =
     first = os.getppid() if parent is None else parent
     wait: Callable[[], object] = functools.partial(time.sleep, poll)
     if sys.platform == "linux":
-        # SIGURG is ignored by default, so it harms nobody who does not wait for it.
+        # SIGURG is ignored by default, so it harms no thread that does not wait for it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGURG})
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGURG)
         wait = functools.partial(signal.sigtimedwait, {signal.SIGURG}, poll)

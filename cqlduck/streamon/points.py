@@ -67,7 +67,7 @@ KINDS: Mapping[str, Kind] = {
             ARRIVALS,
             "stream",
             tuple(place.value for place in Place),
-            "where what comes lies for a tick: in memory alone, as far as no later tick can miss "
+            "where arrivals are for a tick: in memory alone, as far as no later tick can need "
             "it; in memory and in the store; or in the store alone",
         ),
         Kind(

@@ -137,7 +137,7 @@ def may_raise(plans: Sequence[Plan], trees: Sequence[exp.Expr]) -> bool:
 def safe_types(plans: Sequence[Plan]) -> dict[str, str]:
     """Return the types of the columns of plans, without those that may raise themselves.
 
-    A column of a subquery is worked out where it is read, if that may raise (`postpone`).
+    A column of a subquery is evaluated where it is read, if it may raise (`postpone`).
     """
     late = set().union(*map(_late_columns, plans))
     return {c.name: c.type for plan in plans for c in plan.columns if c.name not in late}

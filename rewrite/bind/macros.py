@@ -288,7 +288,7 @@ def _definition(macro: Macro) -> exp.Expr:
 
 
 def _with_bare_lambdas(text: str) -> str:
-    """Return SQL without the parentheses that DuckDB puts around lambdas, which nobody reads."""
+    """Return SQL without the parentheses that DuckDB puts around lambdas."""
     tokens = tokenize(text)
     gone: set[int] = set()
     for place, token in enumerate(tokens[1:], 1):

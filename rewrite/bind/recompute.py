@@ -165,7 +165,7 @@ class _Build:
         return not isinstance(node.this, exp.Table) or bool(node.alias)
 
     def _is_shown_late(self, body: exp.Select, node: exp.Expr) -> bool:
-        """Return whether a subquery stays in the text, so that what it shows is worked out above.
+        """Return whether a subquery stays in the text, so that its expressions are evaluated above.
 
         That is what may raise and WHERE around it guards; what decides ties reads all of it anyway.
         """

@@ -274,7 +274,7 @@ def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
     """Refuse what has no delta rule, and what is refused always.
 
     Raises:
-        NotIncremental: The query around it has to be worked out again.
+        NotIncremental: The query around it has to be recomputed.
         NotSupportedError: It is not deterministic.
     """
     refuse_always(tree, volatile)

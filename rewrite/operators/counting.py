@@ -240,7 +240,7 @@ class Consolidation(Operator[Net]):
 
 
 class First(Operator[Distinct]):
-    """Each tuple of what only grows, from when it came first."""
+    """Each tuple of an append-only input, from its first instant on."""
 
     def keep(self) -> None:
         """Put the tuples that come into the synopsis, each with its instant."""
@@ -309,7 +309,7 @@ def _once() -> exp.Expr:
 
 
 def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
-    """Return (columns, `_ts`): each tuple of what only grows, and when it came first."""
+    """Return (columns, `_ts`): each tuple of an append-only input, and its first instant."""
     query = lifetimes.select(
         [*references(node.columns), named(exp.Min(this=column(ENTER)), TS)],
         group=references(node.columns),
@@ -342,7 +342,7 @@ def shown(node: SetOperation | Net, counts: Rows) -> Rows:
     return counts.where(_is_there(times)).project(listed, "counted")
 
 
-# -- what only grows ------------------------------------------------------------------------------
+# -- append-only inputs ---------------------------------------------------------------------------
 
 
 def _apart(plan: Plan) -> Sequence[Plan]:
@@ -377,7 +377,7 @@ def _numbers(plan: Plan) -> dict[int, str]:
     }
 
 
-# -- what comes and goes --------------------------------------------------------------------------
+# -- inputs with deletions ------------------------------------------------------------------------
 
 
 def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:

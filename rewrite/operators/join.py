@@ -36,7 +36,7 @@ from cqlduck.rewrite.relalg.elements import (
 
 
 class Combinations(Operator[Join]):
-    """All pipelines in one SELECT, which the operator above works out where it needs it."""
+    """All pipelines in one SELECT, which becomes a part of the statement of the operator above."""
 
     def elements(self) -> Rows:
         """Return the changes of the join in the tick."""

@@ -34,7 +34,7 @@ class Stream(Operator[StreamScan]):
     """The elements of a stream."""
 
     def elements(self) -> Rows:
-        """Return what comes in the tick."""
+        """Return the arrivals of the tick."""
         return self.writer.rows(self.node, parameter("t0"), parameter("t1"))
 
     def rows(

@@ -211,7 +211,7 @@ def _are_linked(node: Join, owners: Mapping[str, int], conditions: list[exp.Expr
 def _raises(part: exp.Expr) -> exp.Expr:
     """Return whether an expression raises: its hash is never NULL, so TRY gives that of no other.
 
-    Of `part IS NULL` DuckDB may know the answer without working it out.
+    Of `part IS NULL` DuckDB may know the answer without evaluating the part.
     """
     known = exp.Anonymous(this="hash", expressions=[part.copy()])
     return exp.Is(this=exp.Try(this=known), expression=exp.null())

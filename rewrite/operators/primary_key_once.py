@@ -111,7 +111,7 @@ def _sums(relation: Relation) -> exp.Select:
 
 
 def _judged(relation: Relation) -> exp.Select:
-    """Return the tuples with whether their keys take what comes, and whether they are it."""
+    """Return the tuples, and whether their keys change to an inserted tuple, and to this one."""
     by = relation.primary_key
     frees = over(exp.LogicalOr(this=exp.and_(_had(), _falls())), by)
     has = over(exp.LogicalOr(this=_had()), by)

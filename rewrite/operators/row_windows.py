@@ -233,7 +233,7 @@ def placed(node: RowWindow, rows: exp.Query, results: Sequence[exp.Expr] = ()) -
     Args:
         node: The window.
         rows: Rows of whole partitions, but for some that came first.
-        results: What else is worked out of each row.
+        results: Further expressions over each row.
     """
     keys = [column(name) for name in node.partition_by]
     listed = [*references(node.columns), column(TS), column(SEQ)]

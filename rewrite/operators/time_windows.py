@@ -53,7 +53,7 @@ def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
 def _entered(node: TimeWindow, bound: str) -> exp.Expr:
     """Return the last timestamp whose tuples have entered by $t0 or $t1.
 
-    The same as asking each tuple for its lifetime, but it is worked out once.
+    The same as asking each tuple for its lifetime, but computed once.
     """
     if node.slide is None:
         return parameter(bound)

@@ -35,11 +35,11 @@ from cqlduck.rewrite.relalg.elements import parameter
 _ARRIVALS = "_cql_arrivals_"
 
 _SCALAR = (exp.Cast, exp.TryCast, exp.Case, exp.If, exp.Coalesce, exp.Connector)
-"""What sqlglot has as functions that work out one value of one row, with no names of anybody's."""
+"""Functions of sqlglot that compute one value of one row, without names of a user."""
 
 
 def arrivals_of(stream: str) -> str:
-    """Return the name of the macro that reads what comes of a stream in a tick."""
+    """Return the name of the macro that reads a stream's arrivals in a tick."""
     return f"{_ARRIVALS}{stream}"
 
 
@@ -49,7 +49,7 @@ def stream_of(stream: str) -> str:
 
 
 def arrivals(stream: str) -> exp.Table:
-    """Return a FROM item: what comes of a stream in the tick."""
+    """Return a FROM item: a stream's arrivals in the tick."""
     return _call(arrivals_of(stream), parameter("t0"), parameter("t1"))
 
 
@@ -65,7 +65,7 @@ def _call(name: str, *values: exp.Expr) -> exp.Table:
 
 
 def arriving(table: object) -> str | None:
-    """Return of which stream a FROM item is what comes in the tick, or None.
+    """Return the stream whose arrivals a FROM item is, or None.
 
     >>> arriving(arrivals("s"))
     's'
@@ -130,7 +130,7 @@ class Passing:
     Attributes:
         columns: Of each column but `_weight`, which is 1, its name in the stream, or None if it is
             worked out.
-        rest: A SELECT of what is worked out, in order; None if nothing is.
+        rest: A SELECT of the other expressions, in order; None if there are none.
     """
 
     columns: tuple[str | None, ...]

@@ -24,8 +24,8 @@ class Place:
 
     Attributes:
         readers: By node, how many nodes read it.
-        framed: By ROWS window, the aggregate that alone reads it and works out its frames there.
-        at_boundaries: The relation that is worked out whole at boundaries, if that is so.
+        framed: By ROWS window, the aggregate that alone reads it and computes its frames there.
+        at_boundaries: The relation that is evaluated in full at boundaries, or None.
     """
 
     plan: Plan

@@ -71,12 +71,12 @@ class Writer:
 
     @property
     def at_boundaries(self) -> Plan | None:
-        """The relation that is worked out whole at boundaries, if that is so."""
+        """The relation that is evaluated in full at boundaries, or None."""
         return self.place.at_boundaries
 
     @property
     def framed(self) -> Mapping[int, Aggregate]:
-        """By ROWS window, the aggregate that alone reads it and works out its frames there."""
+        """By ROWS window, the aggregate that alone reads it and computes its frames there."""
         return self.place.framed
 
     @property
@@ -157,7 +157,7 @@ class Writer:
         """Keep what other queries may need in the same tick; return its temporary table.
 
         The table is called after the statement, so that all find it who ask for the same. What is
-        made of a table of this query alone is shared with nobody.
+        made of a table of this query alone is not reused.
 
         Args:
             node: The node.
@@ -191,7 +191,7 @@ class Writer:
     def staged_lives(self, node: Plan, conditions: Sequence[exp.Expr] = ()) -> Rows:
         """Return what begins or ends, for a node that meets others; where it pays, kept before.
 
-        Expressions stay outside of the stage: in it they would be worked out for tuples that meet
+        Expressions stay outside of the stage: in it they would be evaluated for tuples that meet
         none, and could fail there. Comparisons that cannot fail are in it: what a stage has not,
         DuckDB does not look for.
 
@@ -303,7 +303,7 @@ class Writer:
         self.spans[source.name] = None if known is None or span is None else max(known, span)
 
     def arrivals(self, source: Source) -> Rows:
-        """Return what comes of a stream in the tick."""
+        """Return the arrivals of a stream in the tick."""
         return Rows.of(arrivals(source.name))
 
     def kept(self, source: Source) -> Rows:

@@ -51,7 +51,7 @@ def ordered(predicate: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
 
 
 def filtered(call: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
-    """Return the call of an aggregate whose arguments are worked out where its FILTER is true.
+    """Return the call of an aggregate whose arguments are evaluated where its FILTER is true.
 
         f(x) FILTER (WHERE p)  =  f(CASE WHEN p THEN x END) FILTER (WHERE p)     where x may raise
 

@@ -464,7 +464,7 @@ class SetOperation(_OnSides):
 
 @dataclass(frozen=True)
 class Recompute(_OnInputs):
-    """`query` over the inputs as they are at τ: any SQL, worked out again when an input changes.
+    """`query` over the inputs as they are at τ: any SQL, recomputed when an input changes.
 
     Args:
         inputs: Relations; in `query`, input k stands as the table `_cql_leg<k>`.

@@ -6,7 +6,7 @@ from cqlduck.errors import NotSupportedError
 
 
 class NotIncremental(NotSupportedError):
-    """A construct without a delta rule: the query around it is worked out again instead."""
+    """A construct without a law: the query around it is recomputed instead."""
 
 
 class NothingRead(NotIncremental):

@@ -134,7 +134,7 @@ class Rows:
         return max(counted.values(), default=0) <= 1 and all(map(is_scalar, left_out))
 
     def project(self, listed: Iterable[exp.Expr], alias: str = "input") -> Rows:
-        """Return what is worked out of each row.
+        """Return expressions over each row.
 
         Args:
             listed: Columns and named expressions over the columns of the rows.
@@ -170,7 +170,7 @@ class Rows:
         return select.union(self.chains, self.ctes, self._kept(read))
 
     def _kept(self, read: frozenset[str] | None) -> list[str] | None:
-        """Return which columns are written; those that nobody reads go, if they are scalars."""
+        """Return which columns are written; unused ones are removed, if they are scalars."""
         names = self.names
         if read is None or names is None:
             return None if names is None else list(names)

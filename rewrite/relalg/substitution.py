@@ -26,7 +26,7 @@ _SCALAR = (
     *_SIMPLE, exp.Case, exp.If, exp.Coalesce, exp.And, exp.Or, exp.Not, exp.Is, exp.GT, exp.GTE,
     exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Div, exp.IntDiv, exp.Mod,
 )  # fmt: skip
-"""What values are made of that nobody misses: `unnest` or a window decides about rows."""
+"""Expressions whose unused values can be removed: `unnest` or a window would change the rows."""
 
 _NAMES_INSIDE = (exp.Query, exp.Lambda, exp.Dot, exp.Columns, exp.PositionalColumn)
 

@@ -14,7 +14,7 @@ from cqlduck.rewrite.plan import (
 def group_distinct(plan: Plan) -> Plan:
     """Group by all columns where tuples may leave: δ(R) = γ_A (R), with A the columns of R.
 
-    A group has to know how many tuples it has. Of a relation that only grows, each tuple's first
+    A group has to know how many tuples it has. Of an append-only relation, each tuple's first
     instant is enough: its δ stays.
     """
     plan = on_children(plan, group_distinct)

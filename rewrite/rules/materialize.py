@@ -30,7 +30,7 @@ from cqlduck.rewrite.rules.net import ends_in_difference
 def materialize(plan: Plan) -> Plan:
     """Put a `Trace` under each operator that reads more of an input than the input keeps.
 
-    A join reads its inputs as they stand, an aggregate that is worked out again reads the tuples of
+    A join reads its inputs as they stand, a recomputed aggregate reads the tuples of
     a group, an Rstream repeats a relation, a window reads older elements of a stream. Windows on
     stored streams, relations, groups, and filters and projections of them keep that already.
     """

@@ -54,12 +54,12 @@ LARGE = 500
 _OTHER = "large"
 
 Tests = tuple[exp.Expr, ...]
-"""Expressions in the order in which they are worked out: each where those before it are true."""
+"""Expressions in the order of evaluation: each where those before it are true."""
 
 
 @dataclass(frozen=True)
 class _Above:
-    """What is worked out of the tuples that a node hands on, by the linear operators above it.
+    """The expressions that linear operators above a node evaluate on its tuples.
 
     Attributes:
         tests: Expressions over the node's columns, some of which may raise.
@@ -79,7 +79,7 @@ class _Above:
         return replace(self, tests=tests, types=types)
 
     def through(self, node: Project) -> _Above:
-        """Return the same over the input of a projection, with what the projection works out."""
+        """Return the same over the input of a projection, with the projection's expressions."""
         values = dict(zip((c.name for c in node.columns), node.expressions, strict=True))
         types = _types([node.input])
         own = [(value,) for value in node.expressions if can_raise(value, types)]
@@ -113,7 +113,7 @@ class _Above:
 
 
 def net(plan: Plan) -> Plan:
-    """Make net what expressions that may raise are worked out of, where something may cancel."""
+    """Make inputs of expressions that may raise net, where elements may cancel."""
     return _net(plan, _Above())
 
 

@@ -73,7 +73,7 @@ def _with_input(node: Join, place: int, plan: Plan) -> Join:
 
 
 def settle(plan: Plan) -> Plan:
-    """Materialize the selections that may raise below joins and what is worked out again."""
+    """Materialize the selections that may raise below joins and recomputed queries."""
     plan = on_children(plan, settle)
     if isinstance(plan, (Join, Recompute)):
         return on_children(plan, _settled)

@@ -40,7 +40,7 @@ from cqlduck.rewrite.rules.unread import is_risky, is_risky_call, without_unread
 
 
 def prune(plan: Plan) -> Plan:
-    """Leave out the columns that nobody reads: π_A(op(R)) = π_A(op(π_A+used(R))).
+    """Remove unused columns: π_A(op(R)) = π_A(op(π_A+used(R))).
 
     Not below DISTINCT, whose columns are its key, and not below a ROWS window or a sample of a
     derived stream, whose ties are broken by all columns.
@@ -113,7 +113,7 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
 
 
 def _harmless(plan: Project) -> tuple[exp.Expr, Column]:
-    """Return what a projection shows if nobody reads it: a column that does not raise."""
+    """Return the expression of an unused column: one that does not raise."""
     pairs = zip(plan.expressions, plan.columns, strict=True)
     known = plan.columns[0]
     safe = (pair for pair in pairs if not is_risky(plan, pair[1].name))
@@ -121,7 +121,7 @@ def _harmless(plan: Project) -> tuple[exp.Expr, Column]:
 
 
 def _counting(call: AggregateCall) -> AggregateCall:
-    """Return an aggregate of the same name that does not raise, for a row that nobody reads."""
+    """Return an aggregate of the same name that does not raise, for an unused result."""
     if call.argument is None and call.function == "count":
         return call
     return AggregateCall(call.name, "count", exp.Count(this=exp.Star()), None, "BIGINT")

@@ -33,7 +33,7 @@ Pruned = Callable[[Plan, set[str]], Plan]
 
 
 def without_unread(node: Recompute, needed: Collection[str], pruned: Pruned) -> Recompute:
-    """Return what is worked out again without columns that may raise and nobody reads.
+    """Return a recomputed query without unused columns that may raise.
 
     Args:
         node: The node.
@@ -51,7 +51,7 @@ def without_unread(node: Recompute, needed: Collection[str], pruned: Pruned) -> 
 
 
 def is_risky(plan: Plan, name: str) -> bool:
-    """Return whether a column of a plan is worked out by what may raise."""
+    """Return whether the expression of a column may raise."""
     match plan:
         case Project():
             value = dict(zip((c.name for c in plan.columns), plan.expressions, strict=True))[name]
@@ -112,7 +112,7 @@ def _named(query: exp.Query, place: int) -> set[str] | None:
 
 
 def _may_be_nothing(node: Recompute, place: int) -> bool:
-    """Return whether a column is worked out by what may raise, and nothing else depends on it."""
+    """Return whether the expression of a column may raise, and nothing else depends on it."""
     select = node.query
     if not isinstance(select, exp.Select) or select.args.get("distinct"):
         return False

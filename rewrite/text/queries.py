@@ -508,7 +508,7 @@ def _is_distinct(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _follows_item(scan: _Scan) -> bool:
-    """Return whether what comes next stands behind an item of FROM."""
+    """Return whether the next tokens follow an item of FROM."""
     ends = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN)
     return bool(scan.kept) and scan.kept[-1].token_type in ends
 

@@ -157,7 +157,7 @@ class Explain:
 class Dml:
     """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement.
 
-    `tokens` are those of the text, which may be long: nobody else need cut it into words. `start`
+    `tokens` are those of the text, which may be long: no caller need tokenize it again. `start`
     is the place of the text in the script, and `offset` that of the name.
     """
 

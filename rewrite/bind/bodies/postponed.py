@@ -89,7 +89,7 @@ def postpone_shown(
 
 
 def _shown(plan: Plan, aggregates: frozenset[str]) -> tuple[Plan, dict[str, exp.Expr]] | None:
-    """Return what an input's columns are worked out from, and how; None if it is no projection."""
+    """Return the input and the expressions of a projection; None if it is no projection."""
     match plan:
         case Project():
             meant = meant_by(plan)
@@ -111,7 +111,7 @@ def _shown(plan: Plan, aggregates: frozenset[str]) -> tuple[Plan, dict[str, exp.
 def _shown_again(
     plan: Recompute, aggregates: frozenset[str]
 ) -> tuple[Plan, dict[str, exp.Expr]] | None:
-    """Return the same of an input that is itself worked out again, as one SELECT of rows."""
+    """Return the same of an input that is itself recomputed, as one SELECT of rows."""
     select = unwrapped(plan.query)
     if not isinstance(select, exp.Select):
         return None
@@ -166,7 +166,7 @@ def _shown_again(
 
 
 class _Legs:
-    """The inputs of what is worked out again, as items of its FROM clause."""
+    """The inputs of a recomputed query, as items of its FROM clause."""
 
     def __init__(self, plan: Recompute) -> None:
         self.plan = plan
