@@ -9,83 +9,50 @@ from __future__ import annotations
 
 import html
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, MappingProxyType, TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 import pyarrow as pa
 
-from cqlduck import arguments, checks, dml, ingest, inventory, moments, registration
-from cqlduck import variables as of_python
+from cqlduck import (
+    arguments,
+    checks,
+    ingest,
+    inventory,
+    moments,
+    plain_sql,
+    refresh,
+    registration,
+    statements,
+)
+from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
-from cqlduck.errors import (
-    CatalogError,
-    DataError,
-    Error,
-    NotSupportedError,
-)
+from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
 from cqlduck.housekeeping import STANDING
-from cqlduck.meaning import refuse_fixed, refuse_shadow
 from cqlduck.meter import Meter
-from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.text.dollars import apart, place_before
-from cqlduck.rewrite.text.reads import tables_read
-from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.syntax import (
-    AlterQuery,
-    AlterStream,
-    CreateQuery,
-    CreateRelation,
-    CreateStream,
-    Dml,
-    Drop,
-    Explain,
-    RefreshRelation,
-    Show,
-    Sql,
-    Statement,
-    refuse_nested_with,
-    tokenize,
-)
+from cqlduck.reader import Reader
+from cqlduck.rewrite.dollars import apart, place_before
+from cqlduck.rewrite.spelling import suggestion
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
-from cqlduck.state import answers, instants, snapshot
-from cqlduck.state.catalog import Input, Query
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state import instants, snapshot
+from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
 from cqlduck.state.records import KEPT
-from cqlduck.state.threads import SOME
 from cqlduck.subscription import Subscription
-from cqlduck.translated import from_duckdb, placed, too_deep
+from cqlduck.translated import from_duckdb
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
-
-NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
-_DDL = re.compile(
-    r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
-    r"|(WITH\b.*)?(INSERT(\s+OR\s+\w+)?|MERGE)\s+INTO\s+|TRUNCATE\s+(TABLE\s+)?|COPY\s+"
-    r"|UPDATE\s+|DELETE\s+FROM\s+)"
-    r"(main\.)?(?P<name>\"[^\"]+\"|\w+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_TRANSACTION = "each execute is a transaction of its own"
-_OURS = {
-    **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"), _TRANSACTION),
-    "USE": "name tables in full; the database of the connection stays the default",
-    "DETACH": "close the connection to let go of its database",
-}
-_ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
-_READING = ("SELECT", "EXPLAIN", "RELATION")
 
 
 @keywords_of_settings
@@ -196,7 +163,7 @@ class Connection:
         self._sees_variables = settings.variables
         self._meter = Meter(settings.progress)
         self._ahead: Ahead | None = None
-        self._rows_of: dict[str, int] = {}
+        self._reader = Reader(self._own, sees_variables=settings.variables)
         if self.drop_zone is not None:
             # not in the first tick; who has no drop zone does not wait for what reads Parquet
             from cqlduck.sources.follow import reading_ahead
@@ -324,66 +291,22 @@ class Connection:
         self._engine.refuse_in_listener("execute()")
         given = arguments.statements(text)
         text = apart(given)
+        frame = sys._getframe(1)
         try:
-            return self._execute(text, parameters, sys._getframe(1))
+            return statements.run(
+                self._engine,
+                text,
+                arguments.parameters(parameters),
+                lambda named: self._frames(named, frame),
+            )
         except Error as error:
             if error.text == text and error.offset is not None:
                 error.text, error.offset = given, place_before(given, error.offset)
             raise
 
-    def _execute(
-        self, text: str, parameters: Any, frame: FrameType
-    ) -> duckdb.DuckDBPyRelation | None:
-        statements = parse_script(text)
-        parameters = arguments.parameters(parameters)
-        if parameters is not None and len(statements) > 1:
-            raise Error("parameters need a single statement", hint="run the statements one by one")
-        result: duckdb.DuckDBPyRelation | None = None
-        held = self._engine.database.interrupts.held()
-        naming = self._naming(self._queried(statements, text), frame)
-        with held, self._open(), naming:
-            with self._engine.changing():
-                self._engine.reading(everything=True)
-                for statement in statements:
-                    try:
-                        result = self._statement(statement, parameters)
-                    except duckdb.Error as error:
-                        raise from_duckdb(error, text, statement.offset) from error
-                    except Error as error:
-                        raise placed(error, statement, text) from error
-                    except RecursionError as error:
-                        raise too_deep(text, statement.offset) from error
-            return result
-
-    def _queried(self, statements: Sequence[Statement], text: str) -> str:
-        """Return a script, with the queries of relations behind it that it reads anew."""
-        known = self._engine.catalogue.inputs
-        again = [s.name.lower() for s in statements if isinstance(s, RefreshRelation)]
-        kept = [known[name].query for name in again if name in known]
-        return "\n".join([text, *(query for query in kept if query is not None)])
-
     def _frames(self, text: str, frame: FrameType) -> dict[str, pa.Table]:
         """Return the caller's data frames that a text names and the database does not know."""
-        if not self._sees_variables:
-            return {}
-        found = of_python.frames_in(text, frame)
-        if not found:
-            return {}
-        with self._open() as engine:
-            database, known = engine.database, engine.catalogue
-            return {
-                name: tables.of_frame(name, data)
-                for name, data in found.items()
-                if not (name.lower() in known.inputs or name.lower() in known.queries)
-                and database.described(f"FROM {quoted(name)}") is None
-            }
-
-    @contextmanager
-    def _naming(self, text: str, frame: FrameType) -> Iterator[None]:
-        """Let the statements of the block read the caller's data frames."""
-        tables = self._frames(text, frame)
-        with readable(self._engine.database.connection, tables):
-            yield
+        return variables_of.tables_in(self._engine, text, frame) if self._sees_variables else {}
 
     def register(self, name: str, data: Any) -> None:
         """Let SQL read a data frame by a name, in place of another frame of this name.
@@ -424,98 +347,6 @@ class Connection:
                     hint=suggestion(name, frames.names, "there are"),
                 )
             engine.database.unregister(found)
-
-    def _statement(
-        self, statement: Statement, parameters: Sequence[Any] | Mapping[str, Any] | None
-    ) -> duckdb.DuckDBPyRelation | None:
-        engine = self._engine
-        match statement:
-            case CreateStream() | CreateRelation():
-                made = registration.create_input(engine, statement)
-                if made and isinstance(statement, CreateRelation) and statement.query is not None:
-                    self._refresh(statement.name, statement.query, statement.at)
-                    engine.close_beginning(engine.input(statement.name))
-            case RefreshRelation():
-                self._refresh(statement.name, statement.query, statement.at)
-            case CreateQuery():
-                registration.create_query(engine, statement)
-            case Drop():
-                registration.drop(engine, statement)
-            case AlterQuery():
-                if statement.action == "SET":
-                    registration.set_options(engine, statement.name, statement.options)
-                elif statement.action == "ACTIVATE FROM NOW":
-                    registration.begin_anew(engine, statement.name)
-                else:
-                    registration.set_active(engine, statement.name, statement.action == "ACTIVATE")
-            case AlterStream():
-                to = moments.heartbeat_instant(engine, statement.heartbeat)
-                registration.take_heartbeat_back(engine, statement.name, to)
-            case Show():
-                view = {"STREAMS": "streams", "RELATIONS": "relations", "QUERIES": "queries"}
-                return self._kept(f"SELECT * FROM cql.{view[statement.kind]}")
-            case Explain():
-                return self._text(self.explain(statement.name))
-            case Dml():
-                refuse_nested_with(statement.text)
-                name = statement.name.lower()
-                if name in engine.catalogue.inputs or name in engine.catalogue.queries:
-                    with engine.database.part(INGEST):
-                        dml.run(engine, statement, parameters)
-                    return None
-                self._refuse_ours(statement.text)
-                return self._sql_statement(statement.text, parameters)
-            case Sql():
-                return self._sql_statement(statement.text, parameters)
-        return None
-
-    def _sql_statement(
-        self, text: str, parameters: Sequence[Any] | Mapping[str, Any] | None
-    ) -> duckdb.DuckDBPyRelation | None:
-        """Run a statement of DuckDB's own inside the change; return its rows, if it has any."""
-        tokens = tokenize(text)
-        first = tokens[0].text.upper() if tokens else ""
-        if first in _OURS:
-            raise NotSupportedError(f"{first} is not supported here", hint=_OURS[first])
-        if _reads(text):
-            return self._kept(text, parameters)
-        self._refuse_ours(text)
-        refuse_fixed(tokens)
-        refuse_shadow(self._engine.database, tokens)
-        self._engine.database.execute(text, parameters)
-        if first in ("SET", "RESET", "PRAGMA"):
-            self._engine.prefetcher.stop()
-        if first not in _ROWS_ALONE:
-            self._engine.compiler.forget_macros()
-        return None
-
-    def _refuse_ours(self, text: str) -> None:
-        """Refuse DDL of DuckDB's own on the views that show what is registered."""
-        known = self._engine.catalogue
-        found = _DDL.match(text)
-        if found is None:
-            return
-        name = found["name"].strip('"').lower()
-        for things, word in ((known.inputs, None), (known.queries, "CONTINUOUS QUERY")):
-            if name in things:
-                kind = word or known.inputs[name].kind.upper()
-                raise CatalogError(
-                    f"{found['name']} is a {kind.lower()}; this statement is for tables and views",
-                    hint=f"change it with INSERT INTO {found['name']}, UPDATE or DELETE; "
-                    f"remove it with DROP {kind}",
-                )
-
-    def _kept(
-        self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
-    ) -> duckdb.DuckDBPyRelation:
-        """Run a reading statement in the engine's own transaction; return a copy of its rows."""
-        database = self._engine.database
-        with database.running(database.connection):
-            found = database.relation(query, parameters)
-            return _relation(pa.table({})) if found is None else relation.copied(found)
-
-    def _text(self, text: str) -> duckdb.DuckDBPyRelation:
-        return _relation(pa.table({"explain": text.splitlines()}))
 
     # -- elements ---------------------------------------------------------------------------------
 
@@ -562,12 +393,7 @@ class Connection:
         held, meter = engine.database.interrupts.held(), self._meter.during(what)
         with held, meter, engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
-            return self._accept(thing, ingest.read(thing, data), at, operation)
-
-    def _accept(self, thing: Input, table: pa.Table, at: Any, operation: str) -> Taken:
-        """Take rows that are read, inside a change."""
-        with ingest.arriving(self._engine, thing, table, at, operation) as rows:
-            return self._engine.accept(thing, rows)
+            return ingest.accept(engine, thing, ingest.read(thing, data), at, operation)
 
     def refresh(self, name: str, data: Any = None, at: Any = None) -> int:
         """Make data the content of a relation: what differs becomes insertions and deletions.
@@ -589,54 +415,19 @@ class Connection:
             LateError: The instant is at or before the heartbeat; nothing was taken.
         """
         self._engine.refuse_in_listener("refresh()")
-        if data is None:
-            known = self._engine.catalogue.inputs.get(name.lower())
-            text = "" if known is None or known.query is None else known.query
-            held = self._engine.database.interrupts.held()
-            with held, self._naming(text, sys._getframe(1)), self._engine.changing():
-                # its query may read whatever there is
-                self._engine.reading(everything=True)
-                return self._refresh(name, None, at)
         engine = self._engine
         held = engine.database.interrupts.held()
+        if data is None:
+            known = engine.catalogue.inputs.get(name.lower())
+            text = "" if known is None or known.query is None else known.query
+            frames = self._frames(text, sys._getframe(1))
+            with held, readable(engine.database.connection, frames), engine.changing():
+                # its query may read whatever there is
+                engine.reading(everything=True)
+                return refresh.from_query(engine, name, at=at)
         with held, engine.changing(), engine.database.part(INGEST):
-            thing = self._refreshed(name)
-            table = ingest.read(thing, data)
-            with ingest.arriving(engine, thing, table, at, "+") as rows:
-                if at is None and "_ts" in rows.stamp:
-                    raise DataError(
-                        f"the data for {name} has a column _ts, and a refresh is of one instant",
-                        hint="pass the instant as at, and leave the column out",
-                    )
-                raw = None if at is None else moments.raw_time(engine, at)
-                return dml.refresh(engine, thing, rows, raw)
-
-    def _refreshed(self, name: str) -> Input:
-        thing = self._engine.input(name)
-        if thing.kind == "stream":
-            raise DataError(
-                f"{name} is a stream, and a stream only grows", hint="refresh a relation"
-            )
-        return thing
-
-    def _refresh(self, name: str, query: str | None, at: Any) -> int:
-        """Refresh a relation from a query, or from its own, inside a change."""
-        engine = self._engine
-        thing = self._refreshed(name)
-        query = thing.query if query is None else query
-        if query is None:
-            raise DataError(
-                f"{name} was not created from a query",
-                hint=f"say from what: REFRESH RELATION {name} FROM (SELECT …)",
-            )
-        if not _reads(query):
-            raise NotSupportedError(
-                f"{name} is refreshed from what only reads", hint="as in FROM (SELECT …)"
-            )
-        raw = None if at is None else moments.raw_time(engine, at)
-        with dml.pending_shown(engine, tables_read(query)):
-            rows = ingest.of_query(engine, thing, query)
-        return dml.refresh(engine, thing, rows, raw)
+            thing = refresh.relation(engine, name)
+            return refresh.from_data(engine, thing, ingest.read(thing, data), at)
 
     def heartbeat(self, name: str, to: Any) -> None:
         """Promise that no element at or before `to` is still to come to an input."""
@@ -713,7 +504,7 @@ class Connection:
         engine = self._engine
         for name, table in rows.items():
             with engine.database.part(INGEST):
-                self._accept(engine.input(name), table, None, "+")
+                ingest.accept(engine, engine.input(name), table, None, "+")
         if to is None:
             return None
         until = moments.heartbeat_instant(engine, to)
@@ -760,12 +551,7 @@ class Connection:
         with self._open() as engine:
             found = engine.query(query)
             engine.refuse_failed(found)
-            engine.keep_answers([found])
-            if found.kind == "stream" and engine.is_lasting(found):
-                return self._over_log(
-                    found, answers.tuples_sql(engine.clock, found, found.frontier)
-                )
-            return self._read(engine.answer_sql(found))
+            return self._reader.table(found)
 
     def arrow(self, query: str) -> pa.Table:
         """Return the answer at the frontier as an Arrow table, which `table` takes longer to give.
@@ -780,18 +566,7 @@ class Connection:
         with self._open() as engine:
             found = engine.query(query)
             engine.refuse_failed(found)
-            is_large = self._rows_of.get(found.name, 0) > SOME
-            engine.reading(is_large=is_large)
-            engine.keep_answers([found])
-            sql = engine.answer_sql(found)
-            listed = relation.for_arrow(found.columns)
-            if listed is not None:
-                stamp = ", _ts" if found.kind == "stream" else ""
-                sql = f"SELECT {listed}{stamp} FROM ({sql}) AS answer"
-            with relation.leaving():
-                table = engine.database.arrow(sql, is_large=is_large)
-            self._rows_of[found.name] = table.num_rows
-            return table
+            return self._reader.arrow(found)
 
     def as_of(self, query: str, t: Any) -> duckdb.DuckDBPyRelation:
         """Return the answer at an instant of kept history.
@@ -801,57 +576,12 @@ class Connection:
             QueryError: It is after the frontier, and the query failed, or one that it reads.
         """
         with self._open() as engine:
-            found = engine.query(query)
-            instant = moments.instant(engine, t)
-            if found.frontier is None or instant > found.frontier:
-                engine.refuse_failed(found)
-                raise DataError(
-                    f"{query} has no answer at {t} yet; its frontier is "
-                    f"{engine.shown(found.frontier)}",
-                    hint="advance first",
-                )
-            if found.history_from is not None and instant < found.history_from:
-                raise DataError(
-                    f"the history of {query} begins at {engine.shown(found.history_from)}",
-                    hint="the setting history says how long changes are kept",
-                )
-            return self._read(engine.answer_sql(found, instant))
+            return self._reader.as_of(engine.query(query), t)
 
     def changes(self, query: str, since: Any = None, until: Any = None) -> duckdb.DuckDBPyRelation:
         """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
         with self._open() as engine:
-            found = engine.query(query)
-            bounds = [None if t is None else moments.instant(engine, t) for t in (since, until)]
-            self._refuse_before_history(found, bounds[0])
-            engine.reading()
-            (since, until), is_net = bounds, engine.is_net(found)
-            if not engine.is_lasting(found) or found.frontier is None:
-                return self._read(
-                    answers.changes_sql(engine.clock, found, since, until, is_net=is_net)
-                )
-            until = min(t for t in (until, found.frontier) if t is not None)
-            known = engine.results.logs.known(found, since, is_net=is_net)
-            sql = answers.changes_sql(
-                engine.clock,
-                found,
-                since,
-                until,
-                is_net=is_net or known.is_net,
-                in_order=known.in_order,
-            )
-            return self._over_log(found, sql)
-
-    def _over_log(self, query: Query, sql: str) -> duckdb.DuckDBPyRelation:
-        """Return a relation over rows of a query's log that stay as they are, without a copy."""
-        return self._engine.results.read(query.changes, sql)
-
-    def _refuse_before_history(self, query: Query, since: int | None) -> None:
-        start = query.history_from
-        if since is not None and start is not None and since < start:
-            raise DataError(
-                f"the history of {query.name} begins at {self._engine.shown(start)}",
-                hint="ask for changes since then",
-            )
+            return self._reader.changes(engine.query(query), since, until)
 
     def subscribe(
         self, query: str, since: Any = None, *, timeout: float | None = None
@@ -880,9 +610,9 @@ class Connection:
         with self._open() as engine:
             found = engine.query(query)
             position = found.frontier if since is None else moments.instant(engine, since)
-            self._refuse_before_history(found, position)
+            self._reader.refuse_before_history(found, position)
         return Subscription(
-            lambda position: self._come(query, position),
+            lambda position: self._reader.elements_after(query, position),
             self._goes_on,
             engine.changed,
             position,
@@ -893,57 +623,6 @@ class Connection:
         """Return whether elements may come by themselves."""
         self._own.database.owner.check()
         return self._scheduler.running and not self._own.closed
-
-    def _come(self, query: str, position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
-        """Return the elements of a query after an instant, and how far they go."""
-        engine = self._own
-        with engine.database.interrupts.held(), engine.lock:
-            found = engine.query(query)
-            if found.frontier is None or (position is not None and found.frontier <= position):
-                engine.refuse_failed(found)
-                return [], position
-            engine.refuse_closed()
-            self._refuse_forgotten(found, position)
-            start = found.history_from
-            # of a relation, what stands at the start of history is no change
-            since = position if start is None else max(position or start, start)
-            return self._new(found, since).to_batches(), found.frontier
-
-    def _refuse_forgotten(self, query: Query, position: int | None) -> None:
-        """Refuse to go on behind elements that history has let go of.
-
-        Raises:
-            DataError: There were some after `position`.
-        """
-        engine = self._engine
-        lost = engine.housekeeping.lost.get(query.name)
-        if lost is not None and (position is None or lost > position):
-            raise DataError(
-                f"the subscription to {query.name} was too slow: it has elements up to "
-                f"{engine.shown(position)}, and the history of {query.name} begins at "
-                f"{engine.shown(query.history_from)}",
-                hint=f"keep more, as in ALTER CONTINUOUS QUERY {query.name} SET (keep = …), or "
-                "read more often; subscribe anew to go on from here",
-            )
-
-    def _new(self, query: Query, since: int | None) -> pa.Table:
-        """Return the elements of a query after an instant, in the order of time."""
-        engine = self._engine
-        fresh = engine.output_buffer.since(query, since, engine.clock)
-        if fresh is not None:
-            return _in_order(fresh)
-        engine.reading(is_large=not engine.reads_last_tick(query, since))
-        if query.kind == "stream":
-            sql = answers.new_sql(engine.clock, query, since, query.frontier)
-        else:
-            is_net = engine.is_net(query)
-            sql = answers.changes_sql(engine.clock, query, since, query.frontier, is_net=is_net)
-        listed = relation.for_arrow(query.columns)
-        if listed is not None:
-            sql = f"SELECT {listed}, _ts, _weight FROM ({sql}) AS elements"
-        with relation.leaving():
-            table = engine.database.arrow(sql, is_large=True)
-        return _in_order(table) if query.kind == "stream" else table
 
     def sql(
         self, query: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
@@ -956,12 +635,11 @@ class Connection:
         """
         self._engine.refuse_closed()
         parameters = arguments.parameters(parameters)
-        if not _reads(arguments.statements(query)):
+        if not plain_sql.reads(arguments.statements(query)):
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
-            return self._read(
-                query, parameters, stores=True, frames=self._frames(query, sys._getframe(1))
-            )
+            frames = self._frames(query, sys._getframe(1))
+            return self._reader.sql(query, parameters, stores=True, frames=frames)
         except duckdb.Error as error:
             raise from_duckdb(error, query, 0) from error
 
@@ -992,7 +670,7 @@ class Connection:
             known = engine.catalogue.queries.values()
             asked = checks.Check(engine, list(known) if query is None else [engine.query(query)])
             with engine.database.interrupts.held(), self._meter.during("check", asked.way):
-                return _relation(asked.run())
+                return relation.of_table(asked.run())
 
     @contextmanager
     def profile(self, *, deep: bool = False) -> Iterator[Profile]:
@@ -1043,42 +721,6 @@ class Connection:
             engine.reading(everything=True)
             return snapshot.write(engine.database, path)
 
-    def _read(
-        self,
-        query: str,
-        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-        *,
-        stores: bool = False,
-        frames: Mapping[str, pa.Table] = NO_FRAMES,
-    ) -> duckdb.DuckDBPyRelation:
-        """Return a relation over a copy of what a query gives now, on a connection of its own."""
-        with self._open() as engine:
-            engine.reading(everything=stores)
-            if stores:
-                text = query.lower()
-                known = engine.catalogue.queries
-                engine.keep_answers(q for name, q in known.items() if name in text)
-            reader = engine.database.reader()
-            # what a tick leaves out of the database for now must not be of a later tick than this
-            with engine.database.running(reader):
-                reader.execute("BEGIN TRANSACTION")
-                reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
-        running, reading = engine.database.running(reader), engine.database.threads.reading()
-        held, seen = engine.database.interrupts.held(), readable(reader, frames)
-        with _until_closed(engine), held, reading, seen, running:
-            if _is_select(query):
-                text = query.strip().rstrip(";")
-                reader.execute(f"CREATE TEMP TABLE _cql_result AS {text}", parameters)
-                reader.execute("COMMIT")
-                if self._sees_variables:
-                    # what is made of the relation DuckDB runs for the caller itself
-                    reader.execute("SET python_enable_replacements = true")
-                return reader.table("temp._cql_result")
-            found: duckdb.DuckDBPyRelation | None = reader.sql(query, params=parameters)
-            rows = _relation(pa.table({})) if found is None else relation.copied(found)
-            reader.execute("COMMIT")
-            return rows
-
     def interrupt(self) -> None:
         """Stop the calls that are under way, in whatever thread; each raises a DatabaseError.
 
@@ -1117,61 +759,3 @@ class Connection:
         self._own.refuse_in_listener("stop()")
         if not self._own.database.owner.is_other:
             self._scheduler.stop()
-
-
-@contextmanager
-def _until_closed(engine: Engine) -> Iterator[None]:
-    """Say so if another thread has closed the connection while the block read from it.
-
-    Raises:
-        DatabaseError: It has.
-    """
-    try:
-        yield
-    except duckdb.Error:
-        engine.refuse_closed()
-        raise
-
-
-def _relation(table: pa.Table) -> duckdb.DuckDBPyRelation:
-    own = duckdb.connect(":memory:")
-    own.register("rows_of_result", table)
-    own.execute("CREATE TEMP TABLE result AS SELECT * FROM rows_of_result")
-    return own.table("temp.result")
-
-
-def _statements(text: str) -> list[Any]:
-    refuse_nested_with(text)
-    try:
-        return list(duckdb.extract_statements(text))
-    except duckdb.Error as error:
-        raise from_duckdb(error, text, 0) from error
-
-
-def _reads(text: str) -> bool:
-    """Return whether a single statement only reads."""
-    statements = _statements(text)
-    if len(statements) != 1:
-        raise Error("one statement at a time", hint="run the statements one by one")
-    return _kind(text) in _READING
-
-
-def _kind(text: str) -> str:
-    """Return the kind of a statement in DuckDB's words, such as SELECT."""
-    return str(_statements(text)[0].type).split(".")[-1].removesuffix("_STATEMENT")
-
-
-def _in_order(table: pa.Table) -> pa.Table:
-    """Return rows in the order of `_ts`; to look whether they are is quicker than to sort them."""
-    import pyarrow.compute as pc
-
-    times = table.column("_ts")
-    if pc.all(pc.greater_equal(times[1:], times[:-1]), min_count=0).as_py():
-        return table
-    return table.sort_by("_ts")
-
-
-def _is_select(text: str) -> bool:
-    return _kind(text) in ("SELECT", "RELATION") and not re.match(
-        r"\s*(describe|show|summarize|pragma)\b", text, re.IGNORECASE
-    )

@@ -1,12 +1,11 @@
-"""INSERT, UPDATE and DELETE on streams and relations, and REFRESH of relations, as elements.
+"""INSERT, UPDATE and DELETE on streams and relations, as elements.
 
 The statement runs, unchanged, on a temporary table of the same name: empty for a plain INSERT,
 otherwise with the relation's content including pending elements. The other relations that it reads
 include their pending elements too. The difference between before and after becomes elements at the
 first instant after the input's heartbeat, or at that of its latest pending element if that is
 later; the rows of a stream with TIMESTAMP BY have their own. A relation that has neither a
-heartbeat nor an element with an instant changes at the beginning of time. A refresh uses the
-difference between the content and the result of a query or the caller's data.
+heartbeat nor an element with an instant changes at the beginning of time.
 
 Elements of that instant that have no effect on the content that a statement reads have none later
 either: they are recorded, and are no longer pending (`relations.settle`).
@@ -22,12 +21,12 @@ import duckdb
 
 from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
-from cqlduck.errors import CatalogError, DataError, LateError, NotSupportedError
+from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
-from cqlduck.rewrite.text.syntax import Dml
-from cqlduck.state import catalog, instants, queues, relations
-from cqlduck.state.catalog import Input, same_rows, typed
+from cqlduck.rewrite.reads import tables_read, takes_conflicts
+from cqlduck.rewrite.syntax import Dml
+from cqlduck.state import catalog, difference, instants, queues, relations
+from cqlduck.state.catalog import Input, typed
 from cqlduck.state.connection import quoted
 
 
@@ -67,18 +66,16 @@ def run(
         _make_copy(engine, thing, columns, with_key=conflicts)
         try:
             if whole:
-                _content(engine, thing, engine.next_instant(thing))
-                database.execute(f"INSERT INTO temp.{copy} SELECT * FROM temp._cql_content_before")
+                instant = instants.instant_of(engine.clock, engine.next_instant(thing))
+                difference.write_before(database, thing, instant, strict=engine.strict)
+                database.execute(f"INSERT INTO temp.{copy} SELECT * FROM {difference.BEFORE}")
             database.execute(text, parameters)
-            database.execute(
-                "CREATE OR REPLACE TEMP TABLE _cql_content_after AS "
-                f"SELECT {listed} FROM temp.{copy}"
-            )
+            difference.write_after(database, listed, f"temp.{copy}")
         finally:
             # after an error the transaction is over, and the table with it
             with contextlib.suppress(duckdb.Error):
                 database.execute(f"DROP TABLE temp.{copy}")
-    return _taken(engine, thing, whole)
+    return _accept(engine, thing, whole)
 
 
 def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:
@@ -174,97 +171,15 @@ def _may_read_others(engine: Engine) -> bool:
     )
 
 
-def _taken(engine: Engine, thing: Input, whole: bool) -> int:
-    if whole:
-        return _difference(engine, thing, engine.next_instant(thing))
-    source, given = "temp._cql_content_after", tuple(Column(c.name, "") for c in thing.columns)
-    if thing.timestamp_by is None:
-        rows = queues.arrival(thing, source, given, "")
-        rows = queues.at_once(rows, engine.clock, engine.next_instant(thing))
-    else:
+def _accept(engine: Engine, thing: Input, whole: bool) -> int:
+    """Accept what a statement left in its table; return the number of elements."""
+    if thing.timestamp_by is not None:
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
         stamp = queues.raw_sql(engine.clock, quoted(own.name), own.type)
-        rows = queues.arrival(thing, source, given, stamp)
+        return engine.accept(thing, difference.rows_after(thing, stamp)).taken
+    if whole:
+        rows = difference.elements(engine.database, thing)
+    else:
+        rows = difference.rows_after(thing, "")
+    rows = queues.at_once(rows, engine.clock, engine.next_instant(thing))
     return engine.accept(thing, rows).taken
-
-
-def _content(engine: Engine, thing: Input, raw: int) -> None:
-    """Write the content of a relation at a raw time, what is pending included."""
-    database = engine.database
-    instant = instants.instant_of(engine.clock, raw)
-    content, judged = relations.content_at(database, thing, instant)
-    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
-    if judged:
-        relations.settle(database, thing, instant, strict=engine.strict)
-
-
-def _difference(engine: Engine, thing: Input, raw: int) -> int:
-    """Take what differs before and after as elements at a raw time."""
-    listed = ", ".join(quoted(c.name) for c in thing.columns)
-    before, after = (
-        f"SELECT {same_rows(thing.columns)} FROM temp._cql_content_{when} AS content({listed})"
-        for when in ("before", "after")
-    )
-    engine.database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_difference AS SELECT {listed}, '-' AS _cql_sign "
-        f"FROM ({before} EXCEPT ALL {after}) AS gone"
-    )
-    engine.database.execute(
-        f"INSERT INTO temp._cql_difference SELECT {listed}, '+' FROM "
-        f"({after} EXCEPT ALL {before}) AS come"
-    )
-    given = tuple(Column(c.name, "") for c in thing.columns)
-    rows = queues.arrival(thing, "temp._cql_difference", given, "", "_cql_sign")
-    return engine.accept(thing, queues.at_once(rows, engine.clock, raw)).taken
-
-
-def refresh(engine: Engine, thing: Input, rows: queues.Arrival, at: int | None) -> int:
-    """Make rows the content of a relation at a raw time; return the number of elements.
-
-    The difference to what stands then, what is pending included, becomes insertions and deletions.
-
-    Raises:
-        DataError: Two rows have one primary key, or a value does not fit its column.
-        LateError: The instant is at or before the relation's heartbeat.
-    """
-    raw = engine.next_instant(thing) if at is None else at
-    instant = instants.instant_of(engine.clock, raw)
-    if thing.heartbeat is not None and instant <= thing.heartbeat:
-        raise LateError(
-            f"{thing.name} cannot change at {engine.shown(instant)} any more; its heartbeat is at "
-            f"{engine.shown(thing.heartbeat)}",
-            rows=[],
-            hint="leave the instant out, or take a later one",
-        )
-    listed = ", ".join(
-        f"{value} AS {quoted(c.name)}" for value, c in zip(rows.columns, thing.columns, strict=True)
-    )
-    try:
-        engine.database.execute(
-            f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM {rows.source}"
-        )
-    except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.InvalidInputException,
-            duckdb.BinderException) as error:  # fmt: skip
-        raise DataError(
-            f"the rows do not fit {thing.kind} {thing.name}: {str(error).splitlines()[0]}",
-            hint=f"its columns are {typed(thing.columns)}",
-        ) from error
-    _refuse_second_rows(engine, thing)
-    _content(engine, thing, raw)
-    return _difference(engine, thing, raw)
-
-
-def _refuse_second_rows(engine: Engine, thing: Input) -> None:
-    if not thing.primary_key:
-        return
-    keys = ", ".join(quoted(key) for key in thing.primary_key)
-    twice = engine.database.rows(
-        f"SELECT {keys} FROM temp._cql_content_after GROUP BY {keys} HAVING count(*) > 1 "
-        "ORDER BY ALL LIMIT 1"
-    )
-    if twice:
-        shown = ", ".join(f"{k} = {v!r}" for k, v in zip(thing.primary_key, twice[0], strict=True))
-        raise DataError(
-            f"{thing.name} would have several rows under its primary key: {shown}",
-            hint="give it one row for each key, as with DISTINCT ON or GROUP BY",
-        )

@@ -57,6 +57,24 @@ def arriving(
         ) from error
 
 
+def accept(engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str) -> queues.Taken:
+    """Accept rows that `read` has read, inside a change.
+
+    Args:
+        engine: The engine.
+        thing: The stream or relation.
+        table: The rows.
+        at: Their instant, or one for each, or None.
+        operation: '+' or '-'.
+
+    Raises:
+        DataError: They do not fit the input.
+        DatabaseError: DuckDB could not go on.
+    """
+    with arriving(engine, thing, table, at, operation) as rows:
+        return engine.accept(thing, rows)
+
+
 def read(thing: Input, data: Any) -> pa.Table:
     """Return data as an Arrow table that DuckDB takes as what it is.
 

@@ -18,6 +18,7 @@ from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.syntax import (
     RESERVED,
     STORED,
+    AlterQuery,
     CreateQuery,
     CreateRelation,
     CreateStream,
@@ -410,6 +411,16 @@ def _kept_for(engine: Engine, written: str | None) -> str | None:
     if written.lower() != "unbounded":
         engine.clock.instants(parse_duration(written))
     return written.lower()
+
+
+def alter_query(engine: Engine, statement: AlterQuery) -> None:
+    """Change the options of a query, or whether it goes on, and from where."""
+    if statement.action == "SET":
+        set_options(engine, statement.name, statement.options)
+    elif statement.action == "ACTIVATE FROM NOW":
+        begin_anew(engine, statement.name)
+    else:
+        set_active(engine, statement.name, statement.action == "ACTIVATE")
 
 
 def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -> None:

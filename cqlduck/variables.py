@@ -17,6 +17,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from cqlduck.data import tables
+from cqlduck.engine import Engine
+from cqlduck.state.connection import quoted
+
 _WORD = re.compile(r'"([^"]+)"|([^\W\d]\w*)')
 _MADE = re.compile(
     r"\bCREATE\b[^;(]{0,100}?\b(?:TABLE|VIEW|STREAM|RELATION|QUERY)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
@@ -24,6 +28,27 @@ _MADE = re.compile(
     re.IGNORECASE,
 )
 _OURS = __name__.partition(".")[0]
+
+
+def tables_in(engine: Engine, text: str, frame: FrameType) -> dict[str, pa.Table]:
+    """Return the variables of a Python frame that `text` names and the database does not know.
+
+    Args:
+        engine: The engine.
+        text: Statements.
+        frame: The frame of whoever calls us.
+    """
+    found = frames_in(text, frame)
+    if not found:
+        return {}
+    with engine.opened():
+        known = engine.catalogue
+        return {
+            name: tables.of_frame(name, data)
+            for name, data in found.items()
+            if not (name.lower() in known.inputs or name.lower() in known.queries)
+            and engine.database.described(f"FROM {quoted(name)}") is None
+        }
 
 
 def frames_in(text: str, frame: FrameType) -> dict[str, Any]:

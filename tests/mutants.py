@@ -134,9 +134,9 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_waiting.py::test_a_tick_takes_from_the_queue_what_comes_in_it"),
     ),
     *_of(
-        "cqlduck/connection.py",
+        "state/reads.py",
         ("a read sees a tick that commits beside it",
-         'reader.execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()', "pass",
+         'self._execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()', "pass",
          "test_fresh.py::test_a_tick_beside_a_read_does_not_show_in_it"),
     ),
     *_of(
@@ -232,7 +232,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_waiting.py::test_instants_before_1970_are_left_to_sql"),
     ),
     *_of(
-        "cqlduck/connection.py",
+        "cqlduck/reader.py",
         ("a stream's elements come as they were written",
          "return table.sort_by(\"_ts\")", "return table",
          "test_connection.py::test_subscribe_gives_a_stream_in_the_order_of_time"),

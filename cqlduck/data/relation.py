@@ -52,6 +52,11 @@ def copied(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
         listed = ", ".join(
             f"CAST({quoted(c.name)} AS {c.type}) AS {quoted(c.name)}" for c in columns
         )
+    return of_table(table, listed)
+
+
+def of_table(table: pa.Table, listed: str = "*") -> duckdb.DuckDBPyRelation:
+    """Return a table, or columns as SQL over it, as a relation in a DuckDB of its own."""
     own = duckdb.connect(":memory:")
     own.execute("SET TimeZone = 'UTC'")
     own.register("exported", table)

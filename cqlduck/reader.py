@@ -1,0 +1,246 @@
+"""Reading: answers, changes and plain SQL, as relations that stay as they are.
+
+A read runs on a connection of its own, over a copy or over rows of a log that stay, so that it may
+be read while a tick runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck import moments
+from cqlduck.data import relation
+from cqlduck.engine import Engine
+from cqlduck.errors import DataError
+from cqlduck.plain_sql import is_select
+from cqlduck.state import answers, reads
+from cqlduck.state.catalog import Query
+from cqlduck.state.reads import Parameters
+from cqlduck.state.threads import SOME
+
+NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
+
+
+class Reader:
+    """Reads what an engine has; whoever calls it holds the engine still, but for `sql`.
+
+    Args:
+        engine: The engine.
+        sees_variables: Whether what is made of a relation may name variables of the caller.
+    """
+
+    def __init__(self, engine: Engine, *, sees_variables: bool) -> None:
+        """Read nothing yet."""
+        self._engine = engine
+        self._sees_variables = sees_variables
+        self._counts: dict[str, int] = {}
+        """Of queries: how many rows their answers had as Arrow tables."""
+
+    def table(self, query: Query) -> duckdb.DuckDBPyRelation:
+        """Return the answer at the frontier; of a query that yields a stream, its elements."""
+        engine = self._engine
+        engine.keep_answers([query])
+        if query.kind == "stream" and engine.is_lasting(query):
+            sql = answers.tuples_sql(engine.clock, query, query.frontier)
+            return engine.results.read(query.changes, sql)
+        return self.sql(engine.answer_sql(query))
+
+    def arrow(self, query: Query) -> pa.Table:
+        """Return the answer at the frontier as an Arrow table.
+
+        Raises:
+            NotSupportedError: A VARIANT holds what Arrow's has no type for.
+        """
+        engine = self._engine
+        is_large = self._counts.get(query.name, 0) > SOME
+        engine.reading(is_large=is_large)
+        engine.keep_answers([query])
+        stamp = ("_ts",) if query.kind == "stream" else ()
+        table = self._arrow(query, engine.answer_sql(query), stamp, is_large=is_large)
+        self._counts[query.name] = table.num_rows
+        return table
+
+    def _arrow(
+        self, query: Query, sql: str, stamps: tuple[str, ...], *, is_large: bool
+    ) -> pa.Table:
+        """Run a SELECT of a query's columns and some of ours, as Arrow can hold them."""
+        listed = relation.for_arrow(query.columns)
+        if listed is not None:
+            sql = f"SELECT {', '.join((listed, *stamps))} FROM ({sql}) AS rows_of_query"
+        with relation.leaving():
+            return self._engine.database.arrow(sql, is_large=is_large)
+
+    def as_of(self, query: Query, t: Any) -> duckdb.DuckDBPyRelation:
+        """Return the answer at an instant of kept history.
+
+        Raises:
+            DataError: The instant is after the frontier or before kept history.
+            QueryError: It is after the frontier, and the query failed, or one that it reads.
+        """
+        engine = self._engine
+        instant = moments.instant(engine, t)
+        if query.frontier is None or instant > query.frontier:
+            engine.refuse_failed(query)
+            raise DataError(
+                f"{query.name} has no answer at {t} yet; its frontier is "
+                f"{engine.shown(query.frontier)}",
+                hint="advance first",
+            )
+        hint = "the setting history says how long changes are kept"
+        self.refuse_before_history(query, instant, hint)
+        return self.sql(engine.answer_sql(query, instant))
+
+    def changes(self, query: Query, since: Any, until: Any) -> duckdb.DuckDBPyRelation:
+        """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
+        engine = self._engine
+        since, until = (None if t is None else moments.instant(engine, t) for t in (since, until))
+        self.refuse_before_history(query, since)
+        engine.reading()
+        is_net = engine.is_net(query)
+        if not engine.is_lasting(query) or query.frontier is None:
+            return self.sql(answers.changes_sql(engine.clock, query, since, until, is_net=is_net))
+        until = min(t for t in (until, query.frontier) if t is not None)
+        known = engine.results.logs.known(query, since, is_net=is_net)
+        sql = answers.changes_sql(
+            engine.clock,
+            query,
+            since,
+            until,
+            is_net=is_net or known.is_net,
+            in_order=known.in_order,
+        )
+        return engine.results.read(query.changes, sql)
+
+    def refuse_before_history(
+        self, query: Query, since: int | None, hint: str = "ask for changes since then"
+    ) -> None:
+        """Refuse to look at a query before its kept history.
+
+        Raises:
+            DataError: The instant is before it.
+        """
+        start = query.history_from
+        if since is not None and start is not None and since < start:
+            shown = self._engine.shown(start)
+            raise DataError(f"the history of {query.name} begins at {shown}", hint=hint)
+
+    # -- subscriptions ----------------------------------------------------------------------------
+
+    def elements_after(
+        self, name: str, position: int | None
+    ) -> tuple[list[pa.RecordBatch], int | None]:
+        """Return the elements of a query after an instant, and how far they go.
+
+        Raises:
+            DataError: Some of them are forgotten.
+            QueryError: There are none, and the query failed, or one that it reads.
+        """
+        engine = self._engine
+        with engine.database.interrupts.held(), engine.lock:
+            query = engine.query(name)
+            if query.frontier is None or (position is not None and query.frontier <= position):
+                engine.refuse_failed(query)
+                return [], position
+            engine.refuse_closed()
+            self._refuse_forgotten(query, position)
+            start = query.history_from
+            # of a relation, what stands at the start of history is no change
+            since = position if start is None else max(position or start, start)
+            return self._elements(query, since).to_batches(), query.frontier
+
+    def _refuse_forgotten(self, query: Query, position: int | None) -> None:
+        """Refuse to go on behind elements that history has let go of.
+
+        Raises:
+            DataError: There were some after `position`.
+        """
+        engine = self._engine
+        lost = engine.housekeeping.lost.get(query.name)
+        if lost is not None and (position is None or lost > position):
+            raise DataError(
+                f"the subscription to {query.name} was too slow: it has elements up to "
+                f"{engine.shown(position)}, and the history of {query.name} begins at "
+                f"{engine.shown(query.history_from)}",
+                hint=f"keep more, as in ALTER CONTINUOUS QUERY {query.name} SET (keep = …), or "
+                "read more often; subscribe anew to go on from here",
+            )
+
+    def _elements(self, query: Query, since: int | None) -> pa.Table:
+        """Return the elements of a query after an instant, in the order of time."""
+        engine = self._engine
+        found = engine.output_buffer.since(query, since, engine.clock)
+        if found is not None:
+            return _in_order(found)
+        engine.reading(is_large=not engine.reads_last_tick(query, since))
+        if query.kind == "stream":
+            sql = answers.new_sql(engine.clock, query, since, query.frontier)
+        else:
+            is_net = engine.is_net(query)
+            sql = answers.changes_sql(engine.clock, query, since, query.frontier, is_net=is_net)
+        table = self._arrow(query, sql, ("_ts", "_weight"), is_large=True)
+        return _in_order(table) if query.kind == "stream" else table
+
+    # -- plain SQL --------------------------------------------------------------------------------
+
+    def sql(
+        self,
+        query: str,
+        parameters: Parameters = None,
+        *,
+        stores: bool = False,
+        frames: Mapping[str, pa.Table] = NO_FRAMES,
+    ) -> duckdb.DuckDBPyRelation:
+        """Return a relation over a copy of what a query gives now, on a connection of its own.
+
+        Args:
+            query: A statement that only reads.
+            parameters: Values for its parameters.
+            stores: Whether it may read anything, and not logs and answers alone.
+            frames: Data frames that it may read by name.
+        """
+        engine = self._engine
+        with engine.database.interrupts.held():
+            with engine.opened():
+                engine.reading(everything=stores)
+                if stores:
+                    text = query.lower()
+                    known = engine.catalogue.queries
+                    engine.keep_answers(q for name, q in known.items() if name in text)
+                read = reads.begin(engine.database)
+            with _until_closed(engine), read.reading(frames):
+                if is_select(query):
+                    return read.table(query, parameters, sees_variables=self._sees_variables)
+                found = read.sql(query, parameters)
+                rows = relation.of_table(pa.table({})) if found is None else relation.copied(found)
+                read.end()
+                return rows
+
+
+@contextmanager
+def _until_closed(engine: Engine) -> Iterator[None]:
+    """Say so if another thread has closed the connection while the block read from it.
+
+    Raises:
+        DatabaseError: It has.
+    """
+    try:
+        yield
+    except duckdb.Error:
+        engine.refuse_closed()
+        raise
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """Return rows in the order of `_ts`; to look whether they are is quicker than to sort them."""
+    import pyarrow.compute as pc
+
+    times = table.column("_ts")
+    if pc.all(pc.greater_equal(times[1:], times[:-1]), min_count=0).as_py():
+        return table
+    return table.sort_by("_ts")

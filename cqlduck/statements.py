@@ -1,0 +1,151 @@
+"""Running statements of CQL and of DuckDB, one after another, inside one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from cqlduck import dml, moments, plain_sql, refresh, registration
+from cqlduck.data import relation
+from cqlduck.engine import Engine
+from cqlduck.errors import Error
+from cqlduck.rewrite import parse_script
+from cqlduck.rewrite.syntax import (
+    AlterQuery,
+    AlterStream,
+    CreateQuery,
+    CreateRelation,
+    CreateStream,
+    Dml,
+    Drop,
+    Explain,
+    RefreshRelation,
+    Show,
+    Sql,
+    Statement,
+    refuse_nested_with,
+    tokenize,
+)
+from cqlduck.state.frames import readable
+from cqlduck.state.profile import INGEST
+from cqlduck.state.reads import Parameters
+from cqlduck.translated import from_duckdb, placed, too_deep
+
+Rows = duckdb.DuckDBPyRelation | None
+"""What a statement returns: rows, if it has any."""
+
+_VIEWS = {"STREAMS": "cql.streams", "RELATIONS": "cql.relations", "QUERIES": "cql.queries"}
+_SETTING = ("SET", "RESET", "PRAGMA")
+_ROWS_ALONE = ("INSERT", "UPDATE", "DELETE", "TRUNCATE")
+
+
+def run(
+    engine: Engine,
+    text: str,
+    parameters: Parameters,
+    frames: Callable[[str], Mapping[str, pa.Table]],
+) -> Rows:
+    """Run statements, all of them or none; return the rows of the last one, if it has any.
+
+    Args:
+        engine: The engine.
+        text: The statements.
+        parameters: Values for the parameters of a single statement.
+        frames: Returns the data frames that a text may read by name.
+
+    Raises:
+        Error: Of the family, with the place in `text`.
+    """
+    statements = parse_script(text)
+    if parameters is not None and len(statements) > 1:
+        raise Error("parameters need a single statement", hint="run the statements one by one")
+    result: Rows = None
+    with engine.database.interrupts.held(), engine.opened():
+        named = frames(_queries_read(engine, statements, text))
+        with readable(engine.database.connection, named), engine.changing():
+            engine.reading(everything=True)
+            for statement in statements:
+                try:
+                    result = _run(engine, statement, parameters)
+                except duckdb.Error as error:
+                    raise from_duckdb(error, text, statement.offset) from error
+                except Error as error:
+                    raise placed(error, statement, text) from error
+                except RecursionError as error:
+                    raise too_deep(text, statement.offset) from error
+    return result
+
+
+def _queries_read(engine: Engine, statements: Sequence[Statement], text: str) -> str:
+    """Return a script, with the queries of relations behind it that it reads anew."""
+    known = engine.catalogue.inputs
+    again = [s.name.lower() for s in statements if isinstance(s, RefreshRelation)]
+    kept = [known[name].query for name in again if name in known]
+    return "\n".join([text, *(query for query in kept if query is not None)])
+
+
+def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
+    match statement:
+        case CreateStream() | CreateRelation():
+            made = registration.create_input(engine, statement)
+            if made and isinstance(statement, CreateRelation) and statement.query is not None:
+                refresh.from_query(engine, statement.name, statement.query, statement.at)
+                engine.close_beginning(engine.input(statement.name))
+        case RefreshRelation():
+            refresh.from_query(engine, statement.name, statement.query, statement.at)
+        case CreateQuery():
+            registration.create_query(engine, statement)
+        case Drop():
+            registration.drop(engine, statement)
+        case AlterQuery():
+            registration.alter_query(engine, statement)
+        case AlterStream():
+            to = moments.heartbeat_instant(engine, statement.heartbeat)
+            registration.take_heartbeat_back(engine, statement.name, to)
+        case Show():
+            return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
+        case Explain():
+            lines = engine.explain(engine.query(statement.name)).splitlines()
+            return relation.of_table(pa.table({"explain": lines}))
+        case Dml():
+            return _run_dml(engine, statement, parameters)
+        case Sql():
+            return _run_sql(engine, statement.text, parameters)
+    return None
+
+
+def _run_dml(engine: Engine, statement: Dml, parameters: Parameters) -> Rows:
+    """Run an INSERT, UPDATE or DELETE, on an input or on a table."""
+    refuse_nested_with(statement.text)
+    name = statement.name.lower()
+    if name in engine.catalogue.inputs or name in engine.catalogue.queries:
+        with engine.database.part(INGEST):
+            dml.run(engine, statement, parameters)
+        return None
+    plain_sql.refuse_views(engine.catalogue, statement.text)
+    return _run_sql(engine, statement.text, parameters)
+
+
+def _run_sql(engine: Engine, text: str, parameters: Parameters) -> Rows:
+    """Run a statement of DuckDB's own."""
+    tokens = tokenize(text)
+    first = plain_sql.first_word(tokens)
+    if plain_sql.reads(text):
+        return _copied(engine, text, parameters)
+    plain_sql.refuse_change(engine.database, engine.catalogue, text, tokens)
+    engine.database.execute(text, parameters)
+    if first in _SETTING:
+        engine.prefetcher.stop()
+    if first not in _ROWS_ALONE:
+        engine.compiler.forget_macros()
+    return None
+
+
+def _copied(engine: Engine, query: str, parameters: Parameters = None) -> duckdb.DuckDBPyRelation:
+    """Run a query in the engine's own transaction; return a copy of its rows."""
+    database = engine.database
+    with database.running(database.connection):
+        found = database.relation(query, parameters)
+        return relation.of_table(pa.table({})) if found is None else relation.copied(found)

@@ -1,0 +1,76 @@
+"""The difference that a statement or a refresh makes: a relation's content before and after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cqlduck.rewrite.plan import Column
+from cqlduck.state import queues, relations
+from cqlduck.state.catalog import Input, same_rows
+from cqlduck.state.connection import Database, quoted
+
+BEFORE = "temp._cql_content_before"
+AFTER = "temp._cql_content_after"
+_DIFFERENCE = "temp._cql_difference"
+
+
+def write_before(database: Database, thing: Input, instant: int, *, strict: bool) -> None:
+    """Write the content of a relation at an instant, what is pending included, into `BEFORE`.
+
+    Pending elements without effect are recorded.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The relation.
+        instant: The instant.
+        strict: Whether an element without effect is an error.
+
+    Raises:
+        WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
+    """
+    content, judged = relations.content_at(database, thing, instant)
+    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
+    if judged:
+        relations.settle(database, thing, instant, strict=strict)
+
+
+def write_after(database: Database, listed: str, source: str) -> None:
+    """Write rows, as SQL over a source, into `AFTER`."""
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE _cql_content_after AS SELECT {listed} FROM {source}"
+    )
+
+
+def rows_after(thing: Input, stamp: str) -> queues.Arrival:
+    """Return `AFTER` as rows on their way into an input, with their raw time as SQL."""
+    given = tuple(Column(c.name, "") for c in thing.columns)
+    return queues.arrival(thing, AFTER, given, stamp)
+
+
+def twice_under_key(database: Database, thing: Input) -> tuple[Any, ...] | None:
+    """Return the first primary key that several rows of `AFTER` have, or None."""
+    if not thing.primary_key:
+        return None
+    keys = ", ".join(quoted(key) for key in thing.primary_key)
+    rows = database.rows(
+        f"SELECT {keys} FROM {AFTER} GROUP BY {keys} HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+    )
+    return rows[0] if rows else None
+
+
+def elements(database: Database, thing: Input) -> queues.Arrival:
+    """Return as deletions and insertions in what `AFTER` differs from `BEFORE`, without a time."""
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    before, after = (
+        f"SELECT {same_rows(thing.columns)} FROM {content} AS content({listed})"
+        for content in (BEFORE, AFTER)
+    )
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE _cql_difference AS SELECT {listed}, '-' AS _cql_sign "
+        f"FROM ({before} EXCEPT ALL {after}) AS gone"
+    )
+    database.execute(
+        f"INSERT INTO {_DIFFERENCE} SELECT {listed}, '+' FROM ({after} EXCEPT ALL {before}) AS come"
+    )
+    given = tuple(Column(c.name, "") for c in thing.columns)
+    return queues.arrival(thing, _DIFFERENCE, given, "", "_cql_sign")
