@@ -28,7 +28,6 @@ from cqlduck import (
     moments,
     plain_sql,
     refresh,
-    registration,
     statements,
 )
 from cqlduck import variables as variables_of
@@ -38,8 +37,9 @@ from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.reader import Reader
-from cqlduck.rewrite.dollars import apart, place_before
-from cqlduck.rewrite.spelling import suggestion
+from cqlduck.registration.names import is_registered
+from cqlduck.rewrite.text.dollars import apart, place_before
+from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
 from cqlduck.state import instants, snapshot
@@ -329,7 +329,7 @@ class Connection:
         [('AA', 'American')]
         """
         with self._open() as engine:
-            registration.is_taken(engine, arguments.name(name), False, "data frame")
+            is_registered(engine, arguments.name(name), False, "data frame")
             engine.database.register(name, tables.of_frame(name, data))
 
     def unregister(self, name: str) -> None:

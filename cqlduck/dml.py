@@ -23,10 +23,11 @@ from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.reads import tables_read, takes_conflicts
-from cqlduck.rewrite.syntax import Dml
-from cqlduck.state import catalog, difference, instants, queues, relations
-from cqlduck.state.catalog import Input, typed
+from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
+from cqlduck.rewrite.text.syntax import Dml
+from cqlduck.state import difference, instants, listing, queues, relations, stores
+from cqlduck.state.catalog import Input
+from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
 
 
@@ -147,28 +148,15 @@ def pending_shown(engine: Engine, read: frozenset[str]) -> Iterator[None]:
         for thing in inputs.values()
         if thing.kind == "relation" and relations.has_pending(database, thing)
     ]
-    if waiting and not _may_read_others(engine):
+    registered = (*inputs, *engine.catalogue.queries)
+    if waiting and not listing.has_views_or_macros(database, registered):
         waiting = [thing for thing in waiting if thing.name.lower() in read]
     for thing in waiting:
         content, _ = relations.content_at(database, thing, FOREVER - 1)
         database.view(quoted(thing.name), content)
     yield
     for thing in waiting:
-        catalog.create_input_view(database, thing)
-
-
-def _may_read_others(engine: Engine) -> bool:
-    """Return whether there are views or macros of the user's, which may read relations."""
-    own = [*engine.catalogue.inputs, *engine.catalogue.queries]
-    return bool(
-        engine.database.value(
-            "SELECT EXISTS (FROM duckdb_views() WHERE database_name = 'cqlduck' "
-            "AND schema_name = 'main' AND NOT list_contains($1, lower(view_name))) "
-            "OR EXISTS (FROM duckdb_functions() WHERE database_name = 'cqlduck' "
-            "AND schema_name = 'main' AND function_type LIKE '%macro')",
-            [own],
-        )
-    )
+        stores.show(database, thing)
 
 
 def _accept(engine: Engine, thing: Input, whole: bool) -> int:

@@ -8,20 +8,20 @@ rows, or one for each.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from cqlduck import matching
 from cqlduck.data import place, sound, tables, texts
 from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.state import queues
+from cqlduck.state import columns, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.threads import SOME
@@ -39,9 +39,10 @@ def arriving(
         DatabaseError: DuckDB could not go on, for want of memory or of room.
     """
     source = f"_cql_incoming_{thing.position}"
+    there = _named(table)
     try:
-        given = _matched(thing, table.schema)
-        times = _times(engine, thing, table, at) if thing.kind == "stream" else None
+        given = matching.matched(thing, "the data", there, allowed=("_ts",))
+        times = _times(engine, thing, there, at) if thing.kind == "stream" else None
         ready = queues.prepared(engine.clock, table, times)
         with engine.database.incoming.readable(source, ready.table):
             rows, seen = _arrival(engine, thing, source, given, table, at, operation)
@@ -90,7 +91,7 @@ def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> 
     """Return an error with the row and the column that are to blame, if there is one."""
     if error.row is not None or not isinstance(error.__cause__, duckdb.Error):
         return error
-    given = _matched(thing, table.schema)
+    given = matching.matched(thing, "the data", _named(table), allowed=("_ts",))
     pairs = zip(given, thing.columns, strict=True)
     casts = [(own.name, queues.cast(mine, own.type)) for mine, own in pairs]
     for name in table.column_names:
@@ -108,16 +109,21 @@ def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> 
     )
 
 
-def _times(engine: Engine, thing: Input, table: pa.Table, at: Any) -> Column | None:
-    """Return a table's own column of a stream's times, as what it is read; None if it has none."""
-    names = {name.lower(): name for name in table.column_names}
-    if thing.timestamp_by is not None:
-        own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        found = names.get(own.name.lower())
-        return None if found is None else Column(found, own.type)
-    if at is not None or "_ts" not in names or engine.catalogue.time_is_open:
+def _named(table: pa.Table) -> matching.Named:
+    """Return the columns of a table; of those that are or have texts the type is VARCHAR."""
+    return matching.named(
+        Column(field.name, "VARCHAR" if has_text(field.type) else "") for field in table.schema
+    )
+
+
+def _times(engine: Engine, thing: Input, there: matching.Named, at: Any) -> Column | None:
+    """Return the data's own column of a stream's times, as what it is read; None if it has none."""
+    found = matching.times(thing, there)
+    if found is None or thing.timestamp_by is not None:
+        return found
+    if at is not None or engine.catalogue.time_is_open:
         return None
-    return Column(names["_ts"], "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP")
+    return Column(found.name, "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMP")
 
 
 def _arrival(
@@ -128,7 +134,7 @@ def _arrival(
     count = table.num_rows
     if count > SOME:
         engine.database.threads.all()
-    rows, stamp = _stamp(engine, thing, source, given, table, at)
+    rows, stamp = _stamp(engine, thing, source, _named(table), table, at)
     seen = None
     if isinstance(stamp, int):
         seen = queues.Survey(count, count, stamp, stamp, True, True)
@@ -144,60 +150,16 @@ def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
         DataError: A column is missing or unknown.
     """
     engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS {query}")
-    kinds = {n: kind for n, kind, *_ in engine.database.rows("DESCRIBE temp._cql_incoming_rows")}
-    known = {c.name.lower() for c in thing.columns}
-    if not known & {name.lower() for name in kinds} and len(kinds) == len(thing.columns):
-        given = tuple(Column(name, kind) for name, kind in kinds.items())
-    else:
-        found = matched(thing, list(kinds), timed=False)
-        given = tuple(Column(c.name, kinds[c.name]) for c in found)
+    given = columns.of_query(engine.database, "FROM temp._cql_incoming_rows")
+    there = matching.named(given)
+    is_by_name = any(c.name.lower() in there for c in thing.columns)
+    if is_by_name or len(given) != len(thing.columns):
+        given = matching.matched(thing, "the query", there)
     return queues.arrival(thing, "temp._cql_incoming_rows", given, "NULL")
 
 
-def _matched(thing: Input, schema: pa.Schema, *, timed: bool = True) -> tuple[Column, ...]:
-    """Return the data's columns in the order of the input's own; a `timed` one may have `_ts` too.
-
-    Raises:
-        DataError: A column is missing or unknown.
-    """
-    found = matched(thing, schema.names, timed=timed)
-    with_text = {field.name for field in schema if has_text(field.type)}
-    return tuple(Column(c.name, "VARCHAR" if c.name in with_text else "") for c in found)
-
-
-def matched(thing: Input, names: Sequence[str], *, timed: bool = True) -> tuple[Column, ...]:
-    """Return names in the order of the input's columns, with the types of these.
-
-    Args:
-        thing: The input.
-        names: The names that the data has.
-        timed: Whether it may have `_ts` too.
-
-    Raises:
-        DataError: A column is missing or unknown.
-    """
-    by_lower = {name.lower(): name for name in names}
-    missing = [c.name for c in thing.columns if c.name.lower() not in by_lower]
-    known = {c.name.lower() for c in thing.columns} | ({"_ts"} if timed else set())
-    unknown = [name for name in names if name.lower() not in known]
-    if missing or unknown:
-        parts = []
-        if missing:
-            parts.append(f"lacks {', '.join(missing)}")
-        if unknown:
-            parts.append(f"has {', '.join(unknown)} too many")
-        raise DataError(
-            f"the data for {thing.name} {' and '.join(parts)}",
-            hint=suggestion(unknown[0], missing, "its columns are")
-            if unknown and missing
-            else f"its columns are {', '.join(c.name for c in thing.columns)}",
-            field=(missing or unknown)[0],
-        )
-    return tuple(Column(by_lower[c.name.lower()], c.type) for c in thing.columns)
-
-
 def _stamp(
-    engine: Engine, thing: Input, rows: str, given: tuple[Column, ...], table: pa.Table, at: Any
+    engine: Engine, thing: Input, rows: str, there: matching.Named, table: pa.Table, at: Any
 ) -> tuple[str, str | int]:
     """Return what to read the rows from, and the raw time of each as SQL over it, or of all."""
     if thing.timestamp_by is not None:
@@ -206,13 +168,10 @@ def _stamp(
                 f"{thing.name} takes its timestamps from {thing.timestamp_by}",
                 hint="leave at out",
             )
-        pairs = zip(given, thing.columns, strict=True)
-        mine, own = next((m, o) for m, o in pairs if o.name == thing.timestamp_by)
-        return rows, queues.raw_sql(engine.clock, queues.cast(mine, own.type), own.type)
+        return rows, matching.stamp(engine.clock, thing, there)
     if at is None:
-        own_times = next((name for name in table.column_names if name.lower() == "_ts"), None)
-        if own_times is not None:
-            return rows, _stamp_column(engine, thing, table, own_times)
+        if "_ts" in there:
+            return rows, _stamp_column(engine, thing, table, there["_ts"].name)
         return rows, engine.next_instant(thing)
     moments = _moments(at)
     if moments is None:

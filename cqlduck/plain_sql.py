@@ -16,7 +16,7 @@ from sqlglot.tokens import Token
 
 from cqlduck.errors import CatalogError, Error, NotSupportedError
 from cqlduck.meaning import refuse_fixed, refuse_shadow
-from cqlduck.rewrite.syntax import refuse_nested_with
+from cqlduck.rewrite.text.syntax import refuse_nested_with
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 from cqlduck.translated import from_duckdb

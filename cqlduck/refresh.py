@@ -17,9 +17,10 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, LateError, NotSupportedError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.plain_sql import reads
-from cqlduck.rewrite.reads import tables_read
+from cqlduck.rewrite.text.reads import tables_read
 from cqlduck.state import difference, instants, queues
-from cqlduck.state.catalog import Input, typed
+from cqlduck.state.catalog import Input
+from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
 
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, moments, plain_sql, refresh, registration
+from cqlduck import dml, moments, plain_sql, refresh
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
+from cqlduck.registration import activation, inputs, queries
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.syntax import (
+from cqlduck.rewrite.text.syntax import (
     AlterQuery,
     AlterStream,
     CreateQuery,
@@ -89,21 +90,21 @@ def _queries_read(engine: Engine, statements: Sequence[Statement], text: str) ->
 def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
     match statement:
         case CreateStream() | CreateRelation():
-            made = registration.create_input(engine, statement)
+            made = inputs.create(engine, statement)
             if made and isinstance(statement, CreateRelation) and statement.query is not None:
                 refresh.from_query(engine, statement.name, statement.query, statement.at)
                 engine.close_beginning(engine.input(statement.name))
         case RefreshRelation():
             refresh.from_query(engine, statement.name, statement.query, statement.at)
         case CreateQuery():
-            registration.create_query(engine, statement)
+            queries.create(engine, statement)
         case Drop():
-            registration.drop(engine, statement)
+            (queries if statement.kind == "QUERY" else inputs).drop(engine, statement)
         case AlterQuery():
-            registration.alter_query(engine, statement)
+            activation.alter(engine, statement)
         case AlterStream():
             to = moments.heartbeat_instant(engine, statement.heartbeat)
-            registration.take_heartbeat_back(engine, statement.name, to)
+            inputs.lower_heartbeat(engine, statement.name, to)
         case Show():
             return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
         case Explain():

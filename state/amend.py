@@ -22,7 +22,8 @@ from collections.abc import Callable
 
 from cqlduck.rewrite.compile import Compiled
 from cqlduck.state import records
-from cqlduck.state.catalog import Query, same_rows, typed
+from cqlduck.state.catalog import Query
+from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
 
 

@@ -12,7 +12,8 @@ tick, unless a bounded history ends in the tick.
 from __future__ import annotations
 
 from cqlduck.rewrite.text.time import Clock
-from cqlduck.state.catalog import Query, same_rows, typed, weighted_rows
+from cqlduck.state.catalog import Query
+from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 
 LONG = 122_880

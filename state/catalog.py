@@ -12,14 +12,13 @@ counts, for rows that are older (`as_of`), and the views look there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
-from cqlduck.rewrite.plan import FOREVER, Column
-from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock
-from cqlduck.state.connection import Database, quoted
+from cqlduck.state.connection import Database
 
 EXPIRED = "expired"
 """The state of a query that has stood still for so long that its inputs are not kept for it."""
@@ -202,9 +201,16 @@ class Catalogue:
     @property
     def next_number(self) -> int:
         """A number that no input or query has."""
-        known = [thing.number for thing in self.inputs.values()]
-        known += [query.number for query in self.queries.values()]
-        return 1 + max(known, default=0)
+        return 1 + max((one.number for one in self._all()), default=0)
+
+    @property
+    def next_position(self) -> int:
+        """The position behind all inputs and queries."""
+        return 1 + max((one.position for one in self._all()), default=0)
+
+    def _all(self) -> Iterator[Input | Query]:
+        yield from self.inputs.values()
+        yield from self.queries.values()
 
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""
@@ -325,8 +331,14 @@ def insert(database: Database, thing: Input | Query) -> None:
 
 def move(database: Database, query: Query) -> None:
     """Write the row of a query anew: it has another position now, or other columns."""
-    database.execute(f"DELETE FROM cql_state.{ROWS['queries']} WHERE name = ?", [query.name])
+    delete(database, query)
     insert(database, query)
+
+
+def delete(database: Database, thing: Input | Query) -> None:
+    """Delete the row of what is dropped."""
+    rows = ROWS["inputs" if isinstance(thing, Input) else "queries"]
+    database.execute(f"DELETE FROM cql_state.{rows} WHERE name = ?", [thing.name])
 
 
 ROWS = {"inputs": "input_rows", "queries": "query_rows"}
@@ -481,73 +493,3 @@ def _state(kind: str, thing: Input | Query) -> tuple[object, ...]:
 
 def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
-
-
-def typed(columns: tuple[Column, ...]) -> str:
-    """Return columns as in CREATE TABLE."""
-    return ", ".join(f"{quoted(c.name)} {c.type}" for c in columns)
-
-
-def create_input(database: Database, thing: Input) -> None:
-    """Make the store of a stream, or the store and queue of a relation, and its view."""
-    store = f"cql_state.{quoted(thing.table)}"
-    if thing.kind == "stream":
-        database.execute(
-            f"CREATE TABLE {store} ({typed(thing.columns)}, _ts BIGINT, _cql_seq BIGINT)"
-        )
-        database.execute(
-            f"COMMENT ON TABLE {store} IS 'The store of a stream: its elements by arrival.'"
-        )
-    else:
-        database.execute(
-            f"CREATE TABLE {store} ({typed(thing.columns)}, "
-            "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
-        )
-        queue = f"cql_state.{quoted(thing.pending)}"
-        database.execute(
-            f"CREATE TABLE {queue} ({typed(thing.columns)}, "
-            "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
-        )
-        database.execute(
-            f"COMMENT ON TABLE {store} IS 'The store of a relation: tuples from when until when.'"
-        )
-        database.execute(
-            f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
-        )
-    insert(database, thing)
-    create_input_view(database, thing)
-
-
-def create_input_view(database: Database, thing: Input) -> None:
-    """Make the view under the input's own name: a stream's kept elements, a relation's content."""
-    listed = ", ".join(quoted(c.name) for c in thing.columns)
-    store = f"cql_state.{quoted(thing.table)}"
-    body = f"SELECT {listed} FROM {store}"
-    if thing.kind == "relation":
-        body += f" WHERE _cql_leave = {FOREVER}"
-    database.view(quoted(thing.name), body)
-
-
-def same_rows(columns: Sequence[Column]) -> str:
-    """Return what to group rows by that are the same, not only equal, as SQL."""
-    return ", ".join(part.sql("duckdb") for part in told_apart(columns))
-
-
-def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
-    """Return the SELECT of a bag: each tuple as often as its weights in `source` sum up to."""
-    listed = ", ".join(quoted(c.name) for c in columns)
-    return (
-        f"SELECT {listed} FROM (SELECT {listed}, unnest(range(_weight)) AS _cql_copy FROM "
-        f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
-        f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
-    )
-
-
-def drop_input(database: Database, thing: Input) -> None:
-    """Remove an input and its tables."""
-    database.execute(f"DROP VIEW IF EXISTS {quoted(thing.name)}")
-    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
-    if thing.kind == "relation":
-        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    for table, column in ((ROWS["inputs"], "name"), ("open_batches", "input")):
-        database.execute(f"DELETE FROM cql_state.{table} WHERE {column} = ?", [thing.name])

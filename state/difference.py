@@ -6,7 +6,8 @@ from typing import Any
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.state import queues, relations
-from cqlduck.state.catalog import Input, same_rows
+from cqlduck.state.catalog import Input
+from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
 BEFORE = "temp._cql_content_before"

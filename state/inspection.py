@@ -74,6 +74,11 @@ def write_stubs(database: Database, query: Query, reaches: Mapping[str, int | No
         database.execute(f"INSERT INTO cql_state.stubs VALUES {marks}", values)
 
 
+def delete_stubs(database: Database, query: Query) -> None:
+    """Delete how far a query looks back, inside a transaction."""
+    database.execute("DELETE FROM cql_state.stubs WHERE query = ?", [query.name])
+
+
 def _things(catalogue: Catalogue, name: str) -> Sequence[Input | Query]:
     return [*(catalogue.inputs if name == _STORES else catalogue.queries).values()]
 

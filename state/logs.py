@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cqlduck.state.catalog import Query, same_rows
+from cqlduck.state.catalog import Query
+from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
 LITTLE = 122_880

@@ -27,7 +27,8 @@ from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state import lateness
-from cqlduck.state.catalog import Input, typed
+from cqlduck.state.catalog import Input
+from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import MOST, RANGE, heartbeat_after, instant_of, instant_sql, shown_raw
 from cqlduck.state.types import fitted

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 
 from cqlduck.rewrite.compile import Compiled
 from cqlduck.rewrite.plan import Column
-from cqlduck.state.catalog import Input, Query, same_rows
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
 SHARE = 5

@@ -22,7 +22,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.statements.content import Content, contents
-from cqlduck.state.catalog import typed
+from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier
 

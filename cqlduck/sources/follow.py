@@ -22,6 +22,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from cqlduck import matching
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, DropZoneError, Error, LateError
 from cqlduck.rewrite.plan import Column
@@ -31,6 +32,7 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import Footers, columns_of, opened
 from cqlduck.state import instants, lateness, queues
 from cqlduck.state.catalog import Input
+from cqlduck.state.columns import of_query
 from cqlduck.state.connection import literal, quoted
 from cqlduck.state.prefetch import Made
 from cqlduck.state.profile import INGEST
@@ -198,7 +200,7 @@ def _preparing(
     def prepare(table: pa.Table) -> Prepared:
         there = columns_of(table.schema) or {}
         # the operations of a relation have to be looked at too
-        times = columns.times(thing, there) if thing.kind == "stream" else None
+        times = matching.times(thing, there) if thing.kind == "stream" else None
         ready = queues.prepared(clock, table, times)
         rows = None if work is None else ready.queue(thing, begin)
         if work is None or rows is None:
@@ -373,7 +375,7 @@ def _arrival(
     """
     there = footers.columns() if footers is not None else None
     if there is None:
-        there = columns.described(engine.database.rows(f"DESCRIBE SELECT * FROM {source}"))
+        there = matching.named(of_query(engine.database, f"FROM {source}"))
     given = columns.matched(thing, batch.folder, there)
     times, stamp, operation = _stamp(engine, thing, there)
     rows = queues.arrival(thing, source, given, stamp, operation)
@@ -401,12 +403,12 @@ def _stamp(
     engine: Engine, thing: Input, there: dict[str, Column]
 ) -> tuple[Column, str, str | None]:
     """Return the column of the times, the raw time of a row as SQL, and its operation, if any."""
-    times = columns.times(thing, there)
+    times = matching.times(thing, there)
     assert times is not None
     if thing.timestamp_by is None:
         engine.set_time("integer" if "INT" in times.type else "wall", f"its _ts {times.type}")
     operation = quoted(there["_op"].name) if "_op" in there else None
-    return times, columns.stamp(engine.clock, thing, there), operation
+    return times, matching.stamp(engine.clock, thing, there), operation
 
 
 def _note_waiting(engine: Engine, root: Path, held: dict[str, _Unreadable]) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import duckdb
 
+from cqlduck import matching
 from cqlduck.data import place
 from cqlduck.errors import DataError, DropZoneError, first_line
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources import columns
 from cqlduck.sources.dropzone import Batch
@@ -78,14 +80,14 @@ def _misfit(clock: Clock, thing: Input, batch: Batch, error: DataError) -> DropZ
 def _casts(clock: Clock, thing: Input, batch: Batch, file: Path) -> list[tuple[str, str]]:
     """Return the columns of a file that are taken, and the cast of each as SQL over it."""
     described = place.scratch().execute(f"DESCRIBE SELECT * FROM {_source(file)}").fetchall()
-    there = columns.described(described)
+    there = matching.named(Column(name, kind) for name, kind, *_ in described)
     given = columns.matched(thing, batch.folder, there)
     casts = [
         (own.name, queues.cast(mine, own.type))
         for mine, own in zip(given, thing.columns, strict=True)
     ]
     if thing.timestamp_by is None:
-        casts.append(("_ts", columns.stamp(clock, thing, there)))
+        casts.append(("_ts", matching.stamp(clock, thing, there)))
     return casts
 
 

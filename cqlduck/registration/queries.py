@@ -1,0 +1,245 @@
+"""Continuous queries: made, replaced, given other options, dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqlduck.engine import Engine
+from cqlduck.errors import BindError, CatalogError
+from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.text.syntax import CreateQuery, Drop, has_same_words
+from cqlduck.rewrite.text.time import parse_duration
+from cqlduck.state import amend, answers, catalog, inspection, plans, records, synopses
+from cqlduck.state.catalog import EXPIRED, Query
+from cqlduck.state.columns import typed
+
+
+def create(engine: Engine, statement: CreateQuery) -> None:
+    """Register a continuous query; it begins after the frontier of its inputs.
+
+    Raises:
+        Error: Of the family, with its place in the query.
+    """
+    with engine.changing():
+        old = engine.catalogue.queries.get(statement.name.lower())
+        if old is None or not statement.or_replace:
+            if not is_registered(
+                engine, statement.name, statement.if_not_exists, "continuous query"
+            ):
+                begin(engine, statement, engine.compile(statement.name, statement.body))
+        elif _says_the_same(engine, old, statement) and old.state not in ("failed", EXPIRED):
+            options = dict(statement.options)
+            old.keep = _kept_for(engine, options.get("keep"))
+        else:
+            _replace(engine, statement, old)
+
+
+def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
+    """Return whether a query would be what it is: macros may have changed under the same words."""
+    if not has_same_words(old.body, statement.body):
+        return False
+    return old.taken == engine.compile(old.name, statement.body).taken
+
+
+def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
+    """Register a query in the place of an old one.
+
+    If others read it, they go on: its log does too, and at one instant its answer changes.
+    """
+    readers = engine.catalogue.readers_of(old)
+    # it cannot read the one that it replaces
+    engine.catalogue.remove(old)
+    compiled = engine.compile(statement.name, statement.body)
+    if not readers:
+        remove(engine, old)
+        begin(engine, statement, compiled)
+        return
+    _refuse_unfit(engine, statement, compiled, old, readers)
+    remove(engine, old, keep_log=True)
+    begin(engine, statement, compiled, old)
+    move_behind(engine, readers)
+
+
+def move_behind(engine: Engine, readers: Sequence[Query]) -> None:
+    """Give queries a place behind one that they read, and that has been registered after them."""
+    for reader in readers:
+        # queries run in the order of registration, which is after what they read
+        engine.catalogue.remove(reader)
+        inspection.refresh(engine.database, engine.catalogue, reader)
+        reader.position = engine.catalogue.next_position
+        engine.catalogue.add(reader)
+        catalog.move(engine.database, reader)
+        inspection.refresh(engine.database, engine.catalogue, reader)
+
+
+def _refuse_unfit(
+    engine: Engine,
+    statement: CreateQuery,
+    compiled: Compiled,
+    old: Query,
+    readers: Sequence[Query],
+) -> None:
+    """Refuse to replace a query if those that read it could not go on.
+
+    Raises:
+        CatalogError: The columns or the kind are others, or what they have read would change.
+    """
+    read = {source.name for source in compiled.sources.values()}
+    above = [reader.name for reader in readers if reader.name in read]
+    known = engine.catalogue.inputs
+    problem = None
+    if above:
+        problem = f"the new one would read {', '.join(above)}"
+    elif compiled.columns != old.columns:
+        problem = f"its columns would no longer be {typed(old.columns)}"
+    elif compiled.kind != old.kind:
+        problem = f"the new one would yield a {compiled.kind} and no {old.kind}"
+    elif any(key == "history" for key, _ in statement.options):
+        problem = "a new one with history would begin before what they have read"
+    elif any(name.lower() in known and known[name.lower()].late == "AMEND" for name in read):
+        problem = "a stream with LATE AMEND would correct what the old one said too"
+    if problem is not None:
+        raise CatalogError(
+            f"{old.name} is read by {', '.join(r.name for r in readers)}, and {problem}",
+            hint="drop these queries first, or give the new one another name",
+        )
+
+
+def begin(
+    engine: Engine, statement: CreateQuery, compiled: Compiled, old: Query | None = None
+) -> None:
+    """Register a query; it goes on with the log of an `old` one, if it replaces one."""
+    options = dict(statement.options)
+    if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
+        engine.set_time("integer", "a window without a unit")
+    inputs = tuple(source.name for source in compiled.sources.values())
+    query = Query(
+        engine.catalogue.next_position,
+        statement.name if old is None else old.name,
+        statement.body,
+        compiled.kind,
+        compiled.columns,
+        inputs,
+        compiled.order,
+        taken=compiled.taken,
+    )
+    query.number = engine.catalogue.next_number if old is None else old.number
+    query.since = _begins_after(engine, query, options.get("history"))
+    if old is not None:
+        query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)
+        query.history_from = old.history_from
+    query.frontier = query.since
+    query.keep = _kept_for(engine, options.get("keep"))
+    plans.save(engine.database, query.name, compiled)
+    synopses.create(engine.database, query.name, compiled)
+    answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
+    if query.kind == "stream" and engine.catalogue.amends(query):
+        amend.create(engine.database, query)
+    catalog.insert(engine.database, query)
+    engine.catalogue.add(query)
+    engine.compiled[query.name.lower()] = compiled
+    engine.recount()
+    inspection.refresh(engine.database, engine.catalogue, query)
+    inspection.write_stubs(engine.database, query, engine.stubs(query))
+    engine.expect(query)
+
+
+def _begins_after(engine: Engine, query: Query, history: str | None) -> int | None:
+    """Return the instant after which a new query begins, or None for the beginning of time.
+
+    Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
+    were ever there, a duration that far from the frontier.
+
+    Raises:
+        BindError: Elements after that instant are forgotten, or it is no duration.
+    """
+    reached = engine.progress.target(query)
+    inputs = engine.catalogue.inputs_of(query)
+    inner = [q for name in query.inputs if (q := engine.catalogue.queries.get(name.lower()))]
+    if history is None or history.lower() == "false":
+        begins = [reached, *(thing.forgotten for thing in inputs)]
+        return max((instant for instant in begins if instant is not None), default=None)
+    since: int | None = None
+    if history.lower() != "true" and reached is not None:
+        since = reached - engine.clock.instants(parse_duration(history))
+    begun = [q.since for q in inner if q.since is not None]
+    since = max(begun) if since is None and begun else since
+    since = max([since, *begun]) if since is not None else None
+    read = [(thing.name, thing.forgotten) for thing in inputs if thing.name in query.inputs]
+    for name, lost in read + [(q.name, q.history_from) for q in inner]:
+        if lost is not None and (since is None or since < lost):
+            raise BindError(
+                f"{name} has been forgotten up to {engine.shown(lost)}",
+                hint="ask for less, as in WITH (history = '1 hour'), or for nothing: a query "
+                "without history begins now",
+            )
+    return since
+
+
+def _kept_for(engine: Engine, written: str | None) -> str | None:
+    """Return how long changes are kept as it is stored, or None for the setting `history`.
+
+    Raises:
+        ParseError: It is no duration.
+        BindError: It is one of the other kind of time.
+    """
+    if written is None or written.lower() == "default":
+        return None
+    if written.lower() != "unbounded":
+        engine.clock.instants(parse_duration(written))
+    return written.lower()
+
+
+def set_options(engine: Engine, name: str, written: Sequence[tuple[str, str]]) -> None:
+    """Change the options of a query.
+
+    Raises:
+        BindError: There is no such option, or it cannot be changed any more.
+    """
+    with engine.changing():
+        query = engine.query(name)
+        options = dict(written)
+        if "history" in options:
+            raise BindError(
+                "history says where a query begins, and this one has begun",
+                hint="make it anew: CREATE OR REPLACE CONTINUOUS QUERY … WITH (history = …)",
+            )
+        query.keep = _kept_for(engine, options.get("keep"))
+
+
+def drop(engine: Engine, statement: Drop) -> None:
+    """Drop a query.
+
+    Raises:
+        CatalogError: It is not there, or another query reads it.
+    """
+    with engine.changing():
+        query = engine.catalogue.queries.get(statement.name.lower())
+        if query is None:
+            known = list(engine.catalogue.queries.values())
+            refuse_missing(statement, "continuous query", known)
+            return
+        refuse_if_read(engine, query)
+        remove(engine, query)
+
+
+def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
+    """Remove a query, inside a change; its log may stay for one that takes its place."""
+    if not keep_log:
+        engine.results.keep(query.changes)
+    answers.drop(engine.database, query, keep_log=keep_log)
+    plans.drop(engine.database, query.name)
+    synopses.drop(engine.database, query.name)
+    catalog.delete(engine.database, query)
+    inspection.delete_stubs(engine.database, query)
+    records.drop(engine.database, records.CORRECTIONS, query.name)
+    engine.catalogue.remove(query)
+    inspection.refresh(engine.database, engine.catalogue, query)
+    engine.compiled.pop(query.name.lower(), None)
+    engine.housekeeping.dropped(query)
+    if not keep_log:
+        engine.housekeeping.lost.pop(query.name, None)
+    engine.tables.drop()
+    engine.streamon.forget(query.name)
+    engine.output_buffer.store(query)

@@ -1,0 +1,47 @@
+"""Columns as SQL: of a query, of a table that is made, of rows that are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.state.connection import Database, quoted
+
+
+def of_query(database: Database, query: str) -> tuple[Column, ...]:
+    """Return the columns of a query, which binds inside the transaction.
+
+    Raises:
+        duckdb.Error: It does not bind.
+    """
+    return tuple(Column(name, kind) for name, kind, *_ in database.rows(f"DESCRIBE {query}"))
+
+
+def type_of(database: Database, written: str) -> str:
+    """Return a type as DuckDB calls it.
+
+    Raises:
+        duckdb.Error: It has none of this name.
+    """
+    return of_query(database, f"SELECT CAST(NULL AS {written}) AS c")[0].type
+
+
+def typed(columns: tuple[Column, ...]) -> str:
+    """Return columns as in CREATE TABLE."""
+    return ", ".join(f"{quoted(c.name)} {c.type}" for c in columns)
+
+
+def same_rows(columns: Sequence[Column]) -> str:
+    """Return what to group rows by that are the same, not only equal, as SQL."""
+    return ", ".join(part.sql("duckdb") for part in told_apart(columns))
+
+
+def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
+    """Return the SELECT of a bag: each tuple as often as its weights in `source` sum up to."""
+    listed = ", ".join(quoted(c.name) for c in columns)
+    return (
+        f"SELECT {listed} FROM (SELECT {listed}, unnest(range(_weight)) AS _cql_copy FROM "
+        f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
+        f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
+    )

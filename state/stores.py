@@ -1,0 +1,59 @@
+"""The tables and views of inputs: a stream's store; a relation's store and its queue."""
+
+from __future__ import annotations
+
+from cqlduck.rewrite.plan import FOREVER
+from cqlduck.state import catalog
+from cqlduck.state.catalog import Input
+from cqlduck.state.columns import typed
+from cqlduck.state.connection import Database, quoted
+
+
+def create(database: Database, thing: Input) -> None:
+    """Make the store of a stream, or the store and queue of a relation, and its view."""
+    store = f"cql_state.{quoted(thing.table)}"
+    if thing.kind == "stream":
+        database.execute(
+            f"CREATE TABLE {store} ({typed(thing.columns)}, _ts BIGINT, _cql_seq BIGINT)"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {store} IS 'The store of a stream: its elements by arrival.'"
+        )
+    else:
+        database.execute(
+            f"CREATE TABLE {store} ({typed(thing.columns)}, "
+            "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
+        )
+        queue = f"cql_state.{quoted(thing.pending)}"
+        database.execute(
+            f"CREATE TABLE {queue} ({typed(thing.columns)}, "
+            "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {store} IS 'The store of a relation: tuples from when until when.'"
+        )
+        database.execute(
+            f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
+        )
+    catalog.insert(database, thing)
+    show(database, thing)
+
+
+def show(database: Database, thing: Input) -> None:
+    """Make the view under the input's own name: a stream's kept elements, a relation's content."""
+    listed = ", ".join(quoted(c.name) for c in thing.columns)
+    store = f"cql_state.{quoted(thing.table)}"
+    body = f"SELECT {listed} FROM {store}"
+    if thing.kind == "relation":
+        body += f" WHERE _cql_leave = {FOREVER}"
+    database.view(quoted(thing.name), body)
+
+
+def drop(database: Database, thing: Input) -> None:
+    """Remove an input and its tables."""
+    database.execute(f"DROP VIEW IF EXISTS {quoted(thing.name)}")
+    database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
+    if thing.kind == "relation":
+        database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
+    catalog.delete(database, thing)
+    database.execute("DELETE FROM cql_state.open_batches WHERE input = ?", [thing.name])
