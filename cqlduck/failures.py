@@ -76,11 +76,11 @@ def failed_below(catalogue: Catalogue, query: Query) -> Query | None:
 
     Of several it is the one that stopped first.
     """
-    failed = [q for q in (query, *catalogue.queries_of(query)) if _has_failed(q)]
+    failed = [q for q in (query, *catalogue.queries_of(query)) if has_failed(q)]
     return min(failed, key=lambda q: (q.frontier is not None, q.frontier or 0), default=None)
 
 
-def _has_failed(query: Query) -> bool:
+def has_failed(query: Query) -> bool:
     """Return whether a query has failed, and nobody has deactivated it or made it go on since."""
     has_expired = query.state == EXPIRED and query.error_reason is not None
     return query.state == "failed" or has_expired

@@ -1,0 +1,26 @@
+"""The command line: `cqlduck run`, `demo`, `explain`, `profile`, `check`, `shell`, `snapshot`.
+
+Thin: what a command does is the library's. Errors of the family are printed with their place and
+hint, and end with 1; Ctrl-C ends with 130 and SIGTERM with 143, after the database was closed.
+"""
+
+from __future__ import annotations
+
+from cqlduck.cli import check, demo, explain, files, profile, run
+from cqlduck.cli.app import add, app
+from cqlduck.cli.options import SETTINGS
+
+__all__ = ["SETTINGS", "app", "main"]
+
+add("run", run.run)
+add("demo", demo.demo)
+add("explain", explain.explain)
+add("profile", profile.profile)
+add("check", check.check)
+add("shell", files.shell)
+add("snapshot", files.snapshot)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,80 @@
+"""Arguments and options that several commands have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import duckdb
+import typer
+
+from cqlduck.connection import Connection
+from cqlduck.errors import DatabaseError, Error
+
+SETTINGS = ("granularity", "history", "instant", "max_tick", "memory_limit", "records",
+            "standing", "threads", "window_edge")  # fmt: skip
+
+Setting = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help=f"One of {', '.join(SETTINGS)}."),
+]
+DropZone = Annotated[
+    Path | None,
+    typer.Option("--drop-zone", "-z", help="The folder that FROM is relative to."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Database = Annotated[Path, typer.Argument(help="A database that `cqlduck run` or `connect` made.")]
+
+
+def chosen(given: Sequence[str]) -> dict[str, Any]:
+    """Return settings that are written NAME=VALUE.
+
+    Raises:
+        Error: One of them is none.
+    """
+    settings: dict[str, Any] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or name not in SETTINGS:
+            raise Error(f"{pair} is no setting", hint=f"NAME=VALUE, of {', '.join(SETTINGS)}")
+        settings[name] = value
+    return settings
+
+
+def existing(database: Path) -> Path:
+    """Return the path of a database that is there.
+
+    Raises:
+        DatabaseError: It is not.
+    """
+    if not database.is_file():
+        raise DatabaseError(f"there is no database {database}", hint="cqlduck run makes one")
+    return database
+
+
+def closed(database: Path) -> Path:
+    """Return the path of a database that no other process has open."""
+    try:
+        duckdb.connect(os.fspath(existing(database)), read_only=True).close()
+    except duckdb.Error as error:
+        if "lock" in str(error).lower():
+            raise DatabaseError(
+                f"the database {database} is in use by another process",
+                hint="stop that process first; it can write a copy with Connection.snapshot()",
+            ) from error
+        raise DatabaseError(
+            f"the database {database} cannot be opened: {str(error).splitlines()[0]}"
+        ) from error
+    return database
+
+
+def refuse_without_zone(con: Connection) -> None:
+    """Refuse an application that reads from folders without a drop zone."""
+    folders = [i.source for i in con.engine.catalogue.inputs.values() if i.source is not None]
+    if con.drop_zone is None and folders:
+        raise Error(
+            f"the application reads from folders ({', '.join(folders)})",
+            hint="say with --drop-zone where they are",
+        )
