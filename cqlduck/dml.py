@@ -17,17 +17,14 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import duckdb
-
 from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
-from cqlduck.rewrite.plan import FOREVER, Column
+from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
 from cqlduck.rewrite.text.syntax import Dml
 from cqlduck.state import difference, instants, listing, queues, relations, stores
 from cqlduck.state.catalog import Input
-from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
 
 
@@ -50,7 +47,6 @@ def run(
             f"INSERT INTO {thing.name} that reads {thing.name}",
             hint="read a continuous query over it instead",
         )
-    copy = quoted(thing.name)
     columns, text = thing.columns, statement.text
     if statement.kind == "INSERT":
         insert = assignments.insert(statement.tokens)
@@ -63,19 +59,15 @@ def run(
         f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
         for theirs, own in zip(columns, thing.columns, strict=True)
     )
-    with pending_shown(engine, read - {thing.name.lower()}):
-        _make_copy(engine, thing, columns, with_key=conflicts)
-        try:
-            if whole:
-                instant = instants.instant_of(engine.clock, engine.next_instant(thing))
-                difference.write_before(database, thing, instant, strict=engine.strict)
-                database.execute(f"INSERT INTO temp.{copy} SELECT * FROM {difference.BEFORE}")
-            database.execute(text, parameters)
-            difference.write_after(database, listed, f"temp.{copy}")
-        finally:
-            # after an error the transaction is over, and the table with it
-            with contextlib.suppress(duckdb.Error):
-                database.execute(f"DROP TABLE temp.{copy}")
+    others = read - {thing.name.lower()}
+    table = difference.table_of(database, thing, columns, with_key=conflicts)
+    with pending_shown(engine, others), table as name:
+        if whole:
+            instant = instants.instant_of(engine.clock, engine.next_instant(thing))
+            difference.write_before(database, thing, instant, strict=engine.strict)
+            difference.fill(database, name)
+        database.execute(text, parameters)
+        difference.write_after(database, listed, name)
     return _accept(engine, thing, whole)
 
 
@@ -108,26 +100,6 @@ def _target(engine: Engine, statement: Dml, conflicts: bool) -> Input:
             hint=f"{what}; without ON CONFLICT all rows come",
         )
     return thing
-
-
-def _make_copy(
-    engine: Engine, thing: Input, columns: tuple[Column, ...], *, with_key: bool
-) -> None:
-    """Make the table that a statement runs on.
-
-    Raises:
-        NotSupportedError: DuckDB has no index over a type of the key, so finds no conflicts.
-    """
-    listed = typed(columns)
-    if with_key:
-        listed += f", UNIQUE ({', '.join(map(quoted, thing.primary_key))})"
-    try:
-        engine.database.execute(f"CREATE TEMP TABLE {quoted(thing.name)} ({listed})")
-    except duckdb.InvalidTypeException as error:
-        raise NotSupportedError(
-            f"ON CONFLICT on {thing.name}: DuckDB has no index over the types of its primary key",
-            hint="use UPDATE and INSERT, or upsert by append",
-        ) from error
 
 
 @contextlib.contextmanager

@@ -2,17 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
+import duckdb
+
+from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.plan import Column
 from cqlduck.state import queues, relations
 from cqlduck.state.catalog import Input
-from cqlduck.state.columns import same_rows
+from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
 
 BEFORE = "temp._cql_content_before"
 AFTER = "temp._cql_content_after"
 _DIFFERENCE = "temp._cql_difference"
+
+
+@contextlib.contextmanager
+def table_of(
+    database: Database, thing: Input, columns: tuple[Column, ...], *, with_key: bool
+) -> Iterator[str]:
+    """Make a temporary table under an input's own name for the block; yield the name as SQL.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The input.
+        columns: The columns of the table.
+        with_key: Whether its primary key finds conflicts.
+
+    Raises:
+        NotSupportedError: DuckDB has no index over a type of the key, so finds no conflicts.
+    """
+    listed = typed(columns)
+    if with_key:
+        listed += f", UNIQUE ({', '.join(map(quoted, thing.primary_key))})"
+    try:
+        database.execute(f"CREATE TEMP TABLE {quoted(thing.name)} ({listed})")
+    except duckdb.InvalidTypeException as error:
+        raise NotSupportedError(
+            f"ON CONFLICT on {thing.name}: DuckDB has no index over the types of its primary key",
+            hint="use UPDATE and INSERT, or upsert by append",
+        ) from error
+    name = f"temp.{quoted(thing.name)}"
+    try:
+        yield name
+    finally:
+        # after an error the transaction is over, and the table with it
+        with contextlib.suppress(duckdb.Error):
+            database.execute(f"DROP TABLE {name}")
+
+
+def fill(database: Database, name: str) -> None:
+    """Insert `BEFORE` into a table that has its columns."""
+    database.execute(f"INSERT INTO {name} SELECT * FROM {BEFORE}")
 
 
 def write_before(database: Database, thing: Input, instant: int, *, strict: bool) -> None:

@@ -1227,7 +1227,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_lateness.py::test_no_cut_of_following_changes_what_is_late"),
     ),
     *_of(
-        "cqlduck/sources/quarantine.py",
+        "state/batches.py",
         ("what is open of a batch that is quarantined stays",
          "f\"DELETE FROM cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN ? AND ?\",",
          "\"SELECT ?, ?\",",

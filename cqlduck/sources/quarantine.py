@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 from cqlduck.engine import Engine
 from cqlduck.sources.dropzone import Batch
-from cqlduck.state import records
+from cqlduck.state import batches
 from cqlduck.state.catalog import Input
-from cqlduck.state.connection import quoted
 from cqlduck.state.relations import WrongElement
 
 
@@ -23,7 +22,7 @@ def pass_over(engine: Engine, thing: Input, batch: Batch, reason: str) -> None:
     """Pass over the next batch of an input, inside a change."""
     thing.next_batch = batch.number + 1
     thing.waiting_for = None
-    _record(engine, thing, batch.number, batch.manifest.rows, reason)
+    batches.quarantine(engine.database, thing, batch.number, batch.manifest.rows, reason)
 
 
 def note_open(engine: Engine, thing: Input, batch: Batch, first: int) -> None:
@@ -35,17 +34,8 @@ def note_open(engine: Engine, thing: Input, batch: Batch, first: int) -> None:
         batch: The batch.
         first: The number that its first row got.
     """
-    if not engine.strict or thing.kind != "relation" or first == thing.next_seq:
-        return
-    engine.database.execute(
-        "DELETE FROM cql_state.open_batches AS b WHERE input = ? AND NOT EXISTS (SELECT 1 FROM "
-        f"cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN b.first_row AND b.last_row)",
-        [thing.name],
-    )
-    engine.database.execute(
-        "INSERT INTO cql_state.open_batches VALUES (?, ?, ?, ?, ?)",
-        [thing.name, batch.number, batch.manifest.rows, first, thing.next_seq - 1],
-    )
+    if engine.strict and thing.kind == "relation" and first != thing.next_seq:
+        batches.note_open(engine.database, thing, batch.number, batch.manifest.rows, first)
 
 
 def of_wrong(engine: Engine, taking: Sequence[Batch], wrong: WrongElement) -> bool:
@@ -62,26 +52,11 @@ def of_wrong(engine: Engine, taking: Sequence[Batch], wrong: WrongElement) -> bo
             for batch in taking:
                 pass_over(engine, thing, batch, wrong.message)
             return bool(taking)
-        found = engine.database.rows(
-            "DELETE FROM cql_state.open_batches WHERE input = ? AND ? BETWEEN first_row AND "
-            "last_row RETURNING batch, row_count, first_row, last_row",
-            [thing.name, wrong.number],
-        )
-        for number, rows, first, last in found:
-            engine.database.execute(
-                f"DELETE FROM cql_state.{quoted(thing.pending)} WHERE _cql_seq BETWEEN ? AND ?",
-                [first, last],
-            )
+        found = batches.withdraw(engine.database, thing, wrong.number)
+        for number, rows in found:
             if thing.taken_batch == number:
                 thing.taken_batch = thing.taken_rows = None
-            _record(engine, thing, number, rows, wrong.message)
+            batches.quarantine(engine.database, thing, number, rows, wrong.message)
         # what is pending has changed
         engine.recount()
         return bool(found)
-
-
-def _record(engine: Engine, thing: Input, number: int, rows: int, reason: str) -> None:
-    engine.database.execute(
-        "INSERT INTO cql_state.quarantined VALUES (?, ?, ?, ?)", [thing.name, number, rows, reason]
-    )
-    records.note(engine.database, records.QUARANTINED, thing.name)
