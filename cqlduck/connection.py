@@ -20,16 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import (
-    arguments,
-    checks,
-    ingest,
-    inventory,
-    moments,
-    plain_sql,
-    refresh,
-    statements,
-)
+from cqlduck import arguments, checks, ingest, inventory, moments
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
@@ -48,8 +39,9 @@ from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.queues import Taken
 from cqlduck.state.records import KEPT
+from cqlduck.statements import plain_sql, refresh, script
+from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription
-from cqlduck.translated import from_duckdb
 
 if TYPE_CHECKING:
     from cqlduck.sources.ahead import Ahead
@@ -293,7 +285,7 @@ class Connection:
         text = apart(given)
         frame = sys._getframe(1)
         try:
-            return statements.run(
+            return script.run(
                 self._engine,
                 text,
                 arguments.parameters(parameters),

@@ -18,11 +18,11 @@ from cqlduck import moments
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
-from cqlduck.plain_sql import is_select
 from cqlduck.state import answers, reads
 from cqlduck.state.catalog import Query
 from cqlduck.state.reads import Parameters
 from cqlduck.state.threads import SOME
+from cqlduck.statements.plain_sql import is_select
 
 NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
 

@@ -146,7 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_uncommitted.py"),
     ),
     *_of(
-        "cqlduck/offsets.py",
+        "cqlduck/statements/offsets.py",
         ("a VARIANT holds no texts",
          '"JSON", "VARIANT", "ENUM"', '"JSON", "ENUM"',
          "test_offsets.py::test_a_column_of_a_query_holds_texts_in_other_types_too"),

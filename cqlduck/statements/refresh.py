@@ -12,16 +12,16 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck import ingest
-from cqlduck.dml import pending_shown
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError, LateError, NotSupportedError, first_line
 from cqlduck.moments import raw_time
-from cqlduck.plain_sql import reads
 from cqlduck.rewrite.text.reads import tables_read
 from cqlduck.state import difference, instants, queues
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
+from cqlduck.statements.dml import pending_shown
+from cqlduck.statements.plain_sql import reads
 
 
 def relation(engine: Engine, name: str) -> Input:

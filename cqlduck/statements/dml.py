@@ -17,7 +17,6 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cqlduck import assignments, offsets
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
@@ -26,6 +25,7 @@ from cqlduck.rewrite.text.syntax import Dml
 from cqlduck.state import difference, instants, listing, queues, relations, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
+from cqlduck.statements import assignments, offsets
 
 
 def run(

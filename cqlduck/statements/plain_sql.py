@@ -15,11 +15,11 @@ import duckdb
 from sqlglot.tokens import Token
 
 from cqlduck.errors import CatalogError, Error, NotSupportedError
-from cqlduck.meaning import refuse_fixed, refuse_shadow
 from cqlduck.rewrite.text.syntax import refuse_nested_with
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
-from cqlduck.translated import from_duckdb
+from cqlduck.statements.meaning import refuse_fixed, refuse_shadow
+from cqlduck.statements.translated import from_duckdb
 
 _DDL = re.compile(
     r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from cqlduck import dml, moments, plain_sql, refresh
+from cqlduck import moments
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
@@ -32,7 +32,8 @@ from cqlduck.rewrite.text.syntax import (
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
 from cqlduck.state.reads import Parameters
-from cqlduck.translated import from_duckdb, placed, too_deep
+from cqlduck.statements import dml, plain_sql, refresh
+from cqlduck.statements.translated import from_duckdb, placed, too_deep
 
 Rows = duckdb.DuckDBPyRelation | None
 """What a statement returns: rows, if it has any."""

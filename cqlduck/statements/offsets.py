@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from cqlduck import assignments
-from cqlduck.assignments import Assigned, Insert
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.syntax import tokenize
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
+from cqlduck.statements import assignments
+from cqlduck.statements.assignments import Assigned, Insert
 
 _TEXTS = ("VARCHAR", "JSON", "VARIANT", "ENUM")
 """The types whose values may be texts, as parts of DuckDB's names of types."""
