@@ -104,26 +104,8 @@ def connect(
         DatabaseError: The file is in use or no database, or was made with other settings.
         Error: A setting that there is not, or a value that it cannot have.
     """
-    return Connection(
-        database,
-        Settings(
-            drop_zone=drop_zone,
-            granularity=granularity,
-            history=history,
-            instant=instant,
-            max_tick=max_tick,
-            memory_limit=memory_limit,
-            progress=progress,
-            recompute=recompute,
-            records=records,
-            standing=standing,
-            strict=strict,
-            threads=threads,
-            trace=trace,
-            variables=variables,
-            window_edge=window_edge,
-        ),
-    )
+    given = {name: value for name, value in locals().items() if name != "database"}
+    return Connection(database, Settings(**given))
 
 
 class Connection:

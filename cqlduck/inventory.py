@@ -17,6 +17,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import catalog, instants
 
 Instant = int | datetime.datetime | str
@@ -181,50 +182,46 @@ class Inventory(Mapping[str, T], Generic[T]):
 
 def streams(engine: Engine) -> Inventory[Stream]:
     """Return the streams as they are now."""
-    clock = engine.clock
     return Inventory(
         "streams",
         [
             Stream(
-                name=thing.name,
-                columns=_columns(thing.columns),
                 timestamp_by=thing.timestamp_by,
                 out_of_order_within=thing.bound_text,
                 late=thing.late,
                 ahead_at_most=thing.ahead_text,
-                folder=thing.source,
-                heartbeat=instants.public(clock, thing.heartbeat),
-                first_element=instants.public(clock, thing.first_instant),
-                last_element=instants.public(clock, thing.last_instant),
-                elements=thing.next_seq,
-                waiting_for=thing.waiting_for,
+                **_input(engine.clock, thing),
             )
-            for thing in _inputs(engine, "stream")
+            for thing in engine.catalogue.inputs.values()
+            if thing.kind == "stream"
         ],
     )
 
 
 def relations(engine: Engine) -> Inventory[Relation]:
     """Return the relations as they are now."""
-    clock = engine.clock
     return Inventory(
         "relations",
         [
-            Relation(
-                name=thing.name,
-                columns=_columns(thing.columns),
-                primary_key=thing.primary_key,
-                folder=thing.source,
-                text=thing.query,
-                heartbeat=instants.public(clock, thing.heartbeat),
-                first_element=instants.public(clock, thing.first_instant),
-                last_element=instants.public(clock, thing.last_instant),
-                elements=thing.next_seq,
-                waiting_for=thing.waiting_for,
-            )
-            for thing in _inputs(engine, "relation")
+            Relation(primary_key=thing.primary_key, text=thing.query, **_input(engine.clock, thing))
+            for thing in engine.catalogue.inputs.values()
+            if thing.kind == "relation"
         ],
     )
+
+
+def _input(clock: Clock, thing: catalog.Input) -> dict[str, Any]:
+    """Return the facts that a stream and a relation have in common."""
+    return {
+        "name": thing.name,
+        "columns": _columns(thing.columns),
+        "folder": thing.source,
+        "heartbeat": instants.public(clock, thing.heartbeat),
+        "first_element": instants.public(clock, thing.first_instant),
+        "last_element": instants.public(clock, thing.last_instant),
+        "elements": thing.next_seq,
+        "waiting_for": thing.waiting_for,
+    }
 
 
 def queries(engine: Engine) -> Inventory[Query]:
@@ -262,10 +259,6 @@ def summary(engine: Engine) -> str:
     ]
     shown = [f"{count} {one if count == 1 else more}" for count, one, more in counts]
     return ", ".join([engine.database.path, *shown, f"frontier {engine.shown(engine.frontier())}"])
-
-
-def _inputs(engine: Engine, kind: str) -> list[catalog.Input]:
-    return [thing for thing in engine.catalogue.inputs.values() if thing.kind == kind]
 
 
 def _columns(columns: Sequence[Column]) -> Mapping[str, str]:

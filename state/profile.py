@@ -259,19 +259,8 @@ class Profile:
 
     def _inside(self, query: str, operator: int, count: _Count) -> Iterator[Line]:
         for name, (seconds, rows) in sorted(count.inside.items(), key=lambda item: -item[1][0]):
-            share = self._share(seconds)
-            yield Line(
-                "duckdb",
-                query,
-                operator,
-                name,
-                seconds * 1e3,
-                share,
-                None,
-                None,
-                rows or None,
-                None,
-            )
+            ms, share = seconds * 1e3, self._share(seconds)
+            yield Line("duckdb", query, operator, name, ms, share, None, None, rows or None, None)
 
     def _share(self, seconds: float) -> float:
         total = sum(self._ticks)

@@ -30,7 +30,9 @@ from cqlduck.sources.dropzone import (
     describe,
     extent,
     hidden_folder,
+    is_there,
     publish,
+    refuse_without_times,
     stream_folder,
     writing,
 )
@@ -81,9 +83,8 @@ def write_batch(
             batch cannot be written. What Spark's own job raises it raises.
     """
     folder = stream_folder(root, name)
-    with writing(folder, batch):
-        if batch_folder(folder, batch).exists():
-            return False
+    if is_there(folder, batch):
+        return False
     plain = _in_utc(df)
     schema = _arrow_schema(plain)
     _check_timestamps(schema, ts)
@@ -164,9 +165,8 @@ class StagedBatches:
             True, or False if it is there already.
         """
         folder = self._staging.parent
-        with writing(folder, number):
-            if batch_folder(folder, number).exists():
-                return False
+        if is_there(folder, number):
+            return False
         hidden = hidden_folder(folder, number)
         with writing(folder, number), contextlib.suppress(FileNotFoundError):
             for part in _parquet_files(self._staging / f"{_KEY}={number}"):
@@ -299,11 +299,7 @@ def _arrow_schema(df: DataFrame) -> pa.Schema:
 
 
 def _check_timestamps(schema: pa.Schema, ts: str) -> None:
-    if ts not in schema.names:
-        raise DropZoneError(
-            f"there is no column {ts!r} for the timestamps, only " + ", ".join(schema.names),
-            hint="name it with ts=…",
-        )
+    refuse_without_times(schema.names, ts)
     extent(pa.chunked_array([], schema.field(ts).type), ts)
 
 

@@ -29,6 +29,7 @@ from cqlduck.sources.dropzone.batches import (
     batch_folder,
     gap,
     inside,
+    is_there,
     pending,
     read_batch,
 )
@@ -40,6 +41,7 @@ from cqlduck.sources.dropzone.writer import (
     describe,
     hidden_folder,
     publish,
+    refuse_without_times,
     stream_folder,
     write_batch,
 )
@@ -59,10 +61,12 @@ __all__ = [
     "hidden_folder",
     "inside",
     "instant",
+    "is_there",
     "pending",
     "publish",
     "read_batch",
     "reading",
+    "refuse_without_times",
     "stream_folder",
     "write_batch",
     "writing",

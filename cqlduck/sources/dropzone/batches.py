@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cqlduck.sources.dropzone.manifest import MANIFEST, Manifest, batch_name
-from cqlduck.sources.dropzone.refusals import NO_LINK, reading, wrong
+from cqlduck.sources.dropzone.refusals import NO_LINK, reading, writing, wrong
 
 _BATCH = re.compile(r"batch=(\d{12,})", re.ASCII)
 
@@ -51,6 +51,16 @@ def inside(root: Path, source: str) -> Path:
 def batch_folder(folder: Path, number: int) -> Path:
     """Return where batch `number` of the stream in `folder` lies once it is in place."""
     return folder / batch_name(number)
+
+
+def is_there(folder: Path, number: int) -> bool:
+    """Return whether batch `number` is in place, before it is written.
+
+    Raises:
+        DropZoneError: The system does not say.
+    """
+    with writing(folder, number):
+        return batch_folder(folder, number).exists()
 
 
 def read_batch(folder: Path, number: int) -> Batch:

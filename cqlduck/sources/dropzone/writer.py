@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from cqlduck.errors import DropZoneError
 from cqlduck.sources import checksums
 from cqlduck.sources.dropzone.arrow import Extent, extent, schema_names
-from cqlduck.sources.dropzone.batches import batch_folder
+from cqlduck.sources.dropzone.batches import batch_folder, is_there
 from cqlduck.sources.dropzone.manifest import MANIFEST, VERSION, Manifest, batch_name
 from cqlduck.sources.dropzone.refusals import writing
 from cqlduck.sources.dropzone.times import instant
@@ -116,16 +116,11 @@ class BatchWriter:
             DropZoneError: The rows lack timestamps, or have a type that a batch cannot hold; or it
                 cannot be written, and nothing of it is visible.
         """
-        with writing(self.folder, batch):
-            if batch_folder(self.folder, batch).exists():
-                return False
+        if is_there(self.folder, batch):
+            return False
         table = _in_utc(pa.table({}) if data is None else pa.table(data))
-        if len(table) and self.ts not in table.column_names:
-            raise DropZoneError(
-                f"there is no column {self.ts!r} for the timestamps, only "
-                + ", ".join(table.column_names),
-                hint="name it with ts=…",
-            )
+        if len(table):
+            refuse_without_times(table.column_names, self.ts)
         reach = extent(table[self.ts], self.ts) if len(table) else None
         files = ("part-0.parquet",) if reach else ()
         manifest = describe(self.folder.name, batch, reach, heartbeat, files, table.schema)
@@ -165,6 +160,19 @@ def stream_folder(root: str | Path, name: str) -> Path:
             hint="use one name without slashes that starts with neither '.' nor '_'",
         )
     return Path(root) / name
+
+
+def refuse_without_times(names: Sequence[str], ts: str) -> None:
+    """Refuse rows without a column for the timestamps.
+
+    Raises:
+        DropZoneError: It is not among these names.
+    """
+    if ts not in names:
+        raise DropZoneError(
+            f"there is no column {ts!r} for the timestamps, only " + ", ".join(names),
+            hint="name it with ts=…",
+        )
 
 
 def describe(
