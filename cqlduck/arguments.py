@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cqlduck.errors import CatalogError, DataError, ParseError
+from cqlduck.errors import CatalogError, DataError, Error, ParseError
 
 SHOWN = 40
 """How many characters are shown of what is wrong."""
@@ -25,9 +25,7 @@ def name(given: object) -> str:
     >>> name("flights")
     'flights'
     """
-    if isinstance(given, str):
-        return given
-    raise CatalogError(f"{_shown(given)} is no name", hint="pass the name as a text")
+    return _text(given, CatalogError, "name", "pass the name as a text")
 
 
 def statements(given: object) -> str:
@@ -36,9 +34,22 @@ def statements(given: object) -> str:
     Raises:
         ParseError: It is no text.
     """
+    return _text(given, ParseError, "text", "pass statements as a text")
+
+
+def duration(given: object) -> str:
+    """Return a duration, which is not looked at yet.
+
+    Raises:
+        DataError: It is no text.
+    """
+    return _text(given, DataError, "duration", "pass it as a text: '1 second'")
+
+
+def _text(given: object, error: type[Error], what: str, hint: str) -> str:
     if isinstance(given, str):
         return given
-    raise ParseError(f"{_shown(given)} is no text", hint="pass statements as a text")
+    raise error(f"{_shown(given)} is no {what}", hint=hint)
 
 
 def parameters(given: Any) -> Sequence[Any] | Mapping[str, Any] | None:
@@ -55,17 +66,6 @@ def parameters(given: Any) -> Sequence[Any] | Mapping[str, Any] | None:
         f"{_shown(given)} does not give the values of parameters",
         hint="pass a list for ?, or a mapping of names for $name",
     )
-
-
-def duration(given: object) -> str:
-    """Return a duration, which is not looked at yet.
-
-    Raises:
-        DataError: It is no text.
-    """
-    if isinstance(given, str):
-        return given
-    raise DataError(f"{_shown(given)} is no duration", hint="pass it as a text: '1 second'")
 
 
 def seconds(given: object) -> float | None:

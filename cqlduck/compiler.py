@@ -15,20 +15,15 @@ import duckdb
 
 from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
-from cqlduck.rewrite.bind.macros import Macro, Macros, Taken
+from cqlduck.rewrite.bind.macros import Macros, Taken
 from cqlduck.rewrite.plan import Column, Source
-from cqlduck.rewrite.plan.aggregates import RECOMPUTED
 from cqlduck.rewrite.text.queries import OPERATORS
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.time import Clock
+from cqlduck.state import listing
 from cqlduck.state.catalog import Catalogue
+from cqlduck.state.columns import of_query
 from cqlduck.state.connection import Database
-
-NOT_DETERMINISTIC = frozenset(
-    {"approx_quantile", "approx_top_k", "current_date", "current_time", "current_timestamp",
-     "gen_random_uuid", "get_current_timestamp", "localtime", "localtimestamp", "now", "rand",
-     "random", "reservoir_quantile", "today", "uuid"}
-)  # fmt: skip
 
 
 @dataclass
@@ -44,9 +39,9 @@ class Compiler:
 
     def __post_init__(self) -> None:
         """Ask DuckDB for its functions."""
-        self.aggregates, self.volatile, self.functions = _functions(self.database)
+        self.aggregates, self.volatile, self.functions = listing.functions(self.database)
         if self.database.is_new:
-            self._macros = _macros_of_a_new(self.database)
+            self._macros = listing.macros_of_a_new(self.database)
 
     def compile(
         self, catalogue: Catalogue, name: str, body: str, taken: str | None = None
@@ -64,7 +59,7 @@ class Compiler:
             Error: Of the family, with its place in the query.
         """
         if self._macros is None:
-            self._macros = _macros(self.database)
+            self._macros = listing.macros(self.database)
         known, macros = Taken() if taken is None else Taken.of(taken), self._macros
         if taken is not None:
             macros = {n: [m for m in forms if not m.is_own] for n, forms in self._macros.items()}
@@ -162,7 +157,7 @@ class _View:
         if found is not None:
             return [Column(name, kind) for name, kind in found]
         try:
-            return [Column(r[0], r[1]) for r in self.database.rows(f"DESCRIBE {sql}")]
+            return of_query(self.database, sql)
         except duckdb.Error as error:
             said = said_by_duckdb(first_line(error))
             unknown = _UNKNOWN.match(said)
@@ -180,46 +175,3 @@ class _View:
 
 
 _UNKNOWN = re.compile(r'.*Function with name "?(\w+)"? does not exist')
-
-_FUNCTIONS: list[tuple[frozenset[str], frozenset[str], frozenset[str]]] = []
-
-
-def _functions(database: Database) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return DuckDB's aggregates, what is not deterministic, and all functions, read once."""
-    if not _FUNCTIONS:
-        rows = database.rows(
-            "SELECT lower(function_name), function_type = 'aggregate', "
-            "coalesce(stability, '') <> 'CONSISTENT' AND function_type = 'scalar' "
-            "FROM duckdb_functions() WHERE function_type IN ('aggregate', 'scalar')"
-        )
-        aggregates = frozenset(row[0] for row in rows if row[1]) | RECOMPUTED
-        volatile = frozenset(row[0] for row in rows if row[2]) | NOT_DETERMINISTIC
-        _FUNCTIONS.append((aggregates, volatile, frozenset(row[0] for row in rows)))
-    return _FUNCTIONS[0]
-
-
-def _macros(database: Database) -> dict[str, list[Macro]]:
-    """Return the macros that a database has by now."""
-    macros: dict[str, list[Macro]] = {}
-    for name, parameters, definition, is_table, types, schema, is_own in database.rows(
-        "SELECT lower(function_name), parameters, macro_definition, function_type = 'table_macro', "
-        "parameter_types, lower(schema_name), NOT internal "
-        "FROM duckdb_functions() WHERE function_type IN ('macro', 'table_macro') "
-        "AND schema_name <> 'pg_catalog' "
-        "AND (internal OR database_name IN (current_database(), 'temp')) ORDER BY function_oid"
-    ):
-        typed = tuple(types) if any(kind is not None for kind in types) else ()
-        macros.setdefault(name, []).append(
-            Macro(tuple(parameters), definition, is_table, typed, schema, is_own)
-        )
-    return macros
-
-
-_MACROS: list[dict[str, list[Macro]]] = []
-
-
-def _macros_of_a_new(database: Database) -> dict[str, list[Macro]]:
-    """Return the macros that every new database has, read once: a listing takes 15 ms."""
-    if not _MACROS:
-        _MACROS.append(_macros(database))
-    return _MACROS[0]

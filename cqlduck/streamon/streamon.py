@@ -10,10 +10,10 @@ from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.state import choices
+from cqlduck.state import choices, listing
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.choices import DEFAULT, Point
-from cqlduck.state.connection import ALIAS, Database
+from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.threads import FEW as FEW_FOR_THREADS
 from cqlduck.state.tick import Ran
@@ -302,11 +302,4 @@ def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Com
     """Return about how many rows a query's inputs and synopses have."""
     tables = [thing.table for thing in catalogue.inputs_of(query)]
     tables += [synopsis.name for synopsis in compiled.synopses]
-    return int(
-        database.value(
-            "SELECT coalesce(sum(estimated_size), 0) FROM duckdb_tables() "
-            "WHERE database_name = $name AND schema_name = 'cql_state' "
-            "AND list_contains($tables, table_name)",
-            {"name": ALIAS, "tables": tables},
-        )
-    )
+    return listing.row_count(database, tables)
