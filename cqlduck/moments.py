@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from cqlduck.data import values
+from cqlduck.data.plain import plain, shown
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
 from cqlduck.state import instants
@@ -62,12 +62,12 @@ def _plain(moment: Any) -> int | str | datetime.datetime | datetime.date:
     found: Any = None
     if not isinstance(moment, (bool, list, tuple, dict)):
         try:
-            found = values.plain(moment)
+            found = plain(moment)
         except (ValueError, TypeError, OverflowError):
             found = None
     if isinstance(found, bool) or not isinstance(found, (int, str, datetime.date)):
         raise DataError(
-            f"{values.shown(moment)} is no instant",
+            f"{shown(moment)} is no instant",
             hint="pass an int, a datetime, or a text in ISO 8601",
         )
     return found

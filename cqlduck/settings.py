@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from cqlduck.data.values import shown
+from cqlduck.data.plain import shown
 from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.housekeeping import STANDING

@@ -95,7 +95,7 @@ def has_text(kind: pa.DataType) -> bool:
     return "string" in written or "json" in written
 
 
-def fitted(value: str, kind: str, *, is_text: bool, cast: str = "CAST") -> str:
+def fitted(value: str, kind: str, *, is_text: bool) -> str:
     """Return a value as one of its column's type, as SQL.
 
     A text with an offset becomes a time in UTC, as a time with an offset does; DuckDB (release 2.0)
@@ -105,15 +105,14 @@ def fitted(value: str, kind: str, *, is_text: bool, cast: str = "CAST") -> str:
         value: The value, as SQL.
         kind: The type.
         is_text: Whether the value is a text, or has texts inside.
-        cast: CAST or TRY_CAST.
     """
-    plain = f"{cast}({value} AS {kind})"
+    plain = f"CAST({value} AS {kind})"
     if not is_text:
         return plain
     zoned = "TIMESTAMP WITH TIME ZONE" if kind == "DATE" else replaced(kind, ZONED)
     if zoned == kind:
         return plain
-    in_utc = f"{cast}({cast}({value} AS {zoned}) AS {kind})"
+    in_utc = f"CAST(CAST({value} AS {zoned}) AS {kind})"
     if kind != "DATE" and kind not in dict(ZONED):
         return in_utc
     # it takes longer, and most texts have none

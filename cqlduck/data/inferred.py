@@ -42,7 +42,7 @@ def arrow_type(values: Sequence[Any]) -> pa.DataType | None:
     (StructType(struct<a: int64>), DataType(double), None)
 
     Args:
-        values: Values of Python's own, as `values.plain` gives them.
+        values: Values of Python's own, as `plain` gives them.
     """
     types = set(map(type, values)) - {NoneType}
     if len(types) > 1:
