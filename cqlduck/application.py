@@ -20,15 +20,14 @@ from typing import Any, Protocol
 from cqlduck.connection import Connection
 from cqlduck.errors import CatalogError, DropZoneError, Error
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.text.syntax import (
+from cqlduck.rewrite.text.statements import (
     CreateQuery,
     CreateRelation,
     CreateStream,
     Sql,
     Statement,
-    has_same_words,
-    tokenize,
 )
+from cqlduck.rewrite.text.tokens import has_same_words, tokenize
 from cqlduck.state.catalog import Input
 
 STEP = 4

@@ -17,7 +17,7 @@ from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
 from cqlduck.rewrite.bind.macros import Macros, Taken
 from cqlduck.rewrite.plan import Column, Source
-from cqlduck.rewrite.text.queries import OPERATORS
+from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state import listing

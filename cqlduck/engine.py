@@ -41,8 +41,8 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.compile import OperatorRow, Steps
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.text.names import bare
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.syntax import bare
 from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state import (
     amend,

@@ -50,8 +50,9 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
-from cqlduck.rewrite.text.queries import parse_query, place_of
-from cqlduck.rewrite.text.syntax import RESERVED, reserved
+from cqlduck.rewrite.text.names import RESERVED, reserved
+from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.queries import parse_query
 from cqlduck.rewrite.text.time import Clock
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import cqlduck
 from cqlduck.engine import Engine
-from cqlduck.rewrite.text import syntax
+from cqlduck.rewrite.text import inputs
 from cqlduck.sources import dropzone
 
 INPUTS = """
@@ -71,7 +71,7 @@ def refusing() -> Iterator[tuple[cqlduck.Connection, list[Any]]]:
 # --------------------------------------------------------------------------------------- the texts
 
 
-@pytest.mark.parametrize("clause", [*syntax._OF_STREAM])
+@pytest.mark.parametrize("clause", [*inputs._OF_STREAM])
 def test_a_clause_that_is_there_twice_is_refused_and_not_the_last_one_taken(
     con: cqlduck.Connection, clause: str
 ) -> None:

@@ -29,7 +29,8 @@ import cqlduck.sql
 import cqlduck.state
 from cqlduck.errors import Error, NotSupportedError
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.text.syntax import Sql, tokenize
+from cqlduck.rewrite.text.statements import Sql
+from cqlduck.rewrite.text.tokens import tokenize
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

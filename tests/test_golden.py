@@ -23,7 +23,7 @@ import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import NEVER, Plan, walk
-from cqlduck.rewrite.text.syntax import Sql
+from cqlduck.rewrite.text.statements import Sql
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(path.stem for path in FOLDER.glob("*.sql"))

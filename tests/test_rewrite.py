@@ -59,9 +59,10 @@ from cqlduck.rewrite.rules.net import net
 from cqlduck.rewrite.rules.postpone import postpone, settle
 from cqlduck.rewrite.rules.prune import prune
 from cqlduck.rewrite.rules.share import share
-from cqlduck.rewrite.text.queries import QuerySyntax, parse_query, take_operator
+from cqlduck.rewrite.text.parsed import take_operator
+from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.syntax import (
+from cqlduck.rewrite.text.statements import (
     AlterQuery,
     AlterStream,
     CreateQuery,

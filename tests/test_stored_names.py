@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.text.syntax import RESERVED, STORED
+from cqlduck.rewrite.text.names import RESERVED, STORED
 
 
 @pytest.mark.parametrize("kind", ["STREAM", "RELATION"])

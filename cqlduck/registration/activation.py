@@ -5,7 +5,7 @@ from __future__ import annotations
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
 from cqlduck.registration import queries
-from cqlduck.rewrite.text.syntax import AlterQuery, CreateQuery
+from cqlduck.rewrite.text.statements import AlterQuery, CreateQuery
 from cqlduck.state.catalog import EXPIRED, Query
 
 

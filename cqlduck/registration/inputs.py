@@ -10,8 +10,9 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, DataError, NotSupportedError, first_line
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.names import RESERVED, STORED
 from cqlduck.rewrite.text.spelling import said_by_duckdb
-from cqlduck.rewrite.text.syntax import RESERVED, STORED, CreateRelation, CreateStream, Drop
+from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
 from cqlduck.rewrite.text.time import Duration
 from cqlduck.state import columns, inspection, lateness, records, stores
 from cqlduck.state.catalog import Input

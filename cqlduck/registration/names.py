@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.syntax import Drop
+from cqlduck.rewrite.text.statements import Drop
 from cqlduck.state import listing
 from cqlduck.state.catalog import Input, Query
 

@@ -8,8 +8,9 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.text.syntax import CreateQuery, Drop, has_same_words
+from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import parse_duration
+from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import amend, answers, catalog, inspection, plans, records, synopses
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed

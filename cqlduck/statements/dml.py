@@ -21,7 +21,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
-from cqlduck.rewrite.text.syntax import Dml
+from cqlduck.rewrite.text.statements import Dml
 from cqlduck.state import difference, instants, listing, queues, relations, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted

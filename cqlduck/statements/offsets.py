@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.syntax import tokenize
+from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.state.connection import quoted
 from cqlduck.state.types import OFFSET, ZONED, fitted, replaced
 from cqlduck.statements import assignments

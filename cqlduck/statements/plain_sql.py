@@ -15,7 +15,7 @@ import duckdb
 from sqlglot.tokens import Token
 
 from cqlduck.errors import CatalogError, Error, NotSupportedError
-from cqlduck.rewrite.text.syntax import refuse_nested_with
+from cqlduck.rewrite.text.tokens import refuse_nested_with
 from cqlduck.state.catalog import Catalogue
 from cqlduck.state.connection import Database
 from cqlduck.statements.meaning import refuse_fixed, refuse_shadow

@@ -13,7 +13,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import Error
 from cqlduck.registration import activation, inputs, queries
 from cqlduck.rewrite import parse_script
-from cqlduck.rewrite.text.syntax import (
+from cqlduck.rewrite.text.statements import (
     AlterQuery,
     AlterStream,
     CreateQuery,
@@ -26,9 +26,8 @@ from cqlduck.rewrite.text.syntax import (
     Show,
     Sql,
     Statement,
-    refuse_nested_with,
-    tokenize,
 )
+from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
 from cqlduck.state.reads import Parameters

@@ -13,17 +13,17 @@ import re
 import duckdb
 
 from cqlduck.errors import BindError, Error, NotSupportedError, ParseError
+from cqlduck.rewrite.text.inputs import BEFORE_ITEM
 from cqlduck.rewrite.text.spelling import misspelt, said_by_duckdb, suggestion
-from cqlduck.rewrite.text.syntax import (
-    BEFORE_ITEM,
+from cqlduck.rewrite.text.statements import (
     CreateQuery,
     CreateRelation,
     Dml,
     RefreshRelation,
     Sql,
     Statement,
-    tokenize,
 )
+from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.settings import Settings
 
 _NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)

@@ -19,13 +19,8 @@ from cqlduck.rewrite.bind.windows import to_stream
 from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, UnionAll, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.relalg.builders import typed_nothing
-from cqlduck.rewrite.text.queries import (
-    SampleSyntax,
-    WindowSyntax,
-    place_of,
-    take_operator,
-    unwrapped,
-)
+from cqlduck.rewrite.text.parsed import place_of, take_operator, unwrapped
+from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 
 class Binder(Context):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import place_of
 
 _ENDS = (exp.Predicate, exp.Connector, exp.Not, exp.Order, exp.Window, exp.Join, exp.Where)
 """What a collation does not reach beyond."""

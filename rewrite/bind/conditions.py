@@ -16,7 +16,7 @@ from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import typed_nothing
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import place_of
 
 
 def conditions_of(

@@ -16,7 +16,8 @@ from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.semijoin import Partners
 from cqlduck.rewrite.plan import Plan, Source, properties
-from cqlduck.rewrite.text.queries import QuerySyntax, place_of
+from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.queries import QuerySyntax
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from cqlduck.errors import BindError, NotSupportedError, ParseError
 from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, TimeWindow, chain_of
 from cqlduck.rewrite.relalg.builders import cast
 from cqlduck.rewrite.relalg.elements import add, ceil_to, floor_to, number
-from cqlduck.rewrite.text.calls import is_now
+from cqlduck.rewrite.text.parsed import is_now
 from cqlduck.rewrite.text.time import Clock, parse_duration
 
 TIMESTAMPS = ("now", "transaction_timestamp", "get_current_timestamp")

@@ -27,9 +27,9 @@ from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.rules.canonical import shown
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.names import DATABASE, SCHEMA
+from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.syntax import DATABASE, SCHEMA
 
 CONSTANT_FUNCTIONS = (
     "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"

@@ -30,8 +30,7 @@ from cqlduck.rewrite.plan.aggregates import (
 from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import cast, column, typed_nothing, typed_null
 from cqlduck.rewrite.relalg.values import may_vary
-from cqlduck.rewrite.text.calls import function_name
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import function_name, place_of
 
 
 def grouping_sets(

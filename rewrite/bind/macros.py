@@ -19,9 +19,9 @@ from sqlglot.tokens import TokenType
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.bind.methods import reference
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
-from cqlduck.rewrite.text.calls import function_name
-from cqlduck.rewrite.text.queries import parse_expression, parse_sql, place_of
-from cqlduck.rewrite.text.syntax import tokenize
+from cqlduck.rewrite.text.parsed import function_name, place_of
+from cqlduck.rewrite.text.parsing import parse_expression, parse_sql
+from cqlduck.rewrite.text.tokens import tokenize
 
 DEEPEST = 20
 """How many macros may stand in each other."""

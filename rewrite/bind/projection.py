@@ -9,8 +9,8 @@ from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import cast, column, typed_nothing
-from cqlduck.rewrite.text.queries import place_of
-from cqlduck.rewrite.text.syntax import RESERVED, STORED, reserved
+from cqlduck.rewrite.text.names import RESERVED, STORED, reserved
+from cqlduck.rewrite.text.parsed import place_of
 
 
 def project(catalog: Catalog, plan: Plan, listed: list[tuple[str | None, exp.Expr]]) -> Project:

@@ -30,8 +30,14 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
 from cqlduck.rewrite.relalg.builders import column, typed_null
 from cqlduck.rewrite.relalg.elements import TS, parameter, qualified
-from cqlduck.rewrite.text.calls import function_name, is_now
-from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
+from cqlduck.rewrite.text.parsed import (
+    MARK,
+    function_name,
+    has_operator,
+    is_now,
+    place_of,
+    unwrapped,
+)
 from cqlduck.rewrite.text.spelling import suggestion
 
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
@@ -563,8 +569,8 @@ def _finds_columns(node: exp.Pivot) -> bool:
 
 def _refuse_operators(body: exp.Query) -> None:
     for literal in body.find_all(exp.Literal):
-        if literal.is_string and literal.name.startswith("\x00cql:"):
-            word = literal.name.removeprefix("\x00cql:").capitalize()
+        if literal.is_string and literal.name.startswith(MARK):
+            word = literal.name.removeprefix(MARK).capitalize()
             raise NotSupportedError(
                 f"{word} cannot stand in a subquery of an expression",
                 hint="put the subquery into FROM",

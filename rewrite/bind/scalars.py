@@ -23,7 +23,7 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls, aggregate_core
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
+from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
 OVER_NOTHING = ("count", "sum", "avg", "min", "max")
 """Aggregates whose value over nothing is known: 0 for count, NULL for the others."""

@@ -18,8 +18,7 @@ from cqlduck.rewrite.bind.methods import methods_as_calls
 from cqlduck.rewrite.plan import Column, Plan
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.text.calls import function_name, is_now
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import function_name, is_now, place_of
 from cqlduck.rewrite.text.spelling import suggestion
 
 

@@ -19,7 +19,7 @@ from cqlduck.rewrite.plan import Distinct, Plan
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import place_of
 
 
 def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:

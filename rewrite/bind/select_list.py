@@ -12,7 +12,7 @@ from cqlduck.rewrite.bind.scope import Scope, resolve
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import column, typed_nothing
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion
 
 

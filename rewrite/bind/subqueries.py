@@ -37,7 +37,7 @@ from cqlduck.rewrite.plan.conditions import conjuncts, names_in, without_parens
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import split
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.text.queries import has_operator, place_of, unwrapped
+from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 

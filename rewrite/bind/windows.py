@@ -25,8 +25,9 @@ from cqlduck.rewrite.plan import (
     chain_of,
     properties,
 )
-from cqlduck.rewrite.text.queries import SampleSyntax, WindowSyntax, place_of
+from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
 

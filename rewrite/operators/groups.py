@@ -22,7 +22,7 @@ from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import WEIGHT, after, count, named, number, tuples_of
 from cqlduck.rewrite.relalg.values import canonical
-from cqlduck.rewrite.text.calls import function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 LOOSE = frozenset(
     {

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
-from cqlduck.rewrite.text.calls import function_name
-from cqlduck.rewrite.text.queries import place_of
+from cqlduck.rewrite.text.parsed import function_name, place_of
 
 ADDITIVE = ("count", "sum", "avg")
 EXTREMES = ("min", "max")

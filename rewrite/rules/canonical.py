@@ -31,7 +31,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, aggregate_core
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, may_vary
-from cqlduck.rewrite.text.calls import function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 
 def canonical_values(plan: Plan) -> Plan:

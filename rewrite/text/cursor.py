@@ -12,14 +12,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import ParseError
-from cqlduck.rewrite.text.precedence import (
-    ATOM,
-    ODD,
-    PREFIXES,
-    SIGNS,
-    SYMBOLS,
-    needs_parentheses,
-)
+from cqlduck.rewrite.text.precedence import ATOM, ODD, PREFIXES, SIGNS, SYMBOLS, needs_parentheses
 
 CALL = "\x00call:"
 """What the names of functions begin with that sqlglot is not to know."""

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token
 
-from cqlduck.rewrite.text.syntax import tokenize
+from cqlduck.rewrite.text.tokens import tokenize
 
 _READING = {"select", "from", "table", "using", "pivot", "unpivot", "describe", "summarize"}
 """Without one of these words nothing is read, and a long list of VALUES need not be looked into."""

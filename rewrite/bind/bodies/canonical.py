@@ -20,7 +20,7 @@ from cqlduck.rewrite.bind.bodies.ties import Legs, from_items, group_keys
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
-from cqlduck.rewrite.text.calls import function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _ALL = "_cql_all"

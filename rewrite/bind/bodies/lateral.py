@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.relalg.values import unsized
-from cqlduck.rewrite.text.calls import function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 NULL_OVER_NOTHING = frozenset(
     {"any_value", "arbitrary", "arg_max", "arg_max_null", "arg_min", "arg_min_null", "argmax",

@@ -30,7 +30,7 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.rules.postpone import is_small, meant_by, written
-from cqlduck.rewrite.text.queries import unwrapped
+from cqlduck.rewrite.text.parsed import unwrapped
 
 _MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parameter)
 """What an expression must not have: it reads more than one row, or makes more than one."""

@@ -19,7 +19,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.aggregates import sums_exactly
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import identity
-from cqlduck.rewrite.text.calls import function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
 """Window functions that go by the position of a row, whatever the frame."""

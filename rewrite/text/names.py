@@ -1,0 +1,31 @@
+"""Names that are reserved, and the schema of streams, relations and queries."""
+
+from __future__ import annotations
+
+from cqlduck.errors import BindError
+
+SCHEMA, DATABASE = "main", "cqlduck"
+"""Where streams, relations and queries are, for those who write it before a name."""
+
+RESERVED = ("_ts", "_weight", "_op")
+
+
+STORED = ("_cql_seq", "_cql_enter", "_cql_leave")
+"""The columns that stand beside those of a stream or relation where it is stored."""
+
+
+def reserved(name: str) -> BindError:
+    """Return the error that a column of a query has a name of ours."""
+    return BindError(f"{name} is a reserved name", hint=f"write {name} AS something else")
+
+
+def bare(name: str) -> str:
+    """Return a name without the schema of streams, relations and queries, if it begins with it.
+
+    >>> bare("main.s"), bare("cqlduck.main.s"), bare("other.s")
+    ('s', 's', 'other.s')
+    """
+    for prefix in (f"{DATABASE}.{SCHEMA}.", f"{SCHEMA}."):
+        if name.lower().startswith(prefix):
+            return name[len(prefix) :]
+    return name

@@ -1,0 +1,103 @@
+"""Tokens of DuckDB: a text cut into words and signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from cqlduck.errors import ParseError
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def tokenize(text: str) -> list[Token]:
+    """Return the tokens of a text.
+
+    Raises:
+        ParseError: An unterminated string or comment, or half a character.
+    """
+    half = _HALF.search(text)
+    if half is not None:
+        raise ParseError(
+            "half of a character that is written in two halves",
+            hint="a text is Unicode; was it decoded with surrogateescape?",
+            text=text,
+            offset=half.start(),
+        )
+    try:
+        return Dialect.get_or_raise("duckdb").tokenize(text)
+    except SqlglotError as error:
+        raise ParseError(
+            "the text cannot be split into tokens",
+            hint="a quote or a comment may be left open",
+            text=text,
+            offset=max(len(text) - 1, 0),
+        ) from error
+
+
+def has_same_words(left: str, right: str) -> bool:
+    """Return whether two texts differ in nothing but comments and white space.
+
+    >>> has_same_words("SELECT a /* one */ FROM s", "SELECT  a FROM s")
+    True
+    """
+    both = ([(token.token_type, token.text) for token in tokenize(t)] for t in (left, right))
+    return next(both) == next(both)
+
+
+MOST_NESTED = 5
+"""How many WITH may stand in one another."""
+
+
+_WITH = re.compile(r"\bWITH\b", re.IGNORECASE)
+
+
+def refuse_nested_with(text: str) -> None:
+    """Refuse WITH inside WITH inside WITH …, before DuckDB reads it.
+
+    If something is wrong inside, DuckDB 2.0 tries each level in three ways: at ten levels it has
+    filled five gigabytes by the time that it says so.
+
+    Raises:
+        ParseError: With the place of the first WITH that is too deep.
+    """
+    if len(_WITH.findall(text)) <= MOST_NESTED:
+        return
+    inside: list[bool] = []
+    tokens = tokenize(text)
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.L_PAREN:
+            inside.append(following.token_type == TokenType.WITH)
+        elif token.token_type == TokenType.R_PAREN and inside:
+            inside.pop()
+        if sum(inside) > MOST_NESTED:
+            raise ParseError(
+                "WITH is nested too deeply",
+                hint="name the queries one after the other: WITH a AS (…), b AS (…)",
+                text=text,
+                offset=following.start,
+            )
+
+
+def token_like(kind: TokenType, text: str, like: Token) -> Token:
+    """Return an added token, at the place of another one."""
+    return Token(kind, text, like.line, like.col, like.start, like.start)
+
+
+def closing_of(tokens: Sequence[Token], opening: int) -> int:
+    """Return the place of the parenthesis or bracket that closes the one at `opening`."""
+    depth = 0
+    for place in range(opening, len(tokens)):
+        kind = tokens[place].token_type
+        if kind in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+            depth += 1
+        elif kind in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
+            depth -= 1
+            if depth == 0:
+                return place
+    raise ParseError(f"this {tokens[opening].text} is never closed", offset=tokens[opening].start)
