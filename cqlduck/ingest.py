@@ -21,7 +21,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
-from cqlduck.state import columns, queues
+from cqlduck.state import queues, staged
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.threads import SOME
@@ -149,13 +149,12 @@ def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
     Raises:
         DataError: A column is missing or unknown.
     """
-    engine.database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_incoming_rows AS {query}")
-    given = columns.of_query(engine.database, "FROM temp._cql_incoming_rows")
+    given = staged.write_query(engine.database, query)
     there = matching.named(given)
     is_by_name = any(c.name.lower() in there for c in thing.columns)
     if is_by_name or len(given) != len(thing.columns):
         given = matching.matched(thing, "the query", there)
-    return queues.arrival(thing, "temp._cql_incoming_rows", given, "NULL")
+    return queues.arrival(thing, staged.ROWS, given, "NULL")
 
 
 def _stamp(
@@ -177,13 +176,7 @@ def _stamp(
     if moments is None:
         return rows, raw_time(engine, at)
     raws = _raw_times(engine, thing, moments, table.num_rows)
-    given_at = pa.table({"_cql_raw": pa.array(raws, pa.int64())})
-    with engine.database.incoming.readable("_cql_incoming_at", given_at):
-        engine.database.execute(
-            "CREATE OR REPLACE TEMP TABLE _cql_incoming_at_rows AS SELECT * FROM _cql_incoming_at"
-        )
-    at_rows = "(SELECT * FROM temp._cql_incoming_at_rows) AS instants"
-    return f"(SELECT * FROM {rows}) AS given POSITIONAL JOIN {at_rows}", "_cql_raw"
+    return staged.with_times(engine.database, rows, raws)
 
 
 def _moments(at: Any) -> list[Any] | None:
