@@ -20,8 +20,8 @@ from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch, passing, prefetch
 from cqlduck.rewrite.physical.evaluators import has_frame
-from cqlduck.rewrite.physical.form import FIRST, WHOLE, Form
-from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
+from cqlduck.rewrite.physical.form import FIRST, UNSTAGED, Form
+from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -79,7 +79,7 @@ class Step:
     prefetch: Prefetch | None = None
     is_stage: bool = False
     is_sure: bool = False
-    shared: Shared | None = None
+    shared: Reusable | None = None
     makes: str | None = None
     needs: frozenset[str] = frozenset()
 
@@ -253,7 +253,7 @@ class Compiled:
         return self.period is not None and before // self.period == until // self.period
 
     def explain(
-        self, forms: Sequence[Form] = (WHOLE, Form(single=True, staged=True)), notes: str = ""
+        self, forms: Sequence[Form] = (UNSTAGED, Form(single=True, staged=True)), notes: str = ""
     ) -> str:
         """Return the plan as text, and under each operator's number its statements.
 

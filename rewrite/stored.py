@@ -17,7 +17,7 @@ from typing import Any
 from cqlduck.rewrite.compile import Compiled, Step, Steps
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch
 from cqlduck.rewrite.physical.form import Form
-from cqlduck.rewrite.physical.statement import Shared, Synopsis
+from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.text.time import Clock
 
@@ -81,7 +81,7 @@ def _step(values: dict[str, Any]) -> Step:
         values["prefetch"] = Prefetch(**values["prefetch"])
     if values["shared"] is not None:
         table, parameters = values["shared"]["table"], values["shared"]["parameters"]
-        values["shared"] = Shared(table, frozenset(parameters))
+        values["shared"] = Reusable(table, frozenset(parameters))
     return Step(**values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.rewrite.relalg.values import identity_columns
 from cqlduck.state.connection import Database, quoted
 
 
@@ -34,7 +34,7 @@ def typed(columns: tuple[Column, ...]) -> str:
 
 def same_rows(columns: Sequence[Column]) -> str:
     """Return what to group rows by that are the same, not only equal, as SQL."""
-    return ", ".join(part.sql("duckdb") for part in told_apart(columns))
+    return ", ".join(part.sql("duckdb") for part in identity_columns(columns))
 
 
 def weighted_rows(columns: tuple[Column, ...], source: str) -> str:

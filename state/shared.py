@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cqlduck.rewrite.physical.statement import Shared
+from cqlduck.rewrite.physical.statement import Reusable
 from cqlduck.state.connection import Database, quoted
 
 LARGE = 20_000
@@ -38,15 +38,15 @@ class Tables:
         """Begin anew: what was made before is of another tick, or undone."""
         self._made.clear()
 
-    def has(self, shared: Shared, values: Mapping[str, int]) -> bool:
+    def has(self, shared: Reusable, values: Mapping[str, int]) -> bool:
         """Return whether a table is there, made with the same parameters."""
         return self._made.get(shared.table) == _given(shared, values)
 
-    def rows(self, shared: Shared) -> int:
+    def rows(self, shared: Reusable) -> int:
         """Return how many rows a table has that is there."""
         return self._rows[shared.table]
 
-    def take(self, shared: Shared, values: Mapping[str, int], rows: int) -> None:
+    def take(self, shared: Reusable, values: Mapping[str, int], rows: int) -> None:
         """Take note of a table that was made."""
         self._made[shared.table] = _given(shared, values)
         self._rows[shared.table] = rows
@@ -70,5 +70,5 @@ class Tables:
         tables.clear()
 
 
-def _given(shared: Shared, values: Mapping[str, int]) -> tuple[int, ...]:
+def _given(shared: Reusable, values: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(values[name] for name in sorted(shared.parameters))

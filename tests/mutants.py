@@ -690,10 +690,10 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/rules/net.py",
         ("an expression is worked out of what has a partner",
-         "return not plan.is_padded or above.lives or above.tells_apart()", "return False",
+         "return not plan.is_padded or above.lives or above.may_raise_on_padding()", "return False",
          "test_failing_order.py::test_when_it_fails"),
         ("an expression is worked out of what is not padded",
-         "or above.tells_apart()", "",
+         "or above.may_raise_on_padding()", "",
          "test_failing_order.py::test_when_it_fails"),
         ("a NULL that pads guards nothing",
          "is_padded = is_padded or any(map(is_padding, test.walk()))",
@@ -1026,8 +1026,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "outside = exp.false()",
          SEMANTICS + "sums_of_doubles_are_those_of_the_current_tuples"),
         ("small doubles lose their digits",
-         "LEAST, MOST = 2.0**-30, 2.0**37",
-         "LEAST, MOST = 2.0**-90, 2.0**37",
+         "LEAST_FIXED, GREATEST_FIXED = 2.0**-30, 2.0**37",
+         "LEAST_FIXED, GREATEST_FIXED = 2.0**-90, 2.0**37",
          SEMANTICS + "small_doubles_count_as_much_as_large_ones"),
     ),
     *_of(
@@ -1099,7 +1099,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)", "less = column(WEIGHT)",
          CONTENT + "each_operator_over_each_window_is_right"),
         ("values that are equal count as the same in a synopsis",
-         "group=told_apart(found.columns)", "group=references(found.columns)",
+         "group=identity_columns(found.columns)", "group=references(found.columns)",
          CONTENT + "values_that_are_equal_but_not_the_same_are_told_apart"),
     ),
     *_of(
@@ -1287,7 +1287,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "changes = exp.NEQ(this=column(STATE), expression=column(BEFORE))",
          "changes = exp.true()", RELATIONS),
         ("a second row is right",
-         'qualified("i", TAKES_PLACE),\n        exp.EQ', "exp.true(),\n        exp.EQ", RELATIONS),
+         'qualified("i", REPLACES),\n        exp.EQ', "exp.true(),\n        exp.EQ", RELATIONS),
     ),
     *_of(
         "rewrite/operators/primary_key_once.py",
@@ -1372,8 +1372,8 @@ MUTANTS: tuple[Mutant, ...] = (
          "if key.find(exp.Column)] or keys", "if key.find(exp.Column)]",
          "test_rows.py::test_of_no_rows_there_is_no_group"),
         ("a union restricts its first arm alone",
-         "return len(self.chains) == 1 and self.chains[0].may_take(counted)",
-         "return self.chains[0].may_take(counted)", ROWS),
+         "return len(self.chains) == 1 and self.chains[0].can_compose(counted)",
+         "return self.chains[0].can_compose(counted)", ROWS),
     ),
     # ------------------------------------------------------------------ ids, plans in the database
     *_of(

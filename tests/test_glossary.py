@@ -20,12 +20,11 @@ ONLY_IN = {"rule": ("rewrite/rules",), "queue": (), "cache": ()}
 
 # Names that are still wrong. The test fails too if one of them is right by now: this only shrinks.
 STILL_WRONG = """
-Again BEYOND CLEAR DEEPEST FEW HELD Held KEPT KEPT_TICKS KeptCombinations LARGE LEG LITTLE LONG
-LONGEST LOOK Legs MANY MOST NO_QUEUES QUIET Queue RECENT SHARE SLOW SMALL SOME Share Shared
-TAKEN_BACK TAKES_PLACE Taken Thing Tried WHOLE apart came compile_again fill_legs fresh
-has_no_rule held held_panes is_whole keep_apart kept kept_apart may_take moment only_grows queue
-queues set_apart settle share shared take take_back take_operator take_over taken takes_conflicts
-tells_apart thing told_apart took tried whole whole_rows
+BEYOND CLEAR DEEPEST FEW HELD Held KEPT KEPT_TICKS LARGE LITTLE LONG LONGEST LOOK Legs MANY MOST
+NO_QUEUES QUIET Queue RECENT SHARE SLOW SMALL SOME Share TAKEN_BACK Taken Thing Tried WHOLE
+apart came compile_again fresh has_no_rule held may_take moment only_grows queue queues
+set_apart settle shared take take_back take_operator take_over taken takes_conflicts thing took
+tried whole
 """
 
 

@@ -55,10 +55,10 @@ from cqlduck.rewrite.rules.canonical import canonical_values
 from cqlduck.rewrite.rules.distinct_arguments import distinct_arguments
 from cqlduck.rewrite.rules.group_distinct import group_distinct
 from cqlduck.rewrite.rules.materialize import materialize
+from cqlduck.rewrite.rules.merge_equal import merge_equal
 from cqlduck.rewrite.rules.net import net
-from cqlduck.rewrite.rules.postpone import postpone, settle
+from cqlduck.rewrite.rules.postpone import materialize_raising, postpone
 from cqlduck.rewrite.rules.prune import prune
-from cqlduck.rewrite.rules.share import share
 from cqlduck.rewrite.text.parsed import take_operator
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.spelling import suggestion
@@ -762,15 +762,15 @@ def test_rules_in_order() -> None:
         postpone,
         distinct_arguments,
         canonical_values,
-        settle,
+        materialize_raising,
         group_distinct,
         net,
         materialize,
-        share,
+        merge_equal,
     )
     assert expected == RULES
     plan = bound("SELECT k FROM s [RANGE 5]")
-    assert share(materialize(prune(plan))) == optimize(plan)
+    assert merge_equal(materialize(prune(plan))) == optimize(plan)
 
 
 RULED = (

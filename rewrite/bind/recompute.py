@@ -16,7 +16,7 @@ from sqlglot import exp
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.canonical import show_canonical
-from cqlduck.rewrite.bind.bodies.equalities import keep_apart
+from cqlduck.rewrite.bind.bodies.equalities import preserve_sides
 from cqlduck.rewrite.bind.bodies.guarded import guard_conditions
 from cqlduck.rewrite.bind.bodies.lateral import why_alone
 from cqlduck.rewrite.bind.bodies.postponed import postpone_shown
@@ -25,7 +25,7 @@ from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
-from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute, fill_legs
+from cqlduck.rewrite.plan import INPUT, Column, Plan, Project, Recompute, fill_inputs
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
 from cqlduck.rewrite.relalg.builders import column, typed_null
@@ -131,7 +131,7 @@ class _Build:
     def _is_done(self, table: exp.Table, own: set[str]) -> bool:
         if not isinstance(table.this, exp.Identifier):
             return table.this.sql("duckdb").split("(")[0].lower() in CONSTANT_FUNCTIONS
-        return table.name.startswith(LEG) or (
+        return table.name.startswith(INPUT) or (
             not table.args.get("db") and table.name.lower() in own
         )
 
@@ -221,7 +221,7 @@ class _Build:
             tuple(_instant(place) if name == "_ts" else name for name, _ in item.names)
         )
         return exp.Table(
-            this=exp.to_identifier(f"{LEG}{place}"),
+            this=exp.to_identifier(f"{INPUT}{place}"),
             alias=exp.TableAlias(this=exp.to_identifier(item.alias, quoted=True)),
         )
 
@@ -306,7 +306,7 @@ class _Build:
 
     def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
         """Return names and types of a query's columns, or None if it cannot be asked by itself."""
-        return self.context.catalog.described(fill_legs(query, self._nothing).sql("duckdb"))
+        return self.context.catalog.described(fill_inputs(query, self._nothing).sql("duckdb"))
 
     def _nothing(self, place: int) -> exp.Select:
         """Return a SELECT without rows that has the columns of an input."""
@@ -336,7 +336,7 @@ class _Build:
         body = show_canonical(body, self, aggregates)
         postpone_shown(body, self, aggregates, {place for place, _ in turns})
         guard_conditions(body, self, aggregates)
-        keep_apart(body, self)
+        preserve_sides(body, self)
         self._columns(body)
         read = [c for plan in self.inputs for c in plan.columns]
         alone = why_alone(body, aggregates, [*read, *columns]) or self._why_not_lateral(body)
@@ -424,7 +424,7 @@ class _Build:
         """Return the one input that all columns of an expression come from, or None."""
         if value.find(exp.Query) is not None:
             return None
-        legs = [t for t in body.find_all(exp.Table) if t.name.startswith(LEG)]
+        legs = [t for t in body.find_all(exp.Table) if t.name.startswith(INPUT)]
         others = [
             item
             for item in body.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
@@ -438,11 +438,11 @@ class _Build:
             if alias and any((item.alias or item.name).lower() == alias for item in others):
                 return None
             found = {
-                int(leg.name.removeprefix(LEG))
+                int(leg.name.removeprefix(INPUT))
                 for leg in legs
                 if (not alias or (leg.alias or leg.name).lower() == alias)
                 and read.name.lower()
-                in (n.lower() for n in self.names[int(leg.name.removeprefix(LEG))])
+                in (n.lower() for n in self.names[int(leg.name.removeprefix(INPUT))])
             }
             if len(found) != 1:
                 return None
@@ -451,7 +451,7 @@ class _Build:
 
     def _columns(self, body: exp.Query) -> tuple[Column, ...]:
         """Return the columns of the query; a name that stands for something around it is told."""
-        typed = fill_legs(body, self._nothing)
+        typed = fill_inputs(body, self._nothing)
         sql = exp.select("*").from_(typed.subquery("named")).sql("duckdb")
         if self.context.catalog.described(sql) is None:
             # asking for the error would end the transaction, and what is around may help
@@ -502,7 +502,7 @@ class _Build:
             names = [column(name) for name in self.names[place]]
             return exp.select(*names).from_(columns.subquery("leg")).where(same)
 
-        inside = exp.Lateral(this=exp.Subquery(this=fill_legs(body, leg)))
+        inside = exp.Lateral(this=exp.Subquery(this=fill_inputs(body, leg)))
         inside.set("alias", exp.TableAlias(this=exp.to_identifier("again")))
         instants = exp.select(exp.alias_(exp.Literal.number(0), "at")).subquery("instants")
         asked = exp.select("again.*").from_(instants).join(inside, join_type="cross")
@@ -527,8 +527,8 @@ def _instant(place: int) -> str:
 
 def _place(item: exp.Expr) -> int | None:
     """Return the number of the input that an item of FROM is, or None."""
-    if isinstance(item, exp.Table) and item.name.startswith(LEG):
-        return int(item.name.removeprefix(LEG))
+    if isinstance(item, exp.Table) and item.name.startswith(INPUT):
+        return int(item.name.removeprefix(INPUT))
     return None
 
 

@@ -87,7 +87,7 @@ class Accumulating(Grouping):
         if any(made.bags for made in self.made):
             self._keep_outliers()
         lifted, purpose = self._lift(), "the elements, summed up"
-        self._lifted = self.writer.share(self.node, "sums", lifted, purpose)
+        self._lifted = self.writer.reusable(self.node, "sums", lifted, purpose)
         return self.build()
 
     def build(self) -> exp.Select:

@@ -27,7 +27,7 @@ from typing import Any
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N, aggregations
-from cqlduck.rewrite.physical.evaluators import is_whole
+from cqlduck.rewrite.physical.evaluators import is_evaluated_at_once
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Aggregate, AggregateCall, Column
@@ -199,7 +199,7 @@ class Grouping(Operator[Aggregate]):
 def shown(node: Aggregate, groups: Rows) -> Rows:
     """Return the tuples of an aggregate, each of weight 1, from the state of its groups."""
     made = aggregations(node)
-    whole = is_whole(node, made)
+    whole = is_evaluated_at_once(node, made)
     results = [
         column(one.call.name)
         if whole or one.is_carried

@@ -71,7 +71,7 @@ from cqlduck.rewrite.relalg.elements import (
 )
 from cqlduck.rewrite.relalg.values import extreme
 
-MOST = 16
+MAX_PANES = 16
 """How many panes wide a window is at most."""
 
 _MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
@@ -199,7 +199,9 @@ def _is_of_panes(node: Aggregate) -> bool:
         return False
     panes = _panes(plan)
     return (
-        panes is not None and panes <= MOST and all(monoid_of_results(call) for call in node.calls)
+        panes is not None
+        and panes <= MAX_PANES
+        and all(monoid_of_results(call) for call in node.calls)
     )
 
 
@@ -210,7 +212,7 @@ class AtBoundaries(Operator[Plan]):
         """Put the content at each boundary of the tick into the synopsis; the last one stays."""
         relation, writer = self.node, self.writer
         made = _Contents(writer, _slide(relation))
-        query = made.whole(relation)
+        query = made.query_of(relation)
         columns = (*relation.columns, Column(BOUNDARY, "BIGINT"))
         table = state_table(writer.synopsis(relation, "content", columns))
         writer.first(relation, "the content at each boundary", exp.insert(query, table))
@@ -260,7 +262,7 @@ class _Contents:
         self._shared: dict[int, str] = {}
         self._queries: list[tuple[str, exp.Query]] = []
 
-    def whole(self, relation: Plan) -> exp.Query:
+    def query_of(self, relation: Plan) -> exp.Query:
         """Return a relation; what several operators read stands before it."""
         query = self._of(relation).query()
         for name, shared in self._queries:
@@ -369,7 +371,7 @@ class _Contents:
         return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
 
 
-def held_panes(writer: Writer, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
+def stored_panes(writer: Writer, relation: Plan, node: Aggregate) -> tuple[Rows, exp.Expr]:
     """Return what the synopsis `panes` holds, as the panes of a tick, and where that begins ($t0).
 
     Args:

@@ -24,11 +24,11 @@ from cqlduck.rewrite.operators.relation import (
     TUPLE,
     Relation,
     deletes,
-    held,
     meet,
     over,
     pending,
     right,
+    stored_rows,
     table,
     where,
     wrong,
@@ -56,7 +56,7 @@ def outcome(relation: Relation) -> exp.Select:
     """Return what the queue of a bag comes to (see `relation`)."""
     names = [c.name for c in relation.columns]
     history = union_all(
-        [held(relation, names, "+"), exp.select("*").from_(table("pending"), copy=False)]
+        [stored_rows(relation, names, "+"), exp.select("*").from_(table("pending"), copy=False)]
     )
     numbered = exp.select(
         column(SEQ),

@@ -62,7 +62,7 @@ from cqlduck.rewrite.relalg.elements import (
     union_all,
     until,
 )
-from cqlduck.rewrite.relalg.values import identity, told_apart
+from cqlduck.rewrite.relalg.values import identity, identity_columns
 
 Counting = Distinct | SetOperation | Net
 
@@ -431,7 +431,7 @@ def _counts(node: Counting) -> list[str]:
 
 def _keys(node: Counting) -> list[exp.Expr]:
     """Return by what a tuple is counted."""
-    return told_apart(node.columns) if isinstance(node, Net) else references(node.columns)
+    return identity_columns(node.columns) if isinstance(node, Net) else references(node.columns)
 
 
 def _of(table: str, node: Counting) -> list[exp.Expr]:

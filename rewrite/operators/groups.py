@@ -15,7 +15,7 @@ from sqlglot import exp
 from cqlduck.rewrite.operators import outliers
 from cqlduck.rewrite.operators.accumulating import recomputed_name
 from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N, aggregations
-from cqlduck.rewrite.physical.evaluators import is_whole
+from cqlduck.rewrite.physical.evaluators import is_evaluated_at_once
 from cqlduck.rewrite.plan import Aggregate, properties
 from cqlduck.rewrite.plan.aggregates import aggregate_core
 from cqlduck.rewrite.relalg import Rows
@@ -43,7 +43,7 @@ def state(node: Aggregate, tuples: Rows) -> Rows:
         tuples: (columns, `_weight`): the tuples of its input.
     """
     made = aggregations(node)
-    whole = is_whole(node, made)
+    whole = is_evaluated_at_once(node, made)
     inner = _plain(node, tuples, made, whole=whole)
     keys = [column(key) for key in node.keys]
     listed: list[exp.Expr] = [*keys, column(N)]

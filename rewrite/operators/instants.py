@@ -57,7 +57,7 @@ from cqlduck.rewrite.relalg.elements import (
     same,
     until,
 )
-from cqlduck.rewrite.relalg.values import identities, told_apart
+from cqlduck.rewrite.relalg.values import identities, identity_columns
 
 AT = "_cql_at"
 RECOMPUTED, LISTED = "_cql_again", "_cql_instants"
@@ -322,4 +322,4 @@ def _again(node: Recompute, inputs: Sequence[Rows], instants: Instants) -> Rows:
 
 def in_order(columns: Sequence[Column]) -> list[exp.Ordered]:
     """Return ORDER BY all columns, NULLs last."""
-    return [exp.Ordered(this=part, nulls_first=False) for part in told_apart(columns)]
+    return [exp.Ordered(this=part, nulls_first=False) for part in identity_columns(columns)]

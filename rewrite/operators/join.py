@@ -69,7 +69,7 @@ class Combinations(Operator[Join]):
         return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)
 
 
-class KeptCombinations(Combinations):
+class StoredCombinations(Combinations):
     """The same once a tick, for several operators that read it."""
 
     def keep(self) -> None:
@@ -88,7 +88,7 @@ class KeptCombinations(Combinations):
         return Rows.of(temp_table(name), lifetime_names(self.node.columns))
 
 
-class Pipelines(KeptCombinations):
+class Pipelines(StoredCombinations):
     """The same, each pipeline a step of its own, which is not run if its input did not change."""
 
     def keep(self) -> None:

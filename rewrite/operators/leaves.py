@@ -52,7 +52,7 @@ class Stream(Operator[StreamScan]):
             return writer.arrivals(node.source).project(listed)
         bounds = [] if low is None else [after(column(TS), low)]
         since = after(column(TS), parameter("since"))
-        kept = writer.kept(node.source)
+        kept = writer.stored(node.source)
         return kept.where(since, until(column(TS), high), *bounds).project(listed)
 
 

@@ -195,5 +195,7 @@ class Panes(Grouping):
         """Write the panes that begin, and return those with their old and their new results."""
         begin = begun(self.writer, self.node)
         return states(
-            self.node, table, self.writer.share(self.node, "panes", begin, "the panes that begin")
+            self.node,
+            table,
+            self.writer.reusable(self.node, "panes", begin, "the panes that begin"),
         )

@@ -31,7 +31,7 @@ from cqlduck.rewrite.plan import (
     guards,
     properties,
 )
-from cqlduck.rewrite.plan.raising import can_raise, parts, tried
+from cqlduck.rewrite.plan.raising import can_raise, parts, under_try
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg import Rows, joined
 from cqlduck.rewrite.relalg.elements import (
@@ -44,7 +44,7 @@ from cqlduck.rewrite.relalg.elements import (
     named,
     qualified,
 )
-from cqlduck.rewrite.relalg.equalities import kept_apart
+from cqlduck.rewrite.relalg.equalities import preserving_sides
 from cqlduck.rewrite.text.time import Clock
 
 
@@ -185,7 +185,7 @@ def arms(node: Join) -> Iterator[Arm]:
         for part in raising:
             yield Arm((*early, _raises(part)), rest)
             early.append(exp.not_(_raises(part)))
-        early.append(tried(condition, raising))
+        early.append(under_try(condition, raising))
     yield Arm(tuple(early))
 
 
@@ -247,7 +247,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
         ready = [c for c in waiting if _places(c, owners) <= met]
         waiting = [c for c in waiting if not _places(c, owners) <= met]
         ends = not properties(plan).never_expires
-        conditions = [kept_apart(condition, types).copy() for condition in ready]
+        conditions = [preserving_sides(condition, types).copy() for condition in ready]
         if ends:
             conditions.append(_before(name, other))
         if has_end:

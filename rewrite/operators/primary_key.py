@@ -32,12 +32,12 @@ from cqlduck.rewrite.operators.relation import (
     Relation,
     deletes,
     earlier,
-    held,
     later,
     meet,
     over,
     pending,
     right,
+    stored_rows,
     table,
     upserts,
     where,
@@ -59,7 +59,7 @@ from cqlduck.rewrite.relalg.elements import (
 KEY, UPSERT, CHANGE = "_cql_key", "_cql_upsert", "_cql_d"
 IS_SET, RESETS, RANK = "_cql_is_set", "_cql_resets", "_cql_rank"
 STATE, ENDS, NEXT, BEGINS = "_cql_state", "_cql_ends", "_cql_next", "_cql_begins"
-TAKES_PLACE, BEFORE = "_cql_takes_place", "_cql_before"
+REPLACES, BEFORE = "_cql_takes_place", "_cql_before"
 NOTHING = -1
 """The tuple of a key that has none; the tuples have the numbers of rows."""
 
@@ -101,7 +101,7 @@ def latest(relation: Relation) -> exp.Select:
             column(TS),
             named(first_of_key, KEY),
             named(first_of_tuple, STATE),
-            named(exp.true(), TAKES_PLACE),
+            named(exp.true(), REPLACES),
         )
         .from_(_history(relation).subquery("history", copy=False), copy=False)
         .qualify(exp.EQ(this=last, expression=number(1)), copy=False)
@@ -123,7 +123,7 @@ def latest(relation: Relation) -> exp.Select:
 def _history(relation: Relation) -> exp.Query:
     """Return what the keys have, as upserts before all instants, and the elements."""
     elements = exp.select("*").from_(table("pending"), copy=False)
-    return union_all([held(relation, relation.primary_key, "u"), elements])
+    return union_all([stored_rows(relation, relation.primary_key, "u"), elements])
 
 
 def _numbered(relation: Relation) -> exp.Select:
@@ -236,7 +236,7 @@ def _stood() -> exp.Select:
     return (
         exp.select(
             *(qualified("l", name) for name in (KEY, TS, RESETS, ROW, STATE)),
-            named(taken.copy(), TAKES_PLACE),
+            named(taken.copy(), REPLACES),
             named(exp.Coalesce(this=before, expressions=[number(NOTHING)]), BEFORE),
         )
         .from_(table("linked").as_("l"), copy=False)
@@ -256,7 +256,7 @@ def _changes() -> exp.Select:
     return (
         exp.select(*map(column, (ROW, TS, STATE)), named(end, ENDS))
         .from_(table("stood"), copy=False)
-        .where(column(TAKES_PLACE), changes, copy=False)
+        .where(column(REPLACES), changes, copy=False)
     )
 
 
@@ -275,7 +275,7 @@ def _bad() -> exp.Select:
     had = exp.Case().when(qualified("i", RESETS), qualified("s", IS_SET))
     had = had.else_(exp.EQ(this=qualified("s", TUPLE), expression=qualified("i", BEFORE)))
     took = exp.and_(
-        qualified("i", TAKES_PLACE),
+        qualified("i", REPLACES),
         exp.EQ(this=qualified("s", TUPLE), expression=qualified("i", STATE)),
         exp.Not(this=had.copy()),
     )

@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators.primary_key import CHANGE, IS_SET, RESETS, TAKES_PLACE, UPSERT
+from cqlduck.rewrite.operators.primary_key import CHANGE, IS_SET, REPLACES, RESETS, UPSERT
 from cqlduck.rewrite.operators.relation import (
     OP,
     ROW,
     Relation,
     deletes,
-    held,
     over,
     pending,
     right,
+    stored_rows,
     table,
     upserts,
     where,
@@ -41,7 +41,7 @@ from cqlduck.rewrite.relalg.elements import (
     union_all,
 )
 
-HELD, STANDS = "_cql_held", "_cql_stands"
+STORED_ROW, STANDS = "_cql_held", "_cql_stands"
 
 
 def outcome(relation: Relation) -> exp.Select:
@@ -75,7 +75,7 @@ def _outcome(relation: Relation, *, has_upserts: bool) -> exp.Select:
 def _counted(relation: Relation, *, has_upserts: bool) -> exp.Select:
     """Return what the keys have, and the elements from the last upsert of their key on."""
     elements = exp.select("*").from_(table("pending"), copy=False)
-    history = union_all([held(relation, relation.primary_key, "u"), elements])
+    history = union_all([stored_rows(relation, relation.primary_key, "u"), elements])
     listed = [*references(relation.columns), *map(column, (TS, OP, SEQ))]
     rows = exp.select(*listed).from_(history.subquery("history", copy=False), copy=False)
     if not has_upserts:
@@ -102,7 +102,7 @@ def _sums(relation: Relation) -> exp.Select:
             named(cast(exp.Sum(this=signs), "BIGINT"), CHANGE),
             named(is_set, IS_SET),
             named(row, ROW),
-            named(where(exp.Min(this=column(SEQ)), _was_there()), HELD),
+            named(where(exp.Min(this=column(SEQ)), _was_there()), STORED_ROW),
             named(exp.Not(this=is_null(exp.Max(this=column(UPSERT)))), RESETS),
         )
         .from_(table("counted"), copy=False)
@@ -122,8 +122,8 @@ def _judged(relation: Relation) -> exp.Select:
     gives = exp.or_(stays.copy(), _rises())
     stands = exp.and_(gives, exp.EQ(this=first, expression=number(1)))
     return exp.select(
-        *map(column, (CHANGE, IS_SET, RESETS, ROW, HELD)),
-        named(takes, TAKES_PLACE),
+        *map(column, (CHANGE, IS_SET, RESETS, ROW, STORED_ROW)),
+        named(takes, REPLACES),
         named(stands, STANDS),
     ).from_(table("sums"), copy=False)
 
@@ -133,19 +133,19 @@ def _moves() -> exp.Select:
     instant = parameter("instant")
     enters = exp.Case().when(exp.Not(this=_had()), instant)
     ends = exp.Case().when(_had(), instant.copy())
-    row = exp.Coalesce(this=column(HELD), expressions=[column(ROW)])
+    row = exp.Coalesce(this=column(STORED_ROW), expressions=[column(ROW)])
     moves = exp.NEQ(this=column(STANDS), expression=exp.paren(_had()))
     return (
         exp.select(*right(row, enters, ends))
         .from_(table("judged"), copy=False)
-        .where(column(TAKES_PLACE), moves, copy=False)
+        .where(column(REPLACES), moves, copy=False)
     )
 
 
 def _bad() -> exp.Select:
     """Return the sums but for one deletion of what the key had, and one insertion that it took."""
     had = exp.paren(exp.Case().when(column(RESETS), column(IS_SET)).else_(_had()))
-    took = exp.and_(column(TAKES_PLACE), column(STANDS), exp.Not(this=had.copy()))
+    took = exp.and_(column(REPLACES), column(STANDS), exp.Not(this=had.copy()))
     deleted, inserted = exp.and_(_falls(), had), exp.and_(_rises(), took)
     right_ones = exp.Case().when(deleted, number(-1)).when(inserted, number(1)).else_(number(0))
     rest = exp.Sub(this=column(CHANGE), expression=right_ones)
@@ -161,7 +161,7 @@ def _was_there() -> exp.Expr:
 
 
 def _had() -> exp.Expr:
-    return exp.not_(is_null(column(HELD)))
+    return exp.not_(is_null(column(STORED_ROW)))
 
 
 def _falls() -> exp.Expr:

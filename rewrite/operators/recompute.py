@@ -52,7 +52,7 @@ Tables = Callable[[str], exp.Table]
 """From a part ('alive0', 'instants', 'at0', 'results') to where it stands."""
 
 
-class Again(Operator[Recompute]):
+class Recomputation(Operator[Recompute]):
     """A query that is worked out again, for all instants of a tick in one LATERAL."""
 
     @property
@@ -90,7 +90,7 @@ class Again(Operator[Recompute]):
         return query.with_("_cql_results", as_=results.query(), copy=False)
 
 
-class OneByOne(Again):
+class OneByOne(Recomputation):
     """The same, an instant a statement: what may not stand in a LATERAL."""
 
     def keep(self) -> None:

@@ -104,7 +104,7 @@ def set_apart(relation: Relation) -> exp.Select:
     )
 
 
-def held(relation: Relation, names: Sequence[str], operation: str) -> exp.Select:
+def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp.Select:
     """Return the rows of the store that are there, where `pending` has the same values of columns.
 
     They look like elements of the given operation, before all instants: their `_ts` is NULL.

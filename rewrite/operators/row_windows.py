@@ -45,7 +45,7 @@ from cqlduck.rewrite.relalg.elements import (
     union_all,
     until,
 )
-from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.rewrite.relalg.values import identity_columns
 
 POSITION = "_cql_position"
 
@@ -119,7 +119,7 @@ class Positions(Operator[RowWindow]):
             .subquery(copy=False)
         )
         # after those that the synopsis has
-        return in_order(node, repeated, [column(TS), *told_apart(node.columns)], last)
+        return in_order(node, repeated, [column(TS), *identity_columns(node.columns)], last)
 
     def forget(self, table: str, gone: exp.Select) -> None:
         """Take the rows with these numbers out of the synopsis."""
@@ -179,7 +179,9 @@ def history(writer: Writer, node: RowWindow) -> Rows:
         node.input, low, parameter("t1"), extra=(SEQ,) if properties(node.input).is_numbered else ()
     )
     if not properties(node.input).is_numbered:
-        rows = in_order(node, copies(rows, node.columns), [column(TS), *told_apart(node.columns)])
+        rows = in_order(
+            node, copies(rows, node.columns), [column(TS), *identity_columns(node.columns)]
+        )
     listed = [*references(node.columns), column(TS), column(SEQ)]
     if node.slide is not None:
         listed.append(named(cast(exp.null(), "BIGINT"), POSITION))

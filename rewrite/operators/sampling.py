@@ -37,7 +37,7 @@ from cqlduck.rewrite.relalg.elements import (
     parameter,
     references,
 )
-from cqlduck.rewrite.relalg.values import told_apart
+from cqlduck.rewrite.relalg.values import identity_columns
 
 WORD = 2**32 - 1
 """The lower 32 bits, of which hashes are."""
@@ -139,7 +139,9 @@ def _in_places(rows: Rows, node: Sample) -> Rows:
         this=exp.RowNumber(),
         partition_by=[column(TS)],
         order=exp.Order(
-            expressions=[exp.Ordered(this=c, nulls_first=False) for c in told_apart(node.columns)]
+            expressions=[
+                exp.Ordered(this=c, nulls_first=False) for c in identity_columns(node.columns)
+            ]
         ),
     )
     one = named(cast(number(1), "BIGINT"), WEIGHT)

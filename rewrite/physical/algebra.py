@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.fixed_point import double, fixed, is_outside, total_of
-from cqlduck.rewrite.plan import Aggregate, AggregateCall, kept, properties
+from cqlduck.rewrite.plan import Aggregate, AggregateCall, derived_once, properties
 from cqlduck.rewrite.plan.aggregates import FLOATS, sums_exactly
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import WEIGHT, after, greatest, least, number
@@ -34,7 +34,7 @@ from cqlduck.rewrite.relalg.values import may_vary, sign, signed
 N = "_cql_n"
 """How many tuples a group has."""
 
-SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
+SMALL_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
 """Types of which 2^31 values add up to a BIGINT."""
 
 State = Callable[[str], exp.Expr]
@@ -194,7 +194,7 @@ def _average(of: Argument) -> Made | None:
 def _total(of: Argument) -> tuple[tuple[Accumulator, ...], Callable[[State], exp.Expr]] | None:
     """Return the sum of exact numbers; of DOUBLE, that of fixed-point numbers and of a bag."""
     if sums_exactly(of.type):
-        wide = "BIGINT" if of.type in SMALL else "HUGEINT"
+        wide = "BIGINT" if of.type in SMALL_INTEGERS else "HUGEINT"
         if "DECIMAL" in of.type:
             wide = f"DECIMAL(38, {of.type.split(',')[1].strip(' )')})"
         exact = of.total("sum", cast(of.value.copy(), wide), wide)
@@ -326,7 +326,7 @@ def _framed(accumulator: Accumulator, width: int) -> Accumulator:
     return replace(accumulator, lift=lift, width=width)
 
 
-@kept
+@derived_once
 def aggregations(node: Aggregate) -> list[Aggregation]:
     """Return how each aggregate of a node is worked out."""
     grows = properties(node.input).is_append_only

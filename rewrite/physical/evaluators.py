@@ -47,7 +47,7 @@ def has_frame(node: Aggregate) -> bool:
     return properties(node.input).frame_width is not None or _is_row_frame(node)
 
 
-def whole_rows(node: Aggregate, made: Sequence[Aggregation]) -> bool:
+def is_one_frame(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     """Return whether all aggregates of a partition are worked out as one frame of its rows.
 
     Sums of doubles are not: they would differ in their last bits where nothing changed.
@@ -61,14 +61,14 @@ def whole_rows(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     )
 
 
-def is_whole(node: Aggregate, made: Sequence[Aggregation]) -> bool:
+def is_evaluated_at_once(node: Aggregate, made: Sequence[Aggregation]) -> bool:
     """Return whether all results are worked out at once, and kept with the groups."""
-    return whole_rows(node, made) or fits_panes(node, made)
+    return is_one_frame(node, made) or fits_panes(node, made)
 
 
 def window_of_its_own(node: Aggregate, readers: Mapping[int, int]) -> RowWindow | None:
     """Return the window whose rows an aggregate alone reads, all its results being frames."""
-    if not whole_rows(node, aggregations(node)):
+    if not is_one_frame(node, aggregations(node)):
         return None
     return only_window(node, readers)
 

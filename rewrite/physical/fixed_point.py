@@ -14,7 +14,7 @@ from cqlduck.rewrite.relalg.builders import cast
 from cqlduck.rewrite.relalg.elements import number
 
 SCALE = 2.0**60
-LEAST, MOST = 2.0**-30, 2.0**37
+LEAST_FIXED, GREATEST_FIXED = 2.0**-30, 2.0**37
 
 
 def fixed(value: exp.Expr) -> exp.Expr:
@@ -41,7 +41,7 @@ def _in_band(argument: exp.Expr) -> exp.Expr:
     size = exp.Abs(this=argument.copy())
     return exp.or_(
         exp.EQ(this=argument.copy(), expression=number(0)),
-        exp.Between(this=size, low=double(LEAST), high=double(MOST)),
+        exp.Between(this=size, low=double(LEAST_FIXED), high=double(GREATEST_FIXED)),
     )
 
 

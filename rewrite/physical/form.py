@@ -38,7 +38,7 @@ class Form:
         )
 
 
-WHOLE = Form()
+UNSTAGED = Form()
 """Several instants, without stages."""
 
 FIRST = Form(staged=True)

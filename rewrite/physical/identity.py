@@ -54,7 +54,7 @@ from cqlduck.rewrite.plan import (
     ToStream,
     Trace,
     UnionAll,
-    kept,
+    derived_once,
     properties,
 )
 from cqlduck.rewrite.plan.conditions import conjuncts
@@ -83,7 +83,7 @@ class Identity:
     meanings: Mapping[str, str]
 
 
-@kept
+@derived_once
 def identity(node: Plan) -> Identity:
     """Return the identity of the operator that a node of a plan is."""
     inputs = list(map(identity, node.children))

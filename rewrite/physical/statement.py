@@ -32,7 +32,7 @@ class Synopsis:
 
 
 @dataclass(frozen=True)
-class Shared:
+class Reusable:
     """A temporary table that other queries may need too, and the parameters it depends on."""
 
     table: str
@@ -55,5 +55,5 @@ class Statement:
     each: str | None = None
     is_stage: bool = False
     is_sure: bool = False
-    shared: Shared | None = None
+    shared: Reusable | None = None
     needs: frozenset[str] = frozenset()

@@ -10,9 +10,9 @@ from typing import Protocol
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.arrivals import arrivals, stream
-from cqlduck.rewrite.physical.form import WHOLE, Form
+from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.place import Place
-from cqlduck.rewrite.physical.statement import Shared, Statement, Synopsis
+from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
 from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
@@ -51,7 +51,7 @@ class Writer:
     query: str
     plan: Plan
     clock: Clock
-    form: Form = WHOLE
+    form: Form = UNSTAGED
     numbers: dict[int, int] = field(default_factory=dict)
     instances: dict[int, str] = field(default_factory=dict)
     deltas: dict[int, str] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Writer:
             tree = exp.insert(query, temp_table(name), copy=False)
             self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
 
-    def share(
+    def reusable(
         self,
         node: Plan,
         name: str,
@@ -173,7 +173,7 @@ class Writer:
         if read <= self._shared.keys():
             digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
             parameters = placeholders(query).union(*[self._shared[table] for table in read])
-            shared = Shared(f"_cql_{name}_{digest[:12]}", parameters)
+            shared = Reusable(f"_cql_{name}_{digest[:12]}", parameters)
             self._shared[shared.table] = parameters
         table = f"_cql_{name}_{self.instance(node)}" if shared is None else shared.table
         self.statements.append(
@@ -212,7 +212,7 @@ class Writer:
                 lives = lives.where(*conditions)
             purpose = "what begins or ends"
             query = lives.query()
-            self._staged[id(node)] = self.share(node, "lives", query, purpose, is_stage=True)
+            self._staged[id(node)] = self.reusable(node, "lives", query, purpose, is_stage=True)
         return Rows.of(temp_table(self._staged[id(node)]), lifetime_names(node.columns))
 
     def staged(
@@ -229,7 +229,7 @@ class Writer:
         """
         if not self.form.staged:
             return query
-        kept = self.share(node, name, query, purpose, is_stage=True, is_sure=is_sure)
+        kept = self.reusable(node, name, query, purpose, is_stage=True, is_sure=is_sure)
         return exp.select("*").from_(temp_table(kept))
 
     def each(self, node: Plan, instants: str, tree: exp.Expr, purpose: str) -> None:
@@ -306,7 +306,7 @@ class Writer:
         """Return the arrivals of a stream in the tick."""
         return Rows.of(arrivals(source.name))
 
-    def kept(self, source: Source) -> Rows:
+    def stored(self, source: Source) -> Rows:
         """Return what is kept of a stream."""
         return Rows.of(stream(source.name))
 

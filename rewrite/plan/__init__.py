@@ -2,7 +2,7 @@
 
 from cqlduck.rewrite.plan.nodes import (
     FOREVER,
-    LEG,
+    INPUT,
     NEVER,
     Aggregate,
     AggregateCall,
@@ -27,13 +27,13 @@ from cqlduck.rewrite.plan.nodes import (
     ToStream,
     Trace,
     UnionAll,
-    fill_legs,
+    fill_inputs,
 )
 from cqlduck.rewrite.plan.properties import Properties, properties
 from cqlduck.rewrite.plan.traversal import (
     bottom_up,
     chain_of,
-    kept,
+    derived_once,
     on_children,
     unique,
     value_of,
@@ -43,7 +43,7 @@ from cqlduck.rewrite.plan.traversal import (
 
 __all__ = [
     "FOREVER",
-    "LEG",
+    "INPUT",
     "NEVER",
     "Aggregate",
     "AggregateCall",
@@ -71,8 +71,8 @@ __all__ = [
     "UnionAll",
     "bottom_up",
     "chain_of",
-    "fill_legs",
-    "kept",
+    "derived_once",
+    "fill_inputs",
     "on_children",
     "properties",
     "unique",

@@ -91,7 +91,7 @@ def restriction(node: Filter) -> exp.Expr:
     return exp.and_(*(c.copy() for c in early), _guard(early, nested(guarded)))
 
 
-def settle(select: exp.Select) -> None:
+def order_guards(select: exp.Select) -> None:
     """Put all that WHERE says of an item besides ahead of what may raise there, in place.
 
     Args:

@@ -31,7 +31,7 @@ NEVER = -9223372036854775808
 FOREVER = 9223372036854775807
 """The instant that never comes: the end of a lifetime that is not known yet."""
 
-LEG = "_cql_leg"
+INPUT = "_cql_leg"
 """How the names of the tables begin that stand for the inputs of a `Recompute`."""
 
 
@@ -497,7 +497,7 @@ class Recompute(_OnInputs):
 
     def over(self, leg: Callable[[int], exp.Select]) -> exp.Query:
         """Return the query with a subquery in the place of each input."""
-        return fill_legs(self.query, leg)
+        return fill_inputs(self.query, leg)
 
 
 @dataclass(frozen=True)
@@ -555,12 +555,12 @@ Plan = (
 )
 
 
-def fill_legs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
+def fill_inputs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query:
     """Return a copy of a query with a subquery in the place of each input, under its alias."""
     filled = query.copy()
     for table in list(filled.find_all(exp.Table)):
-        if table.name.startswith(LEG):
-            inner = leg(int(table.name.removeprefix(LEG))).subquery(table.alias, copy=False)
+        if table.name.startswith(INPUT):
+            inner = leg(int(table.name.removeprefix(INPUT))).subquery(table.alias, copy=False)
             for part in ("joins", "pivots"):
                 inner.set(part, table.args.get(part))
             table.replace(inner)

@@ -36,7 +36,7 @@ from cqlduck.rewrite.plan.nodes import (
     Trace,
     UnionAll,
 )
-from cqlduck.rewrite.plan.traversal import chain_of, kept
+from cqlduck.rewrite.plan.traversal import chain_of, derived_once
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Properties:
     key: frozenset[str] | None = None
 
 
-@kept
+@derived_once
 def properties(plan: Plan) -> Properties:
     """Return the properties of a node."""
     known = _derived(plan, list(map(properties, plan.children)))

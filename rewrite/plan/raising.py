@@ -76,10 +76,10 @@ def parts(
         yield tree
         return
     inner = [part for child in _operands(tree) for part in parts(child, types, is_one)]
-    yield from [tree] if can_raise(tried(tree, inner), types) else inner
+    yield from [tree] if can_raise(under_try(tree, inner), types) else inner
 
 
-def tried(tree: exp.Expr, raising: Sequence[exp.Expr]) -> exp.Expr:
+def under_try(tree: exp.Expr, raising: Sequence[exp.Expr]) -> exp.Expr:
     """Return an expression with some of its parts under TRY."""
 
     def under(node: exp.Expr) -> exp.Expr:

@@ -28,7 +28,7 @@ Node = TypeVar("Node", bound=Plan)
 Known = TypeVar("Known")
 
 
-def kept(derive: Callable[[Node], Known]) -> Callable[[Node], Known]:
+def derived_once(derive: Callable[[Node], Known]) -> Callable[[Node], Known]:
     """Let what is derived from a node stay with it: a node is immutable."""
     name = f"_{derive.__module__}.{derive.__name__}"
 

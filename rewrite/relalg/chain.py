@@ -93,7 +93,7 @@ class Chain:
             return self
         return replace(self, columns=dict(zip(names, self.columns.values(), strict=True)))
 
-    def may_take(self, used: Counter[str]) -> bool:
+    def can_compose(self, used: Counter[str]) -> bool:
         """Return whether what stands around may be written over the source.
 
         Args:

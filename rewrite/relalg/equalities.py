@@ -20,7 +20,7 @@ from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.values import is_nested, may_vary
 
 
-def kept_apart(condition: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
+def preserving_sides(condition: exp.Expr, types: Mapping[str, str]) -> exp.Expr:
     """Return a condition of a join, so that it shows the values of both sides.
 
     Args:

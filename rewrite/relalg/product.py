@@ -41,7 +41,7 @@ def joined(
         if (
             counted is None
             or not isinstance(source, (exp.Table, exp.Query))
-            or not chain.may_take(counted)
+            or not chain.can_compose(counted)
             or chain.asks_queries()
         ):
             items.append(rows.query(names_read(about)).subquery(alias, copy=False))

@@ -119,7 +119,7 @@ class Rows:
         return replace(self, chains=(replace(self.chains[0], **changes),))
 
     def _may_take(self, counted: Counter[str]) -> bool:
-        return len(self.chains) == 1 and self.chains[0].may_take(counted)
+        return len(self.chains) == 1 and self.chains[0].can_compose(counted)
 
     def _may_choose(self, values: Columns, counted: Counter[str]) -> bool:
         """Return whether values are columns, each once, and what is left out is of no account."""
@@ -226,7 +226,9 @@ class Rows:
         chain = self.chains[0]
         if len(self.chains) > 1 or self.ctes or (counted is None and not self._is_table()):
             return False
-        return chain.may_take(counted or Counter()) and all(_groups(part, chain) for part in group)
+        return chain.can_compose(counted or Counter()) and all(
+            _groups(part, chain) for part in group
+        )
 
 
 def _groups(part: exp.Expr, chain: Chain) -> bool:

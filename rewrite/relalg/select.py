@@ -106,7 +106,7 @@ def _select(
     once = list(dict.fromkeys(conditions))
     if once:
         select.set("where", exp.Where(this=exp.and_(*(part.copy() for part in once), copy=False)))
-        guards.settle(select)
+        guards.order_guards(select)
     return select
 
 

@@ -100,7 +100,7 @@ def identities(columns: Iterable[Column]) -> list[exp.Expr]:
     return [part for part in found if part is not None]
 
 
-def told_apart(columns: Sequence[Column]) -> list[exp.Expr]:
+def identity_columns(columns: Sequence[Column]) -> list[exp.Expr]:
     """Return columns by which to group tuples that are the same, or by which to order them."""
     parts: list[exp.Expr] = []
     for known in columns:

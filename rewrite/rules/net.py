@@ -48,7 +48,7 @@ from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column, is_padding
 
-LARGE = 500
+MAX_NODES = 500
 """How many nodes of an expression are looked at; text that is read twice at each level doubles."""
 
 _OTHER = "large"
@@ -99,7 +99,7 @@ class _Above:
         types = {names.get(name, name): kind for name, kind in self.types.items()}
         return _Above(tests, types, lives=True)
 
-    def tells_apart(self) -> bool:
+    def may_raise_on_padding(self) -> bool:
         """Return whether something may raise that is, or stands behind, what reads padding."""
         return any(self._reads_padding(listed) for listed in self.tests)
 
@@ -154,7 +154,7 @@ def _cancels(plan: Plan, above: _Above) -> bool:
     facts = properties(plan)
     match plan:
         case Difference():
-            return not plan.is_padded or above.lives or above.tells_apart()
+            return not plan.is_padded or above.lives or above.may_raise_on_padding()
         case _ if facts.is_append_only:
             return False
         case RelationScan() if plan.source.is_query:
@@ -188,7 +188,7 @@ def _meant(tree: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
     """
     read = [c for c in tree.find_all(exp.Column) if c.name in values]
     sizes = {c.name: sum(1 for _ in values[c.name].walk()) for c in read}
-    if sum(sizes[c.name] for c in read) > LARGE:
+    if sum(sizes[c.name] for c in read) > MAX_NODES:
         parts = [part for name in sizes for part in _read_by(values[name])]
         parts += [c for c in tree.find_all(exp.Column) if c.name not in values]
         return exp.Anonymous(this=_OTHER, expressions=[p.copy() for p in dict.fromkeys(parts)])

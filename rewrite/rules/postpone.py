@@ -72,9 +72,9 @@ def _with_input(node: Join, place: int, plan: Plan) -> Join:
     return replace(node, inputs=inputs)
 
 
-def settle(plan: Plan) -> Plan:
+def materialize_raising(plan: Plan) -> Plan:
     """Materialize the selections that may raise below joins and recomputed queries."""
-    plan = on_children(plan, settle)
+    plan = on_children(plan, materialize_raising)
     if isinstance(plan, (Join, Recompute)):
         return on_children(plan, _settled)
     return plan

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import (
-    LEG,
+    INPUT,
     Aggregate,
     AggregateCall,
     Column,
@@ -105,7 +105,7 @@ def _named(query: exp.Query, place: int) -> set[str] | None:
             or node.args.get("method") == "NATURAL"
         ):
             return None
-    aliases = {t.alias.lower() for t in query.find_all(exp.Table) if t.name == f"{LEG}{place}"}
+    aliases = {t.alias.lower() for t in query.find_all(exp.Table) if t.name == f"{INPUT}{place}"}
     if any(c.name.lower() in aliases and not c.table for c in query.find_all(exp.Column)):
         return None
     return {node.name.lower() for node in query.find_all(exp.Identifier)}

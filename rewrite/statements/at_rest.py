@@ -97,9 +97,9 @@ class _Reading(Writer):
         """Return what comes in the tick, from the store."""
         later = (parameter(name) for name in ("since", "t0"))
         bounds = [after(column(TS), bound) for bound in later]
-        return self.kept(source).where(*bounds, until(column(TS), parameter("t1")))
+        return self.stored(source).where(*bounds, until(column(TS), parameter("t1")))
 
-    def kept(self, source: Source) -> Rows:
+    def stored(self, source: Source) -> Rows:
         """Return the store."""
         return Rows.of(state_table(source.table))
 
@@ -129,7 +129,7 @@ class AtRest(_Reading):
             case Join():
                 return self._joined(node)
             case Aggregate() if self.has(node, "groups"):
-                return _now(node, self.held(node))
+                return _now(node, self.answer_rows(node))
             case Distinct():
                 return self._first(node)
             case SetOperation() | Net() if self.has(node, "counts"):
@@ -165,7 +165,7 @@ class AtRest(_Reading):
         bounds = [until(column(TS), high), *([] if low is None else [after(column(TS), low)])]
         return log.where(*bounds)
 
-    def held(self, node: Plan) -> Rows:
+    def answer_rows(self, node: Plan) -> Rows:
         """Return (columns, `_weight`): what a synopsis holds that is the answer of its operator."""
         found = self.operator(node).answer()
         assert found is not None
@@ -174,7 +174,7 @@ class AtRest(_Reading):
     def _window(self, node: RowWindow) -> Rows:
         """Return the tuples of a window in rows, from its synopsis."""
         if node.slide is None and node.every is None:
-            return _now(node, self.held(node))
+            return _now(node, self.answer_rows(node))
         kept = exp.select("*").from_(state_table(self.table(node, "rows")), copy=False)
         shown = Rows.given(
             row_windows.placed(node, kept), row_windows.placed_names(node), "placed"

@@ -15,13 +15,13 @@ from typing import Any
 from cqlduck.rewrite.operators import at_boundaries
 from cqlduck.rewrite.operators.counting import Consolidation, Counts, First
 from cqlduck.rewrite.operators.frames import Frames
-from cqlduck.rewrite.operators.join import Combinations, KeptCombinations, Pipelines
+from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations
 from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
 from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
 from cqlduck.rewrite.operators.linear import Minus, Projection, Selection, Union
 from cqlduck.rewrite.operators.panes import Panes
 from cqlduck.rewrite.operators.pipelines import of as pipelines_of
-from cqlduck.rewrite.operators.recompute import Again, OneByOne
+from cqlduck.rewrite.operators.recompute import OneByOne, Recomputation
 from cqlduck.rewrite.operators.row_windows import LastRows
 from cqlduck.rewrite.operators.running import Running
 from cqlduck.rewrite.operators.sampling import Sampling
@@ -32,8 +32,8 @@ from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
 from cqlduck.rewrite.operators.traces import Log, Moments
 from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.algebra import aggregations
-from cqlduck.rewrite.physical.evaluators import fits_panes, whole_rows, window_of_its_own
-from cqlduck.rewrite.physical.form import WHOLE, Form
+from cqlduck.rewrite.physical.evaluators import fits_panes, is_one_frame, window_of_its_own
+from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.writer import Writer
@@ -87,7 +87,7 @@ class Alternative:
 
 
 def _is_whole_row(node: Aggregate, place: Place) -> bool:
-    return whole_rows(node, aggregations(node))
+    return is_one_frame(node, aggregations(node))
 
 
 def _is_pane(node: Aggregate, place: Place) -> bool:
@@ -126,7 +126,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     ),
     Join: (
         Alternative(Pipelines, _is_stepwise, "stages, and several inputs change"),
-        Alternative(KeptCombinations, _is_read_by_several, "several operators read it"),
+        Alternative(StoredCombinations, _is_read_by_several, "several operators read it"),
         Alternative(Combinations),
     ),
     Aggregate: (
@@ -143,7 +143,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     ),
     Recompute: (
         Alternative(OneByOne, lambda node, _: node.alone is not None, "no LATERAL can hold it"),
-        Alternative(Again),
+        Alternative(Recomputation),
     ),
     ToStream: (
         Alternative(Istream, lambda node, _: node.kind == "istream", "ISTREAM"),
@@ -199,7 +199,7 @@ def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
     return place
 
 
-def writer_of(query: str, plan: Plan, clock: Clock, form: Form = WHOLE) -> Writer:
+def writer_of(query: str, plan: Plan, clock: Clock, form: Form = UNSTAGED) -> Writer:
     """Return a writer of ticks, whose operators have written what they keep.
 
     Args:

@@ -62,7 +62,7 @@ from cqlduck.rewrite.relalg.elements import (
     state_table,
     until,
 )
-from cqlduck.rewrite.relalg.values import FLOATING, may_vary, told_apart
+from cqlduck.rewrite.relalg.values import FLOATING, identity_columns, may_vary
 from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.text.time import Clock
@@ -206,7 +206,7 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
             columns = _without(columns, _loose(rest, node))
         case "panes", Aggregate():
             assert writer.at_boundaries is not None
-            panes, begin = at_boundaries.held_panes(rest, writer.at_boundaries, node)
+            panes, begin = at_boundaries.stored_panes(rest, writer.at_boundaries, node)
             held = _each_once(panes, columns)
             values = {"t0": begin}
     assert held is not None, synopsis.kind
@@ -256,7 +256,7 @@ def _differing(found: _Found) -> exp.Select:
     )
     net = both.select(
         [named(count(), WEIGHT)],
-        group=told_apart(found.columns),
+        group=identity_columns(found.columns),
         having=exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
         alias="rows",
     )

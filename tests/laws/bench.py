@@ -13,7 +13,7 @@ import duckdb
 import reference
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.form import WHOLE, Form
+from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.statement import Statement, Synopsis
 from cqlduck.rewrite.plan import FOREVER, NEVER, Plan
 from cqlduck.rewrite.relalg.builders import column
@@ -92,7 +92,7 @@ def written(law: Law, plan: Plan, form: Form | None = None, *, every: bool = Fal
 
 def form_of(law: Law) -> Form:
     """Return the form of ticks for which a block's statements are."""
-    return Form(single="single" in law.form, staged="staged" in law.form) if law.form else WHOLE
+    return Form(single="single" in law.form, staged="staged" in law.form) if law.form else UNSTAGED
 
 
 def _parts(kind: str, statements: Sequence[Statement]) -> Iterator[Part]:

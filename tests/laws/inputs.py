@@ -107,7 +107,7 @@ class NamedElements(Operator[StreamScan]):
 class Alone(Writer):
     """Takes the statements of one operator."""
 
-    def share(self, node: Plan, name: str, query: exp.Query, purpose: str, **how: bool) -> str:
+    def reusable(self, node: Plan, name: str, query: exp.Query, purpose: str, **how: bool) -> str:
         """Keep what others may need; it is called after the node, and not by a digest."""
         return self.keep(node, f"_cql_{name}_{self.instance(node)}", query, purpose)
 

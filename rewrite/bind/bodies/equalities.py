@@ -9,10 +9,10 @@ from sqlglot import exp
 from cqlduck.rewrite.bind.bodies.guarded import column_types
 from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
 from cqlduck.rewrite.plan.conditions import conjuncts
-from cqlduck.rewrite.relalg.equalities import kept_apart, sides_of
+from cqlduck.rewrite.relalg.equalities import preserving_sides, sides_of
 
 
-def keep_apart(body: exp.Query, legs: Legs) -> None:
+def preserve_sides(body: exp.Query, legs: Legs) -> None:
     """Let the joins of a query, and of its subqueries, show the values of both sides, in place.
 
     Args:
@@ -24,7 +24,7 @@ def keep_apart(body: exp.Query, legs: Legs) -> None:
             found = conjuncts(clause.args[part])
             sides = [side for condition in found for side in sides_of(condition)]
             types = _types(select, sides, legs)
-            made = [kept_apart(condition, types) for condition in found]
+            made = [preserving_sides(condition, types) for condition in found]
             if made != found:
                 clause.set(part, exp.and_(*(condition.copy() for condition in made)))
 

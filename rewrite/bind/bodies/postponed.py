@@ -25,7 +25,7 @@ from sqlglot import exp
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
-from cqlduck.rewrite.plan import LEG, Column, Plan, Project, Recompute
+from cqlduck.rewrite.plan import INPUT, Column, Plan, Project, Recompute
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column
@@ -224,7 +224,7 @@ class _Reader:
     @classmethod
     def of(cls, body: exp.Query, known: Inputs, place: int) -> _Reader | None:
         """Return what reads an input; None if there is nothing to gain, or it does not show."""
-        readers = [t for t in body.find_all(exp.Table) if t.name == f"{LEG}{place}"]
+        readers = [t for t in body.find_all(exp.Table) if t.name == f"{INPUT}{place}"]
         if len(readers) != 1:
             return None
         (table,) = readers
@@ -364,8 +364,8 @@ def _of(name: str, alias: str) -> exp.Column:
 
 
 def _place(item: exp.Expr) -> int | None:
-    if isinstance(item, exp.Table) and item.name.startswith(LEG):
-        return int(item.name.removeprefix(LEG))
+    if isinstance(item, exp.Table) and item.name.startswith(INPUT):
+        return int(item.name.removeprefix(INPUT))
     return None
 
 

@@ -15,7 +15,7 @@ from cqlduck.rewrite.plan import (
 )
 
 
-def share(plan: Plan) -> Plan:
+def merge_equal(plan: Plan) -> Plan:
     """Make equal nodes one: op(R) beside op(R) is evaluated, and stored, once.
 
     What is materialized is read from its trace everywhere.
