@@ -16,7 +16,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind.bodies.ties import Legs, from_items, group_keys
+from cqlduck.rewrite.bind.bodies.ties import Items, from_items, group_keys
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
@@ -26,26 +26,26 @@ _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _ALL = "_cql_all"
 
 
-class Described(Legs, Protocol):
+class Described(Items, Protocol):
     """What is known of the items of FROM clauses, and of queries over them."""
 
     def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
         """Return names and types of a query's columns, or None if it cannot be asked by itself."""
 
 
-def show_canonical(body: exp.Query, legs: Described, aggregates: frozenset[str]) -> exp.Query:
+def show_canonical(body: exp.Query, inputs: Described, aggregates: frozenset[str]) -> exp.Query:
     """Return a query that shows canonical values; it is changed in place, but for its outermost."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
-            _sides(node, legs)
+            _sides(node, inputs)
         elif isinstance(node, exp.Select):
-            _joined(node, legs)
-            _aggregates(node, legs, aggregates)
-            _keys(node, legs, aggregates)
-            _distinct(node, legs)
+            _joined(node, inputs)
+            _aggregates(node, inputs, aggregates)
+            _keys(node, inputs, aggregates)
+            _distinct(node, inputs)
     for node in list(body.find_all(exp.SetOperation)):
         if node.args.get("distinct") is False and _is_cut(node):
-            ordered = _ordered(node, legs)
+            ordered = _ordered(node, inputs)
             if node is body:
                 body = ordered
             elif ordered is not node:
@@ -56,7 +56,7 @@ def show_canonical(body: exp.Query, legs: Described, aggregates: frozenset[str])
 # -- FROM ------------------------------------------------------------------------------------------
 
 
-def _joined(select: exp.Select, legs: Described) -> None:
+def _joined(select: exp.Select, inputs: Described) -> None:
     """Let USING name canonical values on both sides, and PIVOT group by them."""
     items = from_items(select)
     merged: set[str] = set()
@@ -65,20 +65,20 @@ def _joined(select: exp.Select, legs: Described) -> None:
             continue
         merged |= {name.name.lower() for name in join.args.get("using") or []}
         if str(join.args.get("method")).upper() == "NATURAL":
-            merged |= _in_common([item for item, _ in items], legs)
+            merged |= _in_common([item for item, _ in items], inputs)
     for item, _ in items:
         if item.args.get("pivots"):
-            _show_in(item, legs, None)
+            _show_in(item, inputs, None)
         elif merged:
-            _show_in(item, legs, merged)
+            _show_in(item, inputs, merged)
 
 
-def _in_common(items: Sequence[exp.Expr], legs: Described) -> set[str]:
+def _in_common(items: Sequence[exp.Expr], inputs: Described) -> set[str]:
     """Return the names that several items have."""
     seen: set[str] = set()
     common: set[str] = set()
     for item in items:
-        names = {name.lower() for name, _ in legs.described(_alone(item)) or []}
+        names = {name.lower() for name, _ in inputs.described(_alone(item)) or []}
         common |= names & seen
         seen |= names
     return common
@@ -92,12 +92,12 @@ def _alone(item: exp.Expr) -> exp.Select:
     return exp.select("*").from_(single, copy=False)
 
 
-def _show_in(item: exp.Expr, legs: Described, names: Collection[str] | None) -> None:
+def _show_in(item: exp.Expr, inputs: Described, names: Collection[str] | None) -> None:
     """Put a subquery that shows canonical values in the place of an item of FROM."""
     if not isinstance(item, (exp.Table, exp.Subquery)):
         return
     inner = _alone(item)
-    found = legs.described(inner) or []
+    found = inputs.described(inner) or []
     shown = [
         exp.alias_(canonical(column(name), kind), name, quoted=True)
         for name, kind in found
@@ -116,18 +116,18 @@ def _show_in(item: exp.Expr, legs: Described, names: Collection[str] | None) -> 
 # -- aggregates ------------------------------------------------------------------------------------
 
 
-def _aggregates(select: exp.Select, legs: Described, aggregates: frozenset[str]) -> None:
+def _aggregates(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> None:
     """Settle what aggregates choose of equal values."""
     for call in list(select.find_all(exp.Func)):
         name = function_name(call)
         if name not in aggregates or call.find_ancestor(exp.Query) is not select:
             continue
         if name in EXTREMES:
-            _settle_extreme(select, call, legs)
+            _settle_extreme(select, call, inputs)
         elif call.find(exp.Distinct) is not None:
-            _settle_distinct(select, call, legs)
+            _settle_distinct(select, call, inputs)
         elif name in MERGING:
-            _settle_argument(select, call, legs)
+            _settle_argument(select, call, inputs)
 
 
 def _argument(call: exp.Func) -> exp.Expr | None:
@@ -138,9 +138,9 @@ def _argument(call: exp.Func) -> exp.Expr | None:
     return value if isinstance(value, exp.Expr) else None
 
 
-def _settle_extreme(select: exp.Select, call: exp.Func, legs: Described) -> None:
+def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Described) -> None:
     value = _plain(_argument(call))
-    kind = None if value is None else _type_of(select, value, legs)
+    kind = None if value is None else _type_of(select, value, inputs)
     if value is None or kind is None or not may_vary(kind):
         return
     if call.args.get("expressions") or call.args.get("count"):
@@ -165,9 +165,9 @@ def _settle_extreme(select: exp.Select, call: exp.Func, legs: Described) -> None
     _replace(whole, each_call(extreme(function, value, kind), around))
 
 
-def _settle_argument(select: exp.Select, call: exp.Func, legs: Described) -> None:
+def _settle_argument(select: exp.Select, call: exp.Func, inputs: Described) -> None:
     value = _plain(_argument(call))
-    kind = None if value is None else _type_of(select, value, legs)
+    kind = None if value is None else _type_of(select, value, inputs)
     if value is not None and kind is not None and may_vary(kind):
         value.replace(canonical(value, kind))
 
@@ -179,11 +179,11 @@ def _plain(value: exp.Expr | None) -> exp.Expr | None:
     return value
 
 
-def _settle_distinct(select: exp.Select, call: exp.Func, legs: Described) -> None:
+def _settle_distinct(select: exp.Select, call: exp.Func, inputs: Described) -> None:
     distinct = call.find(exp.Distinct)
     if distinct is None or distinct.find_ancestor(exp.Func, exp.Query) is not call:
         return
-    kinds = legs.types_in(select, [value.copy() for value in distinct.expressions])
+    kinds = inputs.types_in(select, [value.copy() for value in distinct.expressions])
     made = {
         value: canonical(value, kind)
         for value, kind in zip(distinct.expressions, kinds or (), strict=bool(kinds))
@@ -196,18 +196,18 @@ def _settle_distinct(select: exp.Select, call: exp.Func, legs: Described) -> Non
             node.replace(made[node].copy())
 
 
-def _type_of(select: exp.Select, value: exp.Expr, legs: Described) -> str | None:
-    found = legs.types_in(select, [value.copy()])
+def _type_of(select: exp.Select, value: exp.Expr, inputs: Described) -> str | None:
+    found = inputs.types_in(select, [value.copy()])
     return found[0] if found else None
 
 
 # -- GROUP BY --------------------------------------------------------------------------------------
 
 
-def _keys(select: exp.Select, legs: Described, aggregates: frozenset[str]) -> None:
+def _keys(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> None:
     """Show the canonical value where a key of GROUP BY stands outside of aggregates."""
-    keys = group_keys(select, legs, aggregates)
-    kinds = legs.types_in(select, keys) if keys else None
+    keys = group_keys(select, inputs, aggregates)
+    kinds = inputs.types_in(select, keys) if keys else None
     varied = {k: kind for k, kind in zip(keys, kinds or (), strict=bool(kinds)) if may_vary(kind)}
     if not varied:
         return
@@ -260,12 +260,12 @@ def _replace(node: exp.Expr, made: exp.Expr) -> None:
 # -- DISTINCT and set operations -------------------------------------------------------------------
 
 
-def _distinct(select: exp.Select, legs: Described) -> None:
+def _distinct(select: exp.Select, inputs: Described) -> None:
     """Let SELECT DISTINCT choose among canonical values."""
     distinct = select.args.get("distinct")
     if distinct is None or distinct.args.get("on"):
         return
-    found = legs.described(select)
+    found = inputs.described(select)
     if found is None or not any(may_vary(kind) for _, kind in found):
         return
     outer = {"order", "limit", "offset"}
@@ -293,13 +293,13 @@ def _to_positions(select: exp.Select) -> None:
             term.set("this", exp.Literal.number(items.index(term.this) + 1))
 
 
-def _sides(node: exp.SetOperation, legs: Described) -> None:
+def _sides(node: exp.SetOperation, inputs: Described) -> None:
     """Let UNION, EXCEPT and INTERSECT compare canonical values."""
     if isinstance(node, exp.Union) and node.args.get("distinct") is False:
         return
     for part in ("this", "expression"):
         side = node.args[part]
-        found = legs.described(side)
+        found = inputs.described(side)
         if found is not None and any(may_vary(kind) for _, kind in found):
             query = side.this if isinstance(side, exp.Subquery) and not side.alias else side
             node.set(part, _shown(query.copy(), found))
@@ -326,9 +326,9 @@ def _is_cut(node: exp.Query) -> bool:
     return any(node.args.get(part) for part in ("limit", "offset"))
 
 
-def _ordered(node: exp.SetOperation, legs: Described) -> exp.Query:
+def _ordered(node: exp.SetOperation, inputs: Described) -> exp.Query:
     """Order the rows of which LIMIT takes some by what tells equal values apart, at last."""
-    found = legs.described(node)
+    found = inputs.described(node)
     told = [identity(column(name), kind) for name, kind in found or []]
     if not any(told):
         return node

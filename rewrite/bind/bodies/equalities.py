@@ -7,23 +7,23 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.guarded import column_types
-from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
+from cqlduck.rewrite.bind.bodies.ties import Items, from_items
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.equalities import preserving_sides, sides_of
 
 
-def preserve_sides(body: exp.Query, legs: Legs) -> None:
+def preserve_sides(body: exp.Query, inputs: Items) -> None:
     """Let the joins of a query, and of its subqueries, show the values of both sides, in place.
 
     Args:
         body: The query.
-        legs: What is known of the items of its FROM clauses.
+        inputs: What is known of the items of its FROM clauses.
     """
     for select in list(body.find_all(exp.Select)):
         for clause, part in _conditions(select):
             found = conjuncts(clause.args[part])
             sides = [side for condition in found for side in sides_of(condition)]
-            types = _types(select, sides, legs)
+            types = _types(select, sides, inputs)
             made = [preserving_sides(condition, types) for condition in found]
             if made != found:
                 clause.set(part, exp.and_(*(condition.copy() for condition in made)))
@@ -38,11 +38,11 @@ def _conditions(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
             yield join, "on"
 
 
-def _types(select: exp.Select, sides: list[exp.Column], legs: Legs) -> Mapping[str, str]:
+def _types(select: exp.Select, sides: list[exp.Column], inputs: Items) -> Mapping[str, str]:
     """Return the types of columns, by name, as far as they can be known."""
-    types = dict(column_types(select, legs)) if sides else {}
+    types = dict(column_types(select, inputs)) if sides else {}
     for side in sides:
         if side.name not in types:
-            found = legs.types_in(select, [side])
+            found = inputs.types_in(select, [side])
             types |= {side.name: found[0]} if found else {}
     return types

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
+from cqlduck.rewrite.bind.bodies.ties import Items, from_items
 from cqlduck.rewrite.plan import guards
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
@@ -25,16 +25,16 @@ _CALL = "_cql_call"
 """What stands for the value of an aggregate or window function while a condition is looked at."""
 
 
-def guard_conditions(body: exp.Query, legs: Legs, aggregates: frozenset[str]) -> None:
+def guard_conditions(body: exp.Query, inputs: Items, aggregates: frozenset[str]) -> None:
     """Put the conditions of a query, of its subqueries too, in the order of their text, in place.
 
     Args:
         body: The query.
-        legs: What is known of the items of its FROM clauses.
+        inputs: What is known of the items of its FROM clauses.
         aggregates: The names of all aggregate functions.
     """
     for select in list(body.find_all(exp.Select)):
-        conditions = _Conditions(select, legs, aggregates)
+        conditions = _Conditions(select, inputs, aggregates)
         conditions.order_filters()
         conditions.order_joins()
         for clause in ("where", "having", "qualify"):
@@ -44,12 +44,12 @@ def guard_conditions(body: exp.Query, legs: Legs, aggregates: frozenset[str]) ->
 class _Conditions:
     """The conditions of one SELECT."""
 
-    def __init__(self, select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> None:
+    def __init__(self, select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> None:
         self.select = select
-        self.legs = legs
+        self.inputs = inputs
         self.aggregates = aggregates
         self.items = from_items(select)
-        self.types = {**column_types(select, legs), _CALL: "BIGINT"}
+        self.types = {**column_types(select, inputs), _CALL: "BIGINT"}
 
     def order_filters(self) -> None:
         """Work out arguments where FILTER is true."""
@@ -98,7 +98,7 @@ class _Conditions:
     ) -> exp.Expr | None:
         """Return conditions about items in order; None if they may stay as they are."""
         risky = [n for n, condition in enumerate(conditions) if self._may_raise(condition)]
-        present = _present(items, self.legs) if len(items) > 1 else []
+        present = _present(items, self.inputs) if len(items) > 1 else []
         if not risky or (len(conditions) == 1 and not present):
             return None
         asking = [condition for condition in conditions if condition.find(exp.Query) is not None]
@@ -124,16 +124,16 @@ class _Conditions:
         return can_raise(copy, self.types)
 
 
-def column_types(select: exp.Select, legs: Legs) -> Mapping[str, str]:
+def column_types(select: exp.Select, inputs: Items) -> Mapping[str, str]:
     """Return the types of the columns that a SELECT names, where its items tell them.
 
     Args:
         select: The SELECT.
-        legs: What is known of the items of its FROM clause.
+        inputs: What is known of the items of its FROM clause.
     """
     known: dict[str, set[str]] = {}
     for item, _ in from_items(select):
-        for found in legs.columns_of(item) or ():
+        for found in inputs.columns_of(item) or ():
             known.setdefault(found.name.lower(), set()).add(found.type)
     return {
         node.name: next(iter(known[node.name.lower()]))
@@ -175,11 +175,11 @@ def _is_link(condition: exp.Expr) -> bool:
     return len({side.table.lower() for side in sides}) == 2
 
 
-def _present(items: Sequence[exp.Expr], legs: Legs) -> list[exp.Expr]:
+def _present(items: Sequence[exp.Expr], inputs: Items) -> list[exp.Expr]:
     """Return what is true of every row, and reads each item, though DuckDB does not know so."""
     read: list[exp.Expr] = []
     for item in items:
-        columns = legs.columns_of(item)
+        columns = inputs.columns_of(item)
         if columns:
             first = exp.column(
                 exp.to_identifier(columns[0].name, quoted=True),

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.plan import Column, fill_inputs
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import unsized
 from cqlduck.rewrite.text.parsed import function_name
 
@@ -96,3 +98,20 @@ def _inside_aggregate(node: exp.Expr, aggregates: frozenset[str]) -> bool:
             return True
         around = around.parent
     return False
+
+
+def why_refused(body: exp.Query, inputs: Inputs) -> str | None:
+    """Ask DuckDB whether it takes the query in a LATERAL."""
+
+    def leg(place: int) -> exp.Select:
+        same = exp.EQ(this=exp.column("at", "leg"), expression=exp.column("at", "instants"))
+        columns = inputs.nothing(place).select(exp.alias_(exp.Literal.number(1), "at"))
+        names = [column(name) for name in inputs.names[place]]
+        return exp.select(*names).from_(columns.subquery("leg")).where(same)
+
+    inside = exp.Lateral(this=exp.Subquery(this=fill_inputs(body, leg)))
+    inside.set("alias", exp.TableAlias(this=exp.to_identifier("again")))
+    instants = exp.select(exp.alias_(exp.Literal.number(0), "at")).subquery("instants")
+    asked = exp.select("again.*").from_(instants).join(inside, join_type="cross")
+    found = inputs.catalog.described(asked.sql("duckdb"))
+    return None if found is not None else "what DuckDB takes outside of a LATERAL alone"

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from sqlglot import exp
 
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
-from cqlduck.rewrite.bind.bodies.ties import Legs, from_items
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.plan import INPUT, Column, Plan, Project, Recompute
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
@@ -34,13 +34,6 @@ from cqlduck.rewrite.text.parsed import unwrapped
 
 _MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parameter)
 """What an expression must not have: it reads more than one row, or makes more than one."""
-
-
-class Inputs(Legs, Protocol):
-    """The inputs of a query, and what is known of them as items of FROM."""
-
-    inputs: list[Plan]
-    names: list[tuple[str, ...]]
 
 
 def postpone_shown(
@@ -54,14 +47,14 @@ def postpone_shown(
         aggregates: The names of all aggregate functions.
         kept: The places of inputs that something else reads too.
     """
-    for place in range(len(known.inputs)):
-        found = _shown(known.inputs[place], aggregates)
+    for place in range(len(known.plans)):
+        found = _shown(known.plans[place], aggregates)
         if found is None or place in kept:
             continue
         base, meant = found
         types = {c.name: c.type for c in base.columns}
         names = dict(
-            zip((c.name for c in known.inputs[place].columns), known.names[place], strict=True)
+            zip((c.name for c in known.plans[place].columns), known.names[place], strict=True)
         )
         late = {name for name, value in meant.items() if can_raise(value, types)}
         reader = _Reader.of(body, known, place) if late else None
@@ -72,7 +65,7 @@ def postpone_shown(
         )
         below = {name: f"{name} of input {place}" for name in read}
         is_there = f"_cql_there{place}" if reader.may_be_padded else None
-        columns = [c for c in known.inputs[place].columns if c.name not in late]
+        columns = [c for c in known.plans[place].columns if c.name not in late]
         listed = [meant[c.name] for c in columns]
         new = [Column(below[name], types[name]) for name in read]
         listed += [column(name) for name in read]
@@ -84,7 +77,7 @@ def postpone_shown(
             {names[name].lower(): _named(meant[name], below, reader.alias) for name in late},
             is_there if reader.may_be_padded else None,
         )
-        known.inputs[place] = Project(base, tuple(listed), (*columns, *new))
+        known.plans[place] = Project(base, tuple(listed), (*columns, *new))
         known.names[place] = (*(names[c.name] for c in columns), *(c.name for c in new))
 
 
@@ -120,8 +113,8 @@ def _shown_again(
         return None
     if len(select.expressions) != len(plan.columns):
         return None
-    legs = _Legs(plan)
-    types = column_types(select, legs)
+    inputs = _Items(plan)
+    types = column_types(select, inputs)
     base: list[tuple[exp.Expr, Column]] = []
     meant: dict[str, exp.Expr] = {}
     below: dict[tuple[str, str], str] = {}
@@ -135,7 +128,7 @@ def _shown_again(
             can_raise(value, types)
             and not value.find(*_MANY)
             and not current_time.mentions(value)
-            and all(legs.owner(c, select) is not None for c in read)
+            and all(inputs.owner(c, select) is not None for c in read)
         )
         if not may_move:
             base.append((value.copy(), known))
@@ -143,7 +136,7 @@ def _shown_again(
             continue
         is_late = True
         for c in read:
-            owner = legs.owner(c, select)
+            owner = inputs.owner(c, select)
             assert owner is not None
             below[c.table.lower(), c.name.lower()] = owner.name
             if owner not in [known for _, known in base]:
@@ -165,7 +158,7 @@ def _shown_again(
     return replace(plan, query=query, columns=columns), meant
 
 
-class _Legs:
+class _Items:
     """The inputs of a recomputed query, as items of its FROM clause."""
 
     def __init__(self, plan: Recompute) -> None:

@@ -43,7 +43,7 @@ SUMS = frozenset({"sum", "avg", "mean"})
 """Aggregates that do so over integers and decimals."""
 
 
-class Legs(Protocol):
+class Items(Protocol):
     """What is known of the items of FROM clauses."""
 
     def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
@@ -56,23 +56,23 @@ class Legs(Protocol):
         """Return how many columns a query has, or None if it cannot be asked by itself."""
 
 
-def break_ties(body: exp.Query, legs: Legs, aggregates: frozenset[str]) -> None:
+def break_ties(body: exp.Query, inputs: Items, aggregates: frozenset[str]) -> None:
     """Decide all ties of a query, of its subqueries too, in place."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
-            _order_result(node, legs)
+            _order_result(node, inputs)
         elif isinstance(node, exp.Select):
-            _Ties(node, legs, aggregates).run()
+            _Ties(node, inputs, aggregates).run()
 
 
-def aggregates_of(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Func]:
+def aggregates_of(select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> list[exp.Func]:
     """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
-    return _Ties(select, legs, aggregates).calls()
+    return _Ties(select, inputs, aggregates).calls()
 
 
-def group_keys(select: exp.Select, legs: Legs, aggregates: frozenset[str]) -> list[exp.Expr]:
+def group_keys(select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> list[exp.Expr]:
     """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
-    terms = _Ties(select, legs, aggregates).keys()
+    terms = _Ties(select, inputs, aggregates).keys()
     keys = [term.this for term in terms]
     return [key for key in keys if not isinstance(key, exp.Anonymous) or key.name != "grouping_id"]
 
@@ -103,9 +103,9 @@ def _opened(item: exp.Expr, join: exp.Join | None) -> list[tuple[exp.Expr, exp.J
 class _Ties:
     """The ties of one SELECT."""
 
-    def __init__(self, body: exp.Select, legs: Legs, aggregates: frozenset[str]) -> None:
+    def __init__(self, body: exp.Select, inputs: Items, aggregates: frozenset[str]) -> None:
         self.body = body
-        self.legs = legs
+        self.inputs = inputs
         self.aggregates = aggregates
         self.grouped = body.args.get("group") is not None or bool(self.calls())
 
@@ -133,9 +133,9 @@ class _Ties:
         if not alias:
             alias = f"_cql_item{number}"
             item.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
-        columns = self.legs.columns_of(item)
+        columns = self.inputs.columns_of(item)
         if columns is None:
-            kinds = self.legs.types_in(self.body, [column(alias)]) or [""]
+            kinds = self.inputs.types_in(self.body, [column(alias)]) or [""]
             return _terms(column(alias), kinds[0])
         return [t for c in columns for t in _terms(_qualified(alias, c.name), c.type)]
 
@@ -176,7 +176,7 @@ class _Ties:
     def reads(self, name: str) -> bool:
         """Return whether an item of FROM is known to have a column of this name."""
         for item, _ in from_items(self.body):
-            columns = self.legs.columns_of(item) or ()
+            columns = self.inputs.columns_of(item) or ()
             if name.lower() in {known.name.lower() for known in columns}:
                 return True
         return False
@@ -213,7 +213,7 @@ class _Ties:
         """Order the arguments of aggregates that depend on it."""
         calls = [call for call in self.calls() if not _is_orderless(call)]
         sums = [call for call in calls if function_name(call) in SUMS]
-        types = self.legs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
+        types = self.inputs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
         exact = {
             id(call)
             for call, kind in zip(sums, types or (), strict=bool(types))
@@ -278,7 +278,7 @@ class _Ties:
 
     def order_argument(self, function: exp.Func) -> None:
         if function_name(function) in SUMS and not self.grouped:
-            types = self.legs.types_in(self.body, [_value(function)])
+            types = self.inputs.types_in(self.body, [_value(function)])
             if types and sums_exactly(types[0]):
                 return
         _order_call(function, self.rows)
@@ -293,7 +293,7 @@ class _Ties:
         if not (body.args.get("limit") or body.args.get("offset") or on) or _orders_by_all(body):
             return
         if self.grouped or (distinct is not None and not on):
-            _order_result(body, self.legs, chosen=bool(on))
+            _order_result(body, self.inputs, chosen=bool(on))
             return
         _add_terms(body, self.terms())
 
@@ -307,7 +307,7 @@ class _Ties:
         alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
         if not alias:
             return
-        known = [c.name for c in self.legs.columns_of(item) or ()]
+        known = [c.name for c in self.inputs.columns_of(item) or ()]
         using = join.args.get("using")
         values: list[exp.Expr] = [column(name.name) for name in using or []]
         for comparison in _conjuncts(join.args.get("on")):
@@ -433,14 +433,14 @@ def _orders_by_all(body: exp.Query) -> bool:
     return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
 
 
-def _order_result(body: exp.Query, legs: Legs, chosen: bool = False) -> None:
+def _order_result(body: exp.Query, inputs: Items, chosen: bool = False) -> None:
     """Order what LIMIT, OFFSET or DISTINCT ON (`chosen`) chooses from by all of its columns."""
     cut = chosen or body.args.get("limit") or body.args.get("offset")
     if not cut or _orders_by_all(body):
         return
     width: int | None = len(body.selects)
     if any(e.is_star or e.find(exp.Columns, exp.Unnest) for e in body.selects):
-        width = legs.width(body)
+        width = inputs.width(body)
     if width is None:
         _add_terms(body, [exp.Ordered(this=exp.Columns(this=exp.Star()), nulls_first=False)])
     else:

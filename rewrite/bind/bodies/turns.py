@@ -1,0 +1,113 @@
+"""The instants at which a recomputed query changes because of the current time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from cqlduck.errors import NotSupportedError
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.bodies.inputs import Inputs, nothing_of
+from cqlduck.rewrite.bind.bodies.ties import aggregates_of
+from cqlduck.rewrite.plan import INPUT
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.text.parsed import is_now, place_of
+
+_RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
+"""Where a name may be an alias of the SELECT list, or a variable."""
+
+
+def turning_points(body: exp.Query, inputs: Inputs) -> tuple[list[tuple[int, exp.Expr]], bool]:
+    """Return when a query that depends on τ may change of itself, and whether always.
+
+    Raises:
+        NotSupportedError: That would be at every microsecond.
+    """
+    clock, aggregates = inputs.catalog.clock, inputs.catalog.aggregates
+    for select in body.find_all(exp.Select):
+        for call in aggregates_of(select, inputs, aggregates):
+            around = call.parent if isinstance(call.parent, exp.Filter) else call
+            parts = [*around.iter_expressions()] if around is not call else [call]
+            if any(current_time.mentions(p) and p.find(exp.Column) is None for p in parts):
+                raise NotSupportedError(
+                    "an aggregate of the current time alone is not supported",
+                    hint="aggregate an expression with a column, such as now() - t",
+                    offset=place_of(call),
+                )
+    turns: list[tuple[int, exp.Expr]] | None = []
+    for node in [node for node in body.walk() if is_now(node)]:
+        found = _turns(inputs, body, node)
+        turns = None if turns is None or found is None else turns + found
+    if turns is None and clock.kind == "wall" and clock.granularity == 1:
+        raise NotSupportedError(
+            "the current time stands where the answer would change at every microsecond",
+            hint="compare it with a column in WHERE, or connect with a granularity such as "
+            "'1 second'",
+        )
+    return turns or [], turns is None
+
+
+def _turns(inputs: Inputs, body: exp.Query, node: exp.Expr) -> list[tuple[int, exp.Expr]] | None:
+    """Return when the comparison around a mention of τ turns, or None if that is not known."""
+    clock, describe = inputs.catalog.clock, inputs.catalog.described
+    around = node.find_ancestor(exp.Between, *current_time.COMPARISONS)
+    if around is None or around.find_ancestor(*_RENAMING) is not None:
+        return None
+    turns: list[tuple[int, exp.Expr]] = []
+    for part in current_time.split(around):
+        known = current_time.compared(part, clock) if current_time.mentions(part) else None
+        if known is None:
+            if current_time.mentions(part):
+                return None
+            continue
+        place = _input_of(inputs, body, known.value)
+        if place is None:
+            return None
+        plan, names = inputs.plans[place], inputs.names[place]
+        inner = {n.lower(): c for n, c in zip(names, plan.columns, strict=True)}
+        value = known.value.copy()
+        for read in list(value.find_all(exp.Column)):
+            mine = column(inner[read.name.lower()].name)
+            if read is value:
+                value = mine
+            else:
+                read.replace(mine)
+        typed = exp.select(value.copy()).from_(nothing_of(plan.columns).subquery("leg"))
+        types = describe(typed.sql("duckdb"))
+        if not types or not current_time.is_exact(known, types[0][1], clock):
+            return None
+        known = replace(known, value=value)
+        for turn in current_time.turns(known, types[0][1], clock):
+            turns.append((place, exp.Anonymous(this="try", expressions=[turn])))
+    return turns
+
+
+def _input_of(inputs: Inputs, body: exp.Query, value: exp.Expr) -> int | None:
+    """Return the one input that all columns of an expression come from, or None."""
+    if value.find(exp.Query) is not None:
+        return None
+    tables = [t for t in body.find_all(exp.Table) if t.name.startswith(INPUT)]
+    others = [
+        item
+        for item in body.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
+        if isinstance(item.parent, (exp.From, exp.Join)) and item not in tables
+    ]
+    places: set[int] = set()
+    for read in value.find_all(exp.Column):
+        alias = read.table.lower()
+        if len(read.parts) > 2 or (not alias and others):
+            return None
+        if alias and any((item.alias or item.name).lower() == alias for item in others):
+            return None
+        found = {
+            int(table.name.removeprefix(INPUT))
+            for table in tables
+            if (not alias or (table.alias or table.name).lower() == alias)
+            and read.name.lower()
+            in (n.lower() for n in inputs.names[int(table.name.removeprefix(INPUT))])
+        }
+        if len(found) != 1:
+            return None
+        places |= found
+    return places.pop() if len(places) == 1 else None
