@@ -20,8 +20,7 @@ from cqlduck.engine import MAX_TICK
 from cqlduck.errors import Error
 from cqlduck.housekeeping import STANDING
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.time import MOST as LONGEST
-from cqlduck.rewrite.text.time import parse_duration
+from cqlduck.rewrite.text.time import MAX_DURATION, parse_duration
 from cqlduck.state.paths import written
 from cqlduck.state.records import KEPT
 
@@ -151,8 +150,8 @@ def _check_length(
     units = length.instants if bare and length.microseconds is None else length.microseconds
     if units is None or not (bare or units >= 1):
         raise _refused(name, what, value, hint)
-    if units > LONGEST:
-        raise _refused(name, f"at most {LONGEST} microseconds", value, hint)
+    if units > MAX_DURATION:
+        raise _refused(name, f"at most {MAX_DURATION} microseconds", value, hint)
 
 
 def _is_count(value: object, most: int) -> bool:

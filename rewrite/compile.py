@@ -53,7 +53,7 @@ from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.text.names import RESERVED, reserved
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.queries import parse_query
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Duration
 
 
 @dataclass(frozen=True)
@@ -228,13 +228,13 @@ class Compiled:
     steps: Steps
     root: str
     synopses: tuple[Synopsis, ...]
-    spans: dict[str, int | None]
+    spans: dict[str, Duration | None]
     order: str | None
     repeats: bool = False
     counts_instants: bool = False
     is_heavy: bool = False
     answer: str | None = None
-    period: int | None = None
+    period: Duration | None = None
     is_net: bool = False
     taken: str = ""
 

@@ -60,7 +60,7 @@ class Frontier:
             known = self._forgotten(need)
             if known is None:
                 continue
-            after = NEVER
+            after: int = NEVER
             if need.after is not None:
                 after = self.value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)")
             if known > max(after, self.instants["since"]):

@@ -74,7 +74,7 @@ from cqlduck.rewrite.text.statements import (
     Show,
     Sql,
 )
-from cqlduck.rewrite.text.time import Clock, Duration, parse_duration
+from cqlduck.rewrite.text.time import Clock, WrittenDuration, parse_duration
 
 S = Source(
     "s",
@@ -173,7 +173,7 @@ def fails(run: Callable[[str], object], kind: type[Error], text: str) -> Error:
 # -- scripts --------------------------------------------------------------------------------------
 
 A = (("a", "INT"),)
-MINUTES = Duration(Fraction(300_000_000), None)
+MINUTES = WrittenDuration(Fraction(300_000_000), None)
 
 STATEMENTS = (
     ("CREATE STREAM s (a INT)", CreateStream("s", A)),
@@ -192,11 +192,11 @@ STATEMENTS = (
     ),
     (
         "CREATE STREAM s (a INT) FROM 'x' LATE KEEP OUT OF ORDER WITHIN 5 TIMESTAMP BY a",
-        CreateStream("s", A, "a", Duration(None, Fraction(5)), "KEEP", "x"),
+        CreateStream("s", A, "a", WrittenDuration(None, Fraction(5)), "KEEP", "x"),
     ),
     (
         "CREATE STREAM s (a INT) AHEAD AT MOST 5 MINUTES OUT OF ORDER WITHIN 5 LATE AMEND",
-        CreateStream("s", A, None, Duration(None, Fraction(5)), "AMEND", ahead=MINUTES),
+        CreateStream("s", A, None, WrittenDuration(None, Fraction(5)), "AMEND", ahead=MINUTES),
     ),
     ("ALTER STREAM s HEARTBEAT -5", AlterStream("s", -5)),
     ("alter stream s heartbeat '2013-01-01'", AlterStream("s", "2013-01-01")),
@@ -582,14 +582,14 @@ DURATIONS = (
 
 @pytest.mark.parametrize(("text", "micros"), DURATIONS, ids=[text for text, _ in DURATIONS])
 def test_duration_in_units(text: str, micros: int) -> None:
-    assert Duration(Fraction(micros), None) == parse_duration(text)
+    assert WrittenDuration(Fraction(micros), None) == parse_duration(text)
 
 
 @pytest.mark.parametrize(
     ("text", "instants"), [("120", 120), ("'120'", 120), ("0", 0), ("2.5", Fraction(5, 2))]
 )
 def test_bare_number_counts_instants(text: str, instants: Fraction) -> None:
-    assert Duration(None, Fraction(instants)) == parse_duration(text)
+    assert WrittenDuration(None, Fraction(instants)) == parse_duration(text)
 
 
 @pytest.mark.parametrize(
@@ -605,9 +605,9 @@ def test_no_duration(text: str) -> None:
 
 def test_duration_is_in_units_or_in_instants() -> None:
     with pytest.raises(ValueError, match="either"):
-        Duration(None, None)
+        WrittenDuration(None, None)
     with pytest.raises(ValueError, match="either"):
-        Duration(Fraction(1), Fraction(1))
+        WrittenDuration(Fraction(1), Fraction(1))
 
 
 def test_instants_of_integer_time_stand_for_a_second() -> None:

@@ -13,7 +13,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.names import RESERVED, STORED
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.text.time import Duration
+from cqlduck.rewrite.text.time import WrittenDuration
 from cqlduck.state import columns, inspection, lateness, records, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.paths import leads_out
@@ -115,7 +115,7 @@ def _time_of(engine: Engine, thing: Input) -> None:
         )
 
 
-def _distance(engine: Engine, written: Duration) -> int:
+def _distance(engine: Engine, written: WrittenDuration) -> int:
     """Return a distance between timestamps as a raw time.
 
     Raises:

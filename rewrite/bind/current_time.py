@@ -24,7 +24,7 @@ from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, Tim
 from cqlduck.rewrite.relalg.builders import cast
 from cqlduck.rewrite.relalg.elements import add, ceil_to, floor_to, number
 from cqlduck.rewrite.text.parsed import is_now
-from cqlduck.rewrite.text.time import Clock, parse_duration
+from cqlduck.rewrite.text.time import Clock, Duration, parse_duration
 
 TIMESTAMPS = ("now", "transaction_timestamp", "get_current_timestamp")
 DAY = 86_400_000_000
@@ -348,14 +348,14 @@ def _first(known: Comparison, kind: str, clock: Clock, *, beyond: bool) -> exp.E
     return exp.Case().when(never, end.else_(exp.Neg(this=number(FOREVER)))).else_(raw)
 
 
-def reach(known: Comparison, clock: Clock) -> int:
+def reach(known: Comparison, clock: Clock) -> Duration:
     """Return how many instants after the instant of its value a comparison can hold at most."""
     granule = clock.granularity if clock.kind == "wall" else 1
     steps = known.steps
-    return max((granule + steps.step - 2 - steps.before - steps.after) // granule + 1, 0)
+    return Duration(max((granule + steps.step - 2 - steps.before - steps.after) // granule + 1, 0))
 
 
-def bounded(plan: Plan, name: str, width: int) -> Plan:
+def bounded(plan: Plan, name: str, width: Duration) -> Plan:
     """Return a relation without tuples that are further back than `width` in a timestamp.
 
     Where the column `name` is the timestamp of a stream under an unbounded window, the window needs

@@ -27,6 +27,7 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import ZERO
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
@@ -107,7 +108,7 @@ def _in_brackets(
         edge = half_open and width is not None
         return RowWindow(inner, window.rows, keys, width, edge, window.slide_rows, slide)
     if window.now:
-        return TimeWindow(inner, 0)
+        return TimeWindow(inner, ZERO)
     if window.unbounded:
         return TimeWindow(inner, None, slide)
     written = None

@@ -70,6 +70,7 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.relalg.values import extreme
+from cqlduck.rewrite.text.time import Duration
 
 MAX_PANES = 16
 """How many panes wide a window is at most."""
@@ -246,7 +247,7 @@ class AtBoundaries(Operator[Plan]):
         return Rows.of(state_table(self.writer.table(self.node, "content")))
 
 
-def _slide(relation: Plan) -> int:
+def _slide(relation: Plan) -> Duration:
     (slide,) = {node.slide for node in walk(relation) if isinstance(node, TimeWindow)}
     assert slide is not None
     return slide
@@ -255,7 +256,7 @@ def _slide(relation: Plan) -> int:
 class _Contents:
     """Writes relations at each boundary B with t₀ < B ≤ t₁: (columns, `_cql_boundary`)."""
 
-    def __init__(self, writer: Writer, slide: int) -> None:
+    def __init__(self, writer: Writer, slide: Duration) -> None:
         self.writer = writer
         self.slide = slide
         self.updates: list[tuple[str, exp.Expr]] = []

@@ -53,6 +53,7 @@ from cqlduck.rewrite.relalg.elements import (
     temp_table,
     union_all,
 )
+from cqlduck.rewrite.text.time import Duration
 
 ROW, RESULT = "_cql_row", "_cql_result"
 N, LAST, IS, WAS, OLD = "_cql_n", "_cql_last", "_cql_is", "_cql_was", "_cql_old"
@@ -112,7 +113,7 @@ def frame(writer: Writer, node: Aggregate, calls: list[tuple[str, exp.Expr]]) ->
 
 
 def _range_frame(
-    writer: Writer, node: Aggregate, width: int, calls: list[tuple[str, exp.Expr]]
+    writer: Writer, node: Aggregate, width: Duration, calls: list[tuple[str, exp.Expr]]
 ) -> exp.Select:
     inner = node.input
     keys = list(node.keys)

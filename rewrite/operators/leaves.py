@@ -28,6 +28,7 @@ from cqlduck.rewrite.relalg.elements import (
     state_table,
     until,
 )
+from cqlduck.rewrite.text.time import Duration
 
 
 class Stream(Operator[StreamScan]):
@@ -38,7 +39,7 @@ class Stream(Operator[StreamScan]):
         return self.writer.rows(self.node, parameter("t0"), parameter("t1"))
 
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements between two instants, from the store unless it is the tick."""
         node, writer = self.node, self.writer

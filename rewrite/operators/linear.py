@@ -17,6 +17,7 @@ from cqlduck.rewrite.plan import Difference, Filter, Plan, Project, UnionAll, gu
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, references
+from cqlduck.rewrite.text.time import Duration
 
 LIFETIME = (ENTER, LEAVE, WEIGHT)
 
@@ -68,7 +69,7 @@ class Selection(Linear[Filter]):
         return self.of(self.writer.begins, LIFETIME)
 
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of the stream that meet the condition."""
         inner = self.writer.rows(self.node.input, low, high, span=span, extra=extra)

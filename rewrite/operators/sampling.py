@@ -38,6 +38,7 @@ from cqlduck.rewrite.relalg.elements import (
     references,
 )
 from cqlduck.rewrite.relalg.values import identity_columns
+from cqlduck.rewrite.text.time import Duration
 
 WORD = 2**32 - 1
 """The lower 32 bits, of which hashes are."""
@@ -62,7 +63,7 @@ class Sampling(Operator[Sample]):
         return self.writer.rows(self.node, parameter("t0"), parameter("t1"))
 
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of the sample with `low` < `_ts` ≤ `high`, each of weight 1."""
         kept = tuple(dict.fromkeys((SEQ, *extra)))

@@ -31,6 +31,7 @@ from cqlduck.rewrite.relalg.elements import (
     references,
     until,
 )
+from cqlduck.rewrite.text.time import ZERO
 
 
 def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
@@ -44,7 +45,7 @@ def lifetime(node: TimeWindow) -> tuple[exp.Expr, exp.Expr]:
     if width is None:
         return enter, forever()
     if width % slide:
-        instant, width = add(instant, width), 0
+        instant, width = add(instant, width), ZERO
     if node.half_open:
         return enter, add(ceil_to(instant, slide), width)
     return enter, add(floor_to(instant, slide), slide + width)
@@ -73,7 +74,7 @@ class Stub(Operator[TimeWindow]):
     def entering(self) -> Rows:
         """Return the elements that enter in the tick."""
         low, high = _entered(self.node, "t0"), _entered(self.node, "t1")
-        return self.writer.rows(self.node.input, low, high, span=self.node.slide or 0)
+        return self.writer.rows(self.node.input, low, high, span=self.node.slide or ZERO)
 
     def _leaving(self) -> Rows:
         """Return the elements that leave in the tick."""

@@ -25,6 +25,7 @@ from cqlduck.rewrite.relalg.elements import (
     temp_table,
     until,
 )
+from cqlduck.rewrite.text.time import Duration
 
 
 class Moments(Operator[Trace]):
@@ -89,7 +90,7 @@ class Log(Operator[Trace]):
         return elements_to_lifetimes(self._logged(), self.node.columns)
 
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of a traced stream with `low` < `_ts` ≤ `high`."""
         both = Rows.union([self._logged(), self.elements()])

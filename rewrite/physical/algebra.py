@@ -30,6 +30,7 @@ from cqlduck.rewrite.plan.aggregates import FLOATS, sums_exactly
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import WEIGHT, after, greatest, least, number
 from cqlduck.rewrite.relalg.values import may_vary, sign, signed
+from cqlduck.rewrite.text.time import Duration
 
 N = "_cql_n"
 """How many tuples a group has."""
@@ -94,7 +95,7 @@ class Accumulator:
     monoid: Monoid
     lift: exp.Expr
     value: exp.Expr | None = None
-    width: int | None = None
+    width: Duration | None = None
     counts: bool = False
 
     @property
@@ -295,7 +296,7 @@ class Aggregation:
 
 
 def aggregation(
-    call: AggregateCall, place: int, grows: bool, width: int | None = None
+    call: AggregateCall, place: int, grows: bool, width: Duration | None = None
 ) -> Aggregation:
     """Return how an aggregate is worked out.
 
@@ -319,7 +320,7 @@ def aggregation(
     return Aggregation(call, replace(made, accumulators=framed))
 
 
-def _framed(accumulator: Accumulator, width: int) -> Accumulator:
+def _framed(accumulator: Accumulator, width: Duration) -> Accumulator:
     """Return an accumulator of what has come in the last instants."""
     entering = exp.Where(this=after(column(WEIGHT), number(0)))
     lift = exp.Filter(this=accumulator.lift, expression=entering)

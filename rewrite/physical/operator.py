@@ -24,6 +24,7 @@ from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements
+from cqlduck.rewrite.text.time import Duration
 
 Node = TypeVar("Node", bound=Plan, covariant=True)
 
@@ -78,7 +79,7 @@ class Operator(Generic[Node]):
         return Rows.union([self.writer.standing(self.node), self.writer.lives(self.node)])
 
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of a stream with `low` < `_ts` ≤ `high`.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.time import Duration
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Synopsis:
     operator: int
     kind: str
     columns: tuple[Column, ...]
-    reach: int | None = None
+    reach: Duration | None = None
     is_log: bool = False
 
 

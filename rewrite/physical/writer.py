@@ -18,7 +18,7 @@ from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import ZERO, Clock, Duration
 
 
 class _Answers(Protocol):
@@ -34,7 +34,7 @@ class _Answers(Protocol):
     def standing(self) -> Rows: ...
     def alive(self) -> Rows: ...
     def rows(
-        self, low: exp.Expr | None, high: exp.Expr, span: int | None, extra: tuple[str, ...]
+        self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows: ...
     def row_log(self) -> Rows: ...
     def answer(self) -> Rows | None: ...
@@ -58,7 +58,7 @@ class Writer:
     statements: list[Statement] = field(default_factory=list)
     updates: list[Statement] = field(default_factory=list)
     synopses: list[Synopsis] = field(default_factory=list)
-    spans: dict[str, int | None] = field(default_factory=dict)
+    spans: dict[str, Duration | None] = field(default_factory=dict)
     place: Place = field(init=False)
     operators: dict[int, _Answers] = field(default_factory=dict)
     _staged: dict[int, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Writer:
         kind: str,
         columns: tuple[Column, ...],
         *,
-        reach: int | None = None,
+        reach: Duration | None = None,
         is_log: bool = False,
     ) -> str:
         """Ask for a synopsis; return its table."""
@@ -272,7 +272,7 @@ class Writer:
         low: exp.Expr | None,
         high: exp.Expr,
         *,
-        span: int | None = 0,
+        span: Duration | None = ZERO,
         extra: tuple[str, ...] = (),
     ) -> Rows:
         """Return the elements of a stream with `low` < `_ts` ≤ `high`.
@@ -291,7 +291,7 @@ class Writer:
 
     # -- what is read of streams -----------------------------------------------------------------
 
-    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+    def reads_back(self, source: Source, low: exp.Expr | None, span: Duration | None) -> None:
         """Note how far back a stream is read.
 
         Args:
@@ -299,7 +299,7 @@ class Writer:
             low: After which instant.
             span: How many instants before $t0 that can be (None: without bound).
         """
-        known = self.spans.get(source.name, 0)
+        known = self.spans.get(source.name, ZERO)
         self.spans[source.name] = None if known is None or span is None else max(known, span)
 
     def arrivals(self, source: Source) -> Rows:

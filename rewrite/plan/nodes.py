@@ -25,10 +25,12 @@ from typing import ClassVar, Literal
 
 from sqlglot import exp
 
-NEVER = -9223372036854775808
+from cqlduck.rewrite.text.time import Duration, Instant
+
+NEVER = Instant(-9223372036854775808)
 """Before all instants."""
 
-FOREVER = 9223372036854775807
+FOREVER = Instant(9223372036854775807)
 """The instant that never comes: the end of a lifetime that is not known yet."""
 
 INPUT = "_cql_leg"
@@ -178,8 +180,8 @@ class TimeWindow(_LikeInput):
     """
 
     input: Stream
-    width: int | None
-    slide: int | None = None
+    width: Duration | None
+    slide: Duration | None = None
     hop: bool = False
     half_open: bool = False
     written: str | None = field(default=None, compare=False)
@@ -194,11 +196,11 @@ class TimeWindow(_LikeInput):
             raise ValueError("HOP has a width and a slide")
 
     @property
-    def reach(self) -> int | None:
+    def reach(self) -> Duration | None:
         """How many instants after its timestamp a tuple can matter at most; None is for ever."""
         if self.width is None:
             return None
-        return self.width + 1 + (self.slide or 0)
+        return Duration(self.width + 1 + (self.slide or 0))
 
 
 @dataclass(frozen=True)
@@ -213,10 +215,10 @@ class RowWindow(_LikeInput):
     input: Stream
     rows: int
     partition_by: tuple[str, ...] = ()
-    width: int | None = None
+    width: Duration | None = None
     half_open: bool = False
     slide: int | None = None
-    every: int | None = None
+    every: Duration | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no window."""

@@ -37,6 +37,7 @@ from cqlduck.rewrite.plan.nodes import (
     UnionAll,
 )
 from cqlduck.rewrite.plan.traversal import chain_of, derived_once
+from cqlduck.rewrite.text.time import Duration
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class Properties:
     is_instantaneous: bool = False
     needs_now: bool = False
     never_expires: bool = False
-    frame_width: int | None = None
-    period: int | None = None
+    frame_width: Duration | None = None
+    period: Duration | None = None
     has_groups: bool = False
     is_compact: bool = False
     is_consolidated: bool = False
@@ -193,15 +194,15 @@ def _time_window(plan: TimeWindow, stream: Properties) -> Properties:
     )
 
 
-def _frame_width(plan: TimeWindow) -> int | None:
+def _frame_width(plan: TimeWindow) -> Duration | None:
     if plan.width is None:
         return None
     if plan.hop:
         assert plan.slide is not None
-        return plan.width - 1 if plan.width % plan.slide == 0 else None
+        return Duration(plan.width - 1) if plan.width % plan.slide == 0 else None
     if plan.slide is not None or (plan.half_open and plan.width == 0):
         return None
-    return plan.width - 1 if plan.half_open else plan.width
+    return Duration(plan.width - 1) if plan.half_open else plan.width
 
 
 def _row_window(plan: RowWindow, stream: Properties) -> Properties:
@@ -398,10 +399,10 @@ def _are_compact(inputs: list[Properties]) -> bool:
     return all(inner.has_unit_weights and not inner.has_groups for inner in inputs)
 
 
-def _common_period(inputs: list[Properties]) -> int | None:
+def _common_period(inputs: list[Properties]) -> Duration | None:
     """Return the period of what changes when any input does."""
     periods = [inner.period for inner in inputs if inner.period is not None]
-    return math.gcd(*periods) if len(periods) == len(inputs) else None
+    return Duration(math.gcd(*periods)) if len(periods) == len(inputs) else None
 
 
 def _names(columns: Iterable[Column]) -> frozenset[str]:

@@ -64,6 +64,7 @@ from cqlduck.rewrite.relalg.elements import (
     until,
 )
 from cqlduck.rewrite.statements.choose import appoint
+from cqlduck.rewrite.text.time import ZERO, Duration
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class _Reading(Writer):
         """Choose the operator of each node by itself; nothing is kept for a tick."""
         appoint(self, Place(self.plan, self.clock, self.form))
 
-    def reads_back(self, source: Source, low: exp.Expr | None, span: int | None) -> None:
+    def reads_back(self, source: Source, low: exp.Expr | None, span: Duration | None) -> None:
         """Note that a store is needed from an instant on."""
         self.needs.append(Need(source, low))
 
@@ -155,7 +156,7 @@ class AtRest(_Reading):
         low: exp.Expr | None,
         high: exp.Expr,
         *,
-        span: int | None = 0,
+        span: Duration | None = ZERO,
         extra: tuple[str, ...] = (),
     ) -> Rows:
         """Return the elements of a stream with `low` < `_ts` ≤ `high`."""

@@ -12,7 +12,7 @@ from cqlduck.rewrite.text.statements import (
     CreateStream,
     RefreshRelation,
 )
-from cqlduck.rewrite.text.time import Duration
+from cqlduck.rewrite.text.time import WrittenDuration
 
 LATE_POLICIES = ("REJECT", "DROP", "KEEP", "AMEND")
 
@@ -33,8 +33,8 @@ def create_stream(reader: Reader) -> CreateStream:
     name = reader.thing()
     columns, _ = columns_and_key(reader, "STREAM")
     timestamp_by: str | None = None
-    bound: Duration | None = None
-    ahead: Duration | None = None
+    bound: WrittenDuration | None = None
+    ahead: WrittenDuration | None = None
     late, source = "REJECT", None
     while not reader.done:
         if reader.clause("TIMESTAMP", "BY"):

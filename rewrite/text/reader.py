@@ -9,7 +9,7 @@ from sqlglot.tokens import Token, TokenType
 from cqlduck.errors import ParseError
 from cqlduck.rewrite.text import spelling
 from cqlduck.rewrite.text.names import DATABASE, SCHEMA
-from cqlduck.rewrite.text.time import Duration, parse_duration
+from cqlduck.rewrite.text.time import WrittenDuration, parse_duration
 
 MOST_AHEAD = 6
 """How many words are looked at to say which of them is misspelt."""
@@ -218,7 +218,7 @@ class Reader:
             return ""
         return self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
 
-    def duration(self, stops: tuple[str, ...], clauses: Sequence[str] = ()) -> Duration:
+    def duration(self, stops: tuple[str, ...], clauses: Sequence[str] = ()) -> WrittenDuration:
         """Read a duration up to the end or one of the words in `stops`, with which clauses begin.
 
         Args:

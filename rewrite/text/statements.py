@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokens import Token
 
-from cqlduck.rewrite.text.time import Duration
+from cqlduck.rewrite.text.time import WrittenDuration
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class CreateStream:
     name: str
     columns: tuple[tuple[str, str], ...]
     timestamp_by: str | None = None
-    bound: Duration | None = None
+    bound: WrittenDuration | None = None
     late: str = "REJECT"
     source: str | None = None
-    ahead: Duration | None = None
+    ahead: WrittenDuration | None = None
     if_not_exists: bool = False
     offset: int = 0
 

@@ -1,8 +1,8 @@
-"""Time: instants, durations and the clock of a database.
+"""Time: instants, raw times, durations, and the clock of a database.
 
-Inside, an instant is a BIGINT, whatever the kind of time: the integer itself on integer time, the
-number of the granule since 1970-01-01 UTC on wall-clock time. All windows and delta rules are
-written in these numbers; `Clock` knows how a timestamp becomes one and how one is shown.
+A raw time is a time as data has it, an instant the number of the granule that it falls into, a
+BIGINT. Windows and laws are written in instants and durations, whatever the kind of time. `Clock`
+converts durations as they are written; `state.instants` converts raw times.
 """
 
 from __future__ import annotations
@@ -10,9 +10,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NewType
 
 from cqlduck.errors import BindError, ParseError
 from cqlduck.rewrite.text.spelling import suggestion
+
+Instant = NewType("Instant", int)
+"""A point of a database's time: the number of a granule, or the integer of integer time."""
+
+RawTime = NewType("RawTime", int)
+"""A time as data has it: microseconds since 1970-01-01 UTC, or the integer of integer time."""
+
+Duration = NewType("Duration", int)
+"""A number of instants."""
+
+ZERO = Duration(0)
+"""The duration of [NOW]."""
+
+RawDuration = NewType("RawDuration", int)
+"""A difference of raw times: microseconds, or a number of instants on integer time."""
 
 MICROSECONDS: dict[str, int] = {
     "MICROSECOND": 1,
@@ -33,10 +49,10 @@ MICROSECONDS: dict[str, int] = {
 }
 """Microseconds in each fixed unit; plurals are read too."""
 
-MOST = 2**62
+MAX_DURATION = Duration(2**62)
 """The longest duration, in instants."""
 
-BEGINNING = -(2**63) + 1
+BEGINNING = Instant(-(2**63) + 1)
 """The beginning of time: before every instant, and after what is before all, the first `$low`.
 
 What a relation got without an instant, before it had any, is dated here. It is there from a query's
@@ -48,7 +64,7 @@ UNFIXED = {"MONTH", "QUARTER", "YEAR", "DECADE", "CENTURY", "MILLENNIUM"}
 
 
 @dataclass(frozen=True)
-class Duration:
+class WrittenDuration:
     """A length of time as it was written: `microseconds`, or a bare number of `instants`."""
 
     microseconds: Fraction | None
@@ -94,7 +110,7 @@ class Clock:
         """The DuckDB type in which people see instants."""
         return "BIGINT" if self.kind == "integer" else "TIMESTAMP"
 
-    def instants(self, duration: Duration) -> int:
+    def instants(self, duration: WrittenDuration) -> Duration:
         """Return a duration as a whole number of instants, rounded down.
 
         Raises:
@@ -111,15 +127,15 @@ class Clock:
             assert duration.microseconds is not None
             unit = self.instant if self.kind == "integer" else self.granularity
             count = int(duration.microseconds // unit)
-        if count > MOST:
+        if count > MAX_DURATION:
             raise BindError("this duration is too long", hint="write UNBOUNDED")
-        return count
+        return Duration(count)
 
 
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
-def parse_duration(text: str, offset: int | None = None) -> Duration:
+def parse_duration(text: str, offset: int | None = None) -> WrittenDuration:
     """Read `5 MINUTES`, `1 HOUR 30 MINUTES`, `INTERVAL '5 minutes'`, `'90 seconds'` or `120`.
 
     >>> parse_duration("1 hour 30 minutes").microseconds
@@ -168,5 +184,5 @@ def parse_duration(text: str, offset: int | None = None) -> Duration:
     if bare is None and not body:
         raise ParseError("a duration is missing", hint="write a number and a unit: 30 SECONDS")
     if bare is not None:
-        return Duration(None, bare, offset)
-    return Duration(total, None, offset)
+        return WrittenDuration(None, bare, offset)
+    return WrittenDuration(total, None, offset)

@@ -12,7 +12,7 @@ from sqlglot.tokens import Token
 from cqlduck.errors import Error, ParseError
 from cqlduck.rewrite.text.parsing import expression_of
 from cqlduck.rewrite.text.reader import Reader
-from cqlduck.rewrite.text.time import Duration
+from cqlduck.rewrite.text.time import WrittenDuration
 
 WINDOW_WORDS = ("RANGE", "ROWS", "NOW", "UNBOUNDED", "PARTITION BY", "HOP", "TUMBLE")
 
@@ -22,12 +22,12 @@ class WindowSyntax:
     """A window as it was written; `unbounded` for RANGE and ROWS UNBOUNDED alike."""
 
     offset: int
-    range: Duration | None = None
+    range: WrittenDuration | None = None
     rows: int | None = None
     now: bool = False
     unbounded: bool = False
     hop: bool = False
-    slide: Duration | None = None
+    slide: WrittenDuration | None = None
     slide_rows: int | None = None
     partition_by: tuple[tuple[tuple[str, ...], int], ...] = ()
     where: exp.Expr | None = None
