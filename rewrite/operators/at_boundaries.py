@@ -29,7 +29,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.operators.instants import Instants, at, grouped, names_of
 from cqlduck.rewrite.operators.time_windows import Stub
-from cqlduck.rewrite.physical.algebra import monoid_of_results
+from cqlduck.rewrite.physical.algebra import ADDED, monoid_of_results
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -403,4 +403,4 @@ def _whole(call: AggregateCall) -> exp.Expr:
     if call.function in EXTREMES:
         return extreme(monoid.over, column(call.name), call.type)
     whole = monoid.over(this=column(call.name))
-    return cast(whole, call.type) if call.function in ("count", "sum") else whole
+    return cast(whole, call.type) if monoid is ADDED else whole

@@ -14,7 +14,8 @@ inverse, and the shape of the window, say who works it out:
 * all other aggregates have no accumulators, and are recomputed from the group's tuples.
 
 count, sum and avg of exact types are sums of weight · value, in HUGEINT or DECIMAL; those of DOUBLE
-are sums of fixed-point numbers, beside a bag (`fixed_point`).
+are sums of fixed-point numbers, beside a bag (`fixed_point`). Variances are those of integers of at
+most 32 bits, whose squares add up exactly; of other types they are recomputed.
 """
 
 from __future__ import annotations
@@ -26,17 +27,19 @@ from sqlglot import exp
 
 from cqlduck.rewrite.physical.fixed_point import double, fixed, is_outside, total_of
 from cqlduck.rewrite.plan import Aggregate, AggregateCall, derived_once, properties
-from cqlduck.rewrite.plan.aggregates import FLOATS, sums_exactly
+from cqlduck.rewrite.plan.aggregates import FLOATS, aggregate_core, sums_exactly
+from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import WEIGHT, after, greatest, least, number
 from cqlduck.rewrite.relalg.values import may_vary, sign, signed
+from cqlduck.rewrite.text.parsed import function_name
 from cqlduck.rewrite.text.time import Duration
 
 N = "_cql_n"
 """How many tuples a group has."""
 
 SMALL_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER", "BOOLEAN")
-"""Types of which 2^31 values add up to a BIGINT."""
+"""Types of which 2^31 values add up to a BIGINT, and n · Σx² to a HUGEINT."""
 
 State = Callable[[str], exp.Expr]
 """From the name of an accumulator to its state."""
@@ -64,6 +67,15 @@ def _sum_of_both(old: exp.Expr, new: exp.Expr) -> exp.Expr:
     return exp.Add(this=known, expression=new)
 
 
+def _bits(operator: type[exp.Binary]) -> Callable[[exp.Expr, exp.Expr], exp.Expr]:
+    def both(old: exp.Expr, new: exp.Expr) -> exp.Expr:
+        return exp.Coalesce(
+            this=operator(this=old, expression=new), expressions=[old.copy(), new.copy()]
+        )
+
+    return both
+
+
 ADDED = Monoid(
     exp.Sum,
     _sum_of_both,
@@ -71,6 +83,8 @@ ADDED = Monoid(
     is_zero=True,
 )
 LEAST, GREATEST = Monoid(exp.Min, least), Monoid(exp.Max, greatest)
+BITS_OF_ALL = Monoid(exp.BitwiseAndAgg, _bits(exp.BitwiseAnd))
+BITS_OF_ANY = Monoid(exp.BitwiseOrAgg, _bits(exp.BitwiseOr))
 BAG = Monoid(exp.Sum, _sum_of_both)
 """Values that stay as they are; what they come to is worked out for each instant."""
 
@@ -167,6 +181,16 @@ def _count(of: Argument) -> Made | None:
     return Made((known,), lambda state: state(known.name))
 
 
+def _count_if(of: Argument) -> Made | None:
+    """Return how often a condition is true; NULL if it is nowhere known, as DuckDB has it."""
+    if of.type != "BOOLEAN":
+        return None
+    weight = exp.Case().when(of.value.copy(), column(WEIGHT)).else_(number(0))
+    lift = cast(exp.Sum(this=weight), "BIGINT")
+    known, met = of.known, Accumulator(f"_cql_met{of.place}", "BIGINT", ADDED, lift)
+    return Made((known, met), lambda state: of.result(known, state(met.name), state))
+
+
 def _sum(of: Argument) -> Made | None:
     known, found = of.known, _total(of)
     if found is None:
@@ -226,8 +250,50 @@ def _extreme(monoid: Monoid) -> Callable[[Argument], Made | None]:
     return made
 
 
+def _semigroup(monoid: Monoid, fits: Callable[[str], bool]) -> Callable[[Argument], Made | None]:
+    """Return an aggregate that is one state, which cannot be taken back, of some types."""
+
+    def made(of: Argument) -> Made | None:
+        if not fits(of.type):
+            return None
+        found = _one(monoid, of, f"_cql_extreme{of.place}", of.value, of.type)
+        return Made((found,), lambda state: state(found.name))
+
+    return made
+
+
 def _one(monoid: Monoid, of: Argument, name: str, value: exp.Expr, kind: str) -> Accumulator:
     return Accumulator(name, kind, monoid, monoid.over(this=value.copy()), value)
+
+
+def _variance(*, is_sample: bool, is_root: bool) -> Callable[[Argument], Made | None]:
+    """Return Σ(x − x̄)² = (n·Σx² − (Σx)²) / n, over n or n − 1, or the root of that."""
+
+    def made(of: Argument) -> Made | None:
+        if of.type not in SMALL_INTEGERS or of.type == "BOOLEAN":
+            return None
+        known, wide = of.known, cast(of.value.copy(), "HUGEINT")
+        total = of.total("sum", wide, "HUGEINT")
+        square = exp.paren(exp.Mul(this=wide.copy(), expression=wide.copy()))
+        squares = of.total("squares", square, "HUGEINT")
+
+        def finish(state: State) -> exp.Expr:
+            count, sum_ = state(known.name), state(total.name)
+            spread = exp.Sub(
+                this=exp.Mul(this=cast(count, "HUGEINT"), expression=state(squares.name)),
+                expression=exp.Mul(this=sum_, expression=sum_.copy()),
+            )
+            less = exp.paren(exp.Sub(this=count.copy(), expression=number(1)))
+            divisor = less if is_sample else count.copy()
+            value: exp.Expr = exp.Div(this=cast(exp.paren(spread), "DOUBLE"), expression=count)
+            value = exp.Div(this=value, expression=divisor)
+            value = exp.Sqrt(this=value) if is_root else value
+            some = after(count.copy(), number(int(is_sample)))
+            return exp.Case().when(some, cast(value, of.call.type))
+
+        return Made((known, total, squares), finish)
+
+    return made
 
 
 @dataclass(frozen=True)
@@ -243,12 +309,27 @@ class Function:
     whole: Monoid | None = None
 
 
+def _is_integer(kind: str) -> bool:
+    return sums_exactly(kind) and not kind.startswith("DECIMAL") and kind != "BOOLEAN"
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "count": Function(_count, ADDED),
     "sum": Function(_sum, ADDED),
     "avg": Function(_average),
     "min": Function(_extreme(LEAST), LEAST),
     "max": Function(_extreme(GREATEST), GREATEST),
+    "count_if": Function(_count_if, ADDED),
+    "bool_and": Function(_semigroup(LEAST, "BOOLEAN".__eq__), LEAST),
+    "bool_or": Function(_semigroup(GREATEST, "BOOLEAN".__eq__), GREATEST),
+    "bit_and": Function(_semigroup(BITS_OF_ALL, _is_integer), BITS_OF_ALL),
+    "bit_or": Function(_semigroup(BITS_OF_ANY, _is_integer), BITS_OF_ANY),
+    "var_pop": Function(_variance(is_sample=False, is_root=False)),
+    "var_samp": Function(_variance(is_sample=True, is_root=False)),
+    "variance": Function(_variance(is_sample=True, is_root=False)),
+    "stddev_pop": Function(_variance(is_sample=False, is_root=True)),
+    "stddev": Function(_variance(is_sample=True, is_root=True)),
+    "stddev_samp": Function(_variance(is_sample=True, is_root=True)),
 }
 
 
@@ -296,22 +377,27 @@ class Aggregation:
 
 
 def aggregation(
-    call: AggregateCall, place: int, grows: bool, width: Duration | None = None
+    call: AggregateCall,
+    place: int,
+    types: Mapping[str, str],
+    grows: bool,
+    width: Duration | None = None,
 ) -> Aggregation:
     """Return how an aggregate is worked out.
 
     Args:
         call: The aggregate.
         place: Its number.
+        types: The types of the input's columns.
         grows: Whether the input only grows.
         width: The range of the window if the input's tuples are those of the last instants.
     """
     if call.function == "count" and call.argument is None:
         return Aggregation(call, Made((), lambda state: state(N)))
-    if call.argument is None or call.function == "other":
+    value = _argument(call, types)
+    if value is None:
         return Aggregation(call, None)
-    of = Argument(call, place, column(call.argument), call.argument_type or "")
-    made = FUNCTIONS[call.function].made(of)
+    made = FUNCTIONS[_name(call)].made(Argument(call, place, value, call.argument_type or ""))
     if made is None or grows or all(a.monoid.without or a.monoid is BAG for a in made.accumulators):
         return Aggregation(call, made)
     if width is None:
@@ -327,12 +413,41 @@ def _framed(accumulator: Accumulator, width: Duration) -> Accumulator:
     return replace(accumulator, lift=lift, width=width)
 
 
+def _name(call: AggregateCall) -> str:
+    """Return the name of an aggregate function, or one that `FUNCTIONS` has not."""
+    if call.function != "other":
+        return call.function
+    core = aggregate_core(call.call)
+    if not isinstance(core, exp.Func) or core.find(exp.Distinct) is not None:
+        return ""
+    return function_name(core)
+
+
+def _argument(call: AggregateCall, types: Mapping[str, str]) -> exp.Expr | None:
+    """Return the argument of a function of `FUNCTIONS`, or None.
+
+    None where it may raise: it is computed for each element, and not for the tuples that are there.
+    """
+    if _name(call) not in FUNCTIONS:
+        return None
+    if call.function != "other":
+        return column(call.argument) if call.argument else None
+    values = [*aggregate_core(call.call).iter_expressions()]
+    if len(values) != 1:
+        return None
+    (value,) = values
+    if isinstance(call.call, exp.Filter):
+        value = exp.Case().when(call.call.expression.this.copy(), value.copy())
+    return None if can_raise(value, types) else value
+
+
 @derived_once
 def aggregations(node: Aggregate) -> list[Aggregation]:
     """Return how each aggregate of a node is worked out."""
     grows = properties(node.input).is_append_only
     width = properties(node.input).frame_width
-    return [aggregation(call, place, grows, width) for place, call in enumerate(node.calls)]
+    types = {known.name: known.type for known in node.input.columns}
+    return [aggregation(call, place, types, grows, width) for place, call in enumerate(node.calls)]
 
 
 def needs_lifetimes(node: Aggregate) -> bool:
@@ -342,6 +457,5 @@ def needs_lifetimes(node: Aggregate) -> bool:
 
 def monoid_of_results(call: AggregateCall) -> Monoid | None:
     """Return how results over parts that have no tuple in common combine, or None."""
-    if call.function == "other" or (call.function != "count" and call.argument is None):
-        return None
-    return FUNCTIONS[call.function].whole
+    function = FUNCTIONS.get(_name(call))
+    return None if function is None else function.whole

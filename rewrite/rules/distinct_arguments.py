@@ -75,7 +75,7 @@ def distinct_arguments(plan: Plan) -> Plan:
         types[argument] = kind
         calls.append(replace(call, argument=argument, argument_type=kind))
     grows = properties(plan.input).is_append_only
-    if not values or any(aggregation(c, i, grows).is_holistic for i, c in enumerate(calls)):
+    if not values or any(aggregation(c, i, types, grows).is_holistic for i, c in enumerate(calls)):
         return plan
     columns = tuple(Column(name, types[name]) for name in (*plan.keys, *listed, *values))
     keys: dict[str, exp.Expr] = {key: column(key) for key in plan.keys}
