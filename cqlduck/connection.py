@@ -613,7 +613,7 @@ class Connection:
             raise NotSupportedError("sql() only reads", hint="changes go through execute()")
         try:
             frames = self._frames(query, sys._getframe(1))
-            return self._reader.sql(query, parameters, stores=True, frames=frames)
+            return self._reader.sql(query, parameters, frames)
         except duckdb.Error as error:
             raise from_duckdb(error, query, 0) from error
 

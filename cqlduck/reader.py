@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -18,13 +17,11 @@ from cqlduck import moments
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
-from cqlduck.state import answers, reads
+from cqlduck.state import answers
 from cqlduck.state.catalog import Query
-from cqlduck.state.reads import Parameters
+from cqlduck.state.reads import Parameters, Read
 from cqlduck.state.threads import SOME
 from cqlduck.statements.plain_sql import is_select
-
-NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
 
 
 class Reader:
@@ -49,7 +46,7 @@ class Reader:
         if query.kind == "stream" and engine.is_lasting(query):
             sql = answers.tuples_sql(engine.clock, query, query.frontier)
             return engine.results.read(query.changes, sql)
-        return self.sql(engine.answer_sql(query))
+        return self._answer(engine.answer_sql(query))
 
     def arrow(self, query: Query) -> pa.Table:
         """Return the answer at the frontier as an Arrow table.
@@ -94,7 +91,7 @@ class Reader:
             )
         hint = "the setting history says how long changes are kept"
         self.refuse_before_history(query, instant, hint)
-        return self.sql(engine.answer_sql(query, instant))
+        return self._answer(engine.answer_sql(query, instant))
 
     def changes(self, query: Query, since: Any, until: Any) -> duckdb.DuckDBPyRelation:
         """Return the net elements with since < `_ts` ≤ until: columns, `_ts`, `_weight`."""
@@ -104,7 +101,9 @@ class Reader:
         engine.reading()
         is_net = engine.is_net(query)
         if not engine.is_lasting(query) or query.frontier is None:
-            return self.sql(answers.changes_sql(engine.clock, query, since, until, is_net=is_net))
+            return self._answer(
+                answers.changes_sql(engine.clock, query, since, until, is_net=is_net)
+            )
         until = min(t for t in (until, query.frontier) if t is not None)
         known = engine.results.logs.known(query, since, is_net=is_net)
         sql = answers.changes_sql(
@@ -189,51 +188,55 @@ class Reader:
     # -- plain SQL --------------------------------------------------------------------------------
 
     def sql(
-        self,
-        query: str,
-        parameters: Parameters = None,
-        *,
-        stores: bool = False,
-        frames: Mapping[str, pa.Table] = NO_FRAMES,
+        self, text: str, parameters: Parameters, frames: Mapping[str, pa.Table]
     ) -> duckdb.DuckDBPyRelation:
-        """Return a relation over a copy of what a query gives now, on a connection of its own.
+        """Return a relation over a copy of what a statement that only reads gives now.
 
         Args:
-            query: A statement that only reads.
+            text: The statement.
             parameters: Values for its parameters.
-            stores: Whether it may read anything, and not logs and answers alone.
             frames: Data frames that it may read by name.
         """
         engine = self._engine
+        is_query = is_select(text)
         with engine.database.interrupts.held():
             with engine.opened():
-                engine.reading(everything=stores)
-                if stores:
-                    text = query.lower()
-                    known = engine.catalogue.queries
-                    engine.keep_answers(q for name, q in known.items() if name in text)
-                read = reads.begin(engine.database)
-            with _until_closed(engine), read.reading(frames):
-                if is_select(query):
-                    return read.table(query, parameters, sees_variables=self._sees_variables)
-                found = read.sql(query, parameters)
+                engine.reading(everything=True)
+                known, lower = engine.catalogue.queries, text.lower()
+                engine.keep_answers(q for name, q in known.items() if name in lower)
+                read = Read(engine.database, frames)
+            if is_query:
+                return self._copy(read, text, parameters)
+            with self._until_closed(), read.reading():
+                found = read.sql(text, parameters)
                 rows = relation.of_table(pa.table({})) if found is None else relation.copied(found)
                 read.end()
                 return rows
 
+    def _answer(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Return a relation over a copy of what a SELECT over answers and logs gives now."""
+        engine = self._engine
+        engine.reading()
+        return self._copy(Read(engine.database), sql)
 
-@contextmanager
-def _until_closed(engine: Engine) -> Iterator[None]:
-    """Say so if another thread has closed the connection while the block read from it.
+    def _copy(
+        self, read: Read, query: str, parameters: Parameters = None
+    ) -> duckdb.DuckDBPyRelation:
+        with self._until_closed(), read.reading():
+            return read.table(query, parameters, sees_variables=self._sees_variables)
 
-    Raises:
-        DatabaseError: It has.
-    """
-    try:
-        yield
-    except duckdb.Error:
-        engine.refuse_closed()
-        raise
+    @contextmanager
+    def _until_closed(self) -> Iterator[None]:
+        """Say so if another thread has closed the connection while the block read from it.
+
+        Raises:
+            DatabaseError: It has.
+        """
+        try:
+            yield
+        except duckdb.Error:
+            self._engine.refuse_closed()
+            raise
 
 
 def _in_order(table: pa.Table) -> pa.Table:

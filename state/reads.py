@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -14,33 +15,33 @@ from cqlduck.state.frames import readable
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
+NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
+
 
 class Read:
-    """One read; `begin` makes it.
+    """One read of what is committed when it begins: ticks after it do not show in it.
 
     Args:
         database: The database.
-        connection: The read's own connection.
+        frames: Data frames that it may read by name.
     """
 
-    def __init__(self, database: Database, connection: duckdb.DuckDBPyConnection) -> None:
-        """Begin a transaction, which sees what is committed by now."""
+    def __init__(self, database: Database, frames: Mapping[str, pa.Table] = NO_FRAMES) -> None:
+        """Begin a transaction."""
         self._database = database
-        self._connection = connection
-        with database.running(connection):
+        self._frames = frames
+        self._connection = database.reader()
+        with database.running(self._connection):
             self._execute("BEGIN TRANSACTION")
             # DuckDB begins it with its first read
             self._execute("SELECT 1 FROM cql_state.settings LIMIT 1").fetchall()
 
     @contextmanager
-    def reading(self, frames: Mapping[str, pa.Table]) -> Iterator[None]:
-        """Let the block read, and what it reads be stopped.
-
-        Args:
-            frames: Data frames that it may read by name.
-        """
-        running, reading = self._database.running(self._connection), self._database.threads
-        with reading.reading(), readable(self._connection, frames), running:
+    def reading(self) -> Iterator[None]:
+        """Let the block read, and what it reads be stopped."""
+        database, connection = self._database, self._connection
+        seen = readable(connection, self._frames)
+        with database.threads.reading(), seen, database.running(connection):
             yield
 
     def table(
@@ -75,8 +76,3 @@ class Read:
         if self._database.trace is not None:
             self._database.trace(sql, parameters)
         return self._connection.execute(sql, parameters)
-
-
-def begin(database: Database) -> Read:
-    """Begin a read of what is committed: ticks after it do not show in it."""
-    return Read(database, database.reader())
