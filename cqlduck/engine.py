@@ -38,9 +38,9 @@ from cqlduck.errors import (
 from cqlduck.housekeeping import STANDING, Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.compile import OperatorRow, Steps
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.names import bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import BEGINNING, Clock

@@ -9,7 +9,8 @@ calls a `describe` that the caller passes in. All its results can be tested by c
 
 from __future__ import annotations
 
-from cqlduck.rewrite.compile import Compiled, compile_query
+from cqlduck.rewrite.compile import compile_query
+from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.text.script import parse_script
 
 __all__ = ["Compiled", "compile_query", "parse_script"]

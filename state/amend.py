@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cqlduck.rewrite.compile import Compiled
+from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.state import records
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed

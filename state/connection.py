@@ -23,7 +23,7 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.errors import DatabaseError, first_line
-from cqlduck.rewrite.compile import Step
+from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state import claims, machine, migrations, shadows
 from cqlduck.state.buffers import Participant
 from cqlduck.state.frames import Frames

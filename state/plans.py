@@ -16,10 +16,18 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from cqlduck.errors import DatabaseError
-from cqlduck.rewrite.compile import Compiled, Step, Steps
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import Plan
-from cqlduck.rewrite.stored import form_of, form_text, plan_of, plan_text, steps_of, steps_text
+from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.steps import Step, Steps
+from cqlduck.rewrite.statements.stored import (
+    form_of,
+    form_text,
+    plan_of,
+    plan_text,
+    steps_of,
+    steps_text,
+)
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.connection import Database
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from cqlduck.rewrite.compile import Step
 from cqlduck.rewrite.physical.arrivals import Prefetch, arrivals_of
+from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.names import arrived

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from cqlduck.rewrite.compile import OperatorRow, Step
+from cqlduck.rewrite.statements.steps import OperatorRow, Step
 
 INGEST, BETWEEN, COMMIT, PROFILER = "ingest", "between statements", "commit", "profiler"
 

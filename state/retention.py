@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cqlduck.rewrite.compile import Compiled
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.state.catalog import Input, Query
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted

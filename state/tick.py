@@ -13,10 +13,11 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from cqlduck.rewrite.compile import Compiled, Step
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
+from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Queue

@@ -13,9 +13,9 @@ import test_golden
 
 import cqlduck
 from cqlduck.compiler import Compiler
-from cqlduck.rewrite import stored
-from cqlduck.rewrite.compile import Compiled
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.statements import stored
+from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.state import plans
 from cqlduck.state.catalog import Catalogue
 

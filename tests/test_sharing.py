@@ -9,7 +9,7 @@ import choices
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.compile import Step
+from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state import shared
 from cqlduck.state.connection import Database
 

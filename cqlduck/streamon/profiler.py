@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cqlduck.rewrite.compile import Step
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.choices import Choice, Point
 from cqlduck.state.tick import StepRan
 from cqlduck.streamon.budget import Budget

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from cqlduck.rewrite.compile import Compiled, Step, Steps
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
+from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.time import Clock
 
 _FACTS = tuple(f.name for f in fields(Compiled) if f.name != "steps")
