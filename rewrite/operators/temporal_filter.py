@@ -27,6 +27,7 @@ from cqlduck.rewrite.relalg.elements import (
     WEIGHT,
     after,
     greatest,
+    is_null,
     least,
     named,
     parameter,
@@ -59,13 +60,14 @@ class Cut(Operator[During]):
 
     def _touching(self, *conditions: exp.Expr) -> Rows:
         touch = [until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t0"))]
+        is_there = exp.LT(this=column(ENTER), expression=column(LEAVE))
         return _cut(self.node, self.writer.alive(self.node.input)).where(
-            *touch, *conditions, alias="cut"
+            *touch, is_there, *conditions, alias="cut"
         )
 
 
 def _cut(node: During, lifetimes: Rows) -> Rows:
-    """Return lifetimes, cut; one that is nowhere, or of a NULL, is left out."""
+    """Return lifetimes, cut, some to nothing; one of a NULL is left out."""
     begins = [f"_cql_from{place}" for place in range(len(node.begins))]
     ends = [f"_cql_to{place}" for place in range(len(node.ends))]
     limits = [
@@ -75,15 +77,10 @@ def _cut(node: During, lifetimes: Rows) -> Rows:
     limited = lifetimes.project(
         [*references(node.columns), *map(column, (ENTER, LEAVE, WEIGHT)), *limits]
     )
-    conditions = [
-        exp.LT(this=column(begin), expression=column(end))
-        for begin in (ENTER, *begins)
-        for end in (LEAVE, *ends)
-        if (begin, end) != (ENTER, LEAVE)
-    ]
+    known = [exp.not_(is_null(column(name))) for name in (*begins, *ends)]
     enter = named(_of(greatest, [ENTER, *begins]), ENTER)
     leave = named(_of(least, [LEAVE, *ends]), LEAVE)
-    return limited.where(*conditions, alias="limited").project(
+    return limited.where(*known, alias="limited").project(
         [*references(node.columns), enter, leave, column(WEIGHT)], "limited"
     )
 

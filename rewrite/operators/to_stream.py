@@ -22,12 +22,10 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
     add,
-    after,
     consolidate,
     greatest,
     least,
     named,
-    number,
     parameter,
     references,
 )
@@ -41,8 +39,7 @@ class Istream(Operator[ToStream]):
         inner = self.writer.elements(self.node.input)
         if properties(self.node.input).is_append_only:
             return inner
-        net = consolidate(inner, self.node.columns)
-        return net.where(after(column(WEIGHT), number(0)), alias="net")
+        return consolidate(inner, self.node.columns, exp.GT)
 
 
 class Dstream(Operator[ToStream]):
@@ -51,11 +48,8 @@ class Dstream(Operator[ToStream]):
     def elements(self) -> Rows:
         """Return the net elements of the tick that are negative, turned round."""
         inner = self.writer.elements(self.node.input)
-        if properties(self.node.input).is_append_only:
-            return inner.where(exp.false())
-        net = consolidate(inner, self.node.columns)
         less = named(exp.Neg(this=column(WEIGHT)), WEIGHT)
-        gone = net.where(exp.LT(this=column(WEIGHT), expression=number(0)), alias="net")
+        gone = consolidate(inner, self.node.columns, exp.LT)
         return gone.project([*references(self.node.columns), column(TS), less], "net")
 
 

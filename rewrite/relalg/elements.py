@@ -146,16 +146,21 @@ def count(expression: exp.Expr | None = None) -> exp.Expr:
     return cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
 
 
-def consolidate(rows: Rows, columns: Sequence[Column]) -> Rows:
+def consolidate(rows: Rows, columns: Sequence[Column], sign: type[exp.Binary] = exp.NEQ) -> Rows:
     """Return the net elements: one row for each tuple and instant whose weights do not cancel.
 
     Values that are equal but not the same do not cancel: what is made of them may differ.
+
+    Args:
+        rows: Elements.
+        columns: The columns of their tuples.
+        sign: How the net weight compares with 0: those that are not 0, or of one sign alone.
     """
     keys = [*references(columns), column(TS)]
     net = rows.select(
         [*keys, named(count(), WEIGHT)],
         group=[*keys, *identities(columns)],
-        having=exp.NEQ(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
+        having=sign(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
         alias="elements",
     )
     return Rows.given(net, element_names(columns), "net")

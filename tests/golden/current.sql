@@ -37,11 +37,12 @@ WITH lives AS (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 11
     ) AS limited
     WHERE
-      "_cql_enter" < "_cql_to0"
+      NOT "_cql_to0" IS NULL
   ) AS cut
   WHERE
     "_cql_enter" <= $t1
     AND "_cql_leave" > $t0
+    AND "_cql_enter" < "_cql_leave"
     AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )
@@ -98,11 +99,12 @@ WITH lives AS (
         "_ts" > $since AND "_ts" <= $t1 AND "_ts" > $t0 - 7
     ) AS limited
     WHERE
-      "_cql_enter" < "_cql_to0"
+      NOT "_cql_to0" IS NULL
   ) AS cut
   WHERE
     "_cql_enter" <= $t1
     AND "_cql_leave" > $t0
+    AND "_cql_enter" < "_cql_leave"
     AND (
       "_cql_enter" > $t0 OR "_cql_leave" <= $t1
     )

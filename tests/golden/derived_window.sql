@@ -98,37 +98,29 @@ CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_2" AS
 SELECT
   "x.n",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
-    "x.n",
+    "_cql_old_count0" AS "x.n",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "_cql_old_count0" AS "x.n",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_6"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "count0" AS "x.n",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_6"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS elements
-  GROUP BY
-    "x.n",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" > 0;
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
+    "count0" AS "x.n",
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_6"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS elements
+GROUP BY
+  "x.n",
+  "_ts"
+HAVING
+  SUM("_weight") > 0;
 
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
@@ -293,10 +285,8 @@ FROM (
     "x.k",
     "_ts"
   HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" < 0;
+    SUM("_weight") < 0
+) AS net;
 
 -- operator 1: the rows that come, and whom they push out
 CREATE OR REPLACE TEMPORARY TABLE temp."_cql_delta_q_1" AS

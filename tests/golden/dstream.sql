@@ -36,10 +36,8 @@ FROM (
     "w",
     "_ts"
   HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" < 0;
+    SUM("_weight") < 0
+) AS net;
 
 -- title: nothing leaves what only grows
 SELECT Dstream(k) FROM s [RANGE UNBOUNDED]
@@ -49,7 +47,16 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "_ts",
-  CAST(1 AS BIGINT) AS "_weight"
-FROM temp."_cql_arrivals_s"($t0, $t1)
-WHERE
-  FALSE;
+  -"_weight" AS "_weight"
+FROM (
+  SELECT
+    "k",
+    "_ts",
+    CAST(SUM(CAST(1 AS BIGINT)) AS BIGINT) AS "_weight"
+  FROM temp."_cql_arrivals_s"($t0, $t1)
+  GROUP BY
+    "k",
+    "_ts"
+  HAVING
+    SUM(CAST(1 AS BIGINT)) < 0
+) AS net;

@@ -48,54 +48,45 @@ SELECT
   "k",
   "v",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
+  WITH lives AS (
+    SELECT
+      "s.k",
+      "s.v",
+      "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM temp."_cql_delta_q_2"
+    WHERE
+      "_cql_enter" < "_cql_leave" AND (
+        "_cql_enter" > $t0 OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    "k",
-    "v",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "s.k",
-        "s.v",
-        "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM temp."_cql_delta_q_2"
-      WHERE
-        "_cql_enter" < "_cql_leave" AND (
-          "_cql_enter" > $t0 OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "s.k" AS "k",
-      "s.v" AS "v",
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS elements
-  GROUP BY
-    "k",
-    "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" > 0;
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "s.k" AS "k",
+    "s.v" AS "v",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") > 0;
 
 -- operator 2: forget the rows that left
 DELETE FROM cql_state."q_2_rows"
@@ -259,37 +250,29 @@ INSERT INTO cql_state."changes_q"
 SELECT
   "k",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "_ts",
-      CAST(-1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_was" AND "_cql_changed"
-    UNION ALL
-    SELECT
-      "k",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_delta_q_1"
-    WHERE
-      "_cql_is" AND "_cql_changed"
-  ) AS elements
-  GROUP BY
+    CAST(-1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_1"
+  WHERE
+    "_cql_was" AND "_cql_changed"
+  UNION ALL
+  SELECT
     "k",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" > 0;
+    "_ts",
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_delta_q_1"
+  WHERE
+    "_cql_is" AND "_cql_changed"
+) AS elements
+GROUP BY
+  "k",
+  "_ts"
+HAVING
+  SUM("_weight") > 0;
 
 -- operator 1: forget the old state of the groups that changed
 DELETE FROM cql_state."q_1_groups" AS kept
@@ -387,56 +370,48 @@ Istream(SELECT name FROM r WHERE k > 1)
 -- operator 0: write the elements of the answer
 INSERT INTO cql_state."changes_q"
 SELECT
-  "name",
+  "r.name" AS "name",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
+  WITH lives AS (
+    SELECT
+      "k" AS "r.k",
+      "name" AS "r.name",
+      GREATEST("_cql_enter", $begin) AS "_cql_enter",
+      "_cql_leave",
+      CAST(1 AS BIGINT) AS "_weight"
+    FROM cql_state."relation_r"
+    WHERE
+      "_cql_enter" <= $t1
+      AND "_cql_leave" > $t0
+      AND "_cql_leave" > $begin
+      AND (
+        "_cql_enter" > $low OR "_cql_leave" <= $t1
+      )
+  )
   SELECT
-    "r.name" AS "name",
-    "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    WITH lives AS (
-      SELECT
-        "k" AS "r.k",
-        "name" AS "r.name",
-        GREATEST("_cql_enter", $begin) AS "_cql_enter",
-        "_cql_leave",
-        CAST(1 AS BIGINT) AS "_weight"
-      FROM cql_state."relation_r"
-      WHERE
-        "_cql_enter" <= $t1
-        AND "_cql_leave" > $t0
-        AND "_cql_leave" > $begin
-        AND (
-          "_cql_enter" > $low OR "_cql_leave" <= $t1
-        )
-    )
-    SELECT
-      "r.k",
-      "r.name",
-      "_cql_enter" AS "_ts",
-      "_weight"
-    FROM lives
-    WHERE
-      "_cql_enter" > $t0
-    UNION ALL
-    SELECT
-      "r.k",
-      "r.name",
-      "_cql_leave" AS "_ts",
-      -"_weight" AS "_weight"
-    FROM lives
-    WHERE
-      "_cql_leave" <= $t1
-  ) AS input
-  WHERE
-    "r.k" > 1
-  GROUP BY
+    "r.k",
     "r.name",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS net
+    "_cql_enter" AS "_ts",
+    "_weight"
+  FROM lives
+  WHERE
+    "_cql_enter" > $t0
+  UNION ALL
+  SELECT
+    "r.k",
+    "r.name",
+    "_cql_leave" AS "_ts",
+    -"_weight" AS "_weight"
+  FROM lives
+  WHERE
+    "_cql_leave" <= $t1
+) AS input
 WHERE
-  "_weight" > 0;
+  "r.k" > 1
+GROUP BY
+  "r.name",
+  "_ts"
+HAVING
+  SUM("_weight") > 0;

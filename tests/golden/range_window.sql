@@ -7,39 +7,30 @@ SELECT
   "k",
   "v",
   "_ts",
-  "_weight"
+  CAST(SUM("_weight") AS BIGINT) AS "_weight"
 FROM (
   SELECT
     "k",
     "v",
     "_ts",
-    CAST(SUM("_weight") AS BIGINT) AS "_weight"
-  FROM (
-    SELECT
-      "k",
-      "v",
-      "_ts",
-      CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_arrivals_s"($t0, $t1)
-    UNION ALL
-    SELECT
-      "k",
-      "v",
-      "_ts" + 11 AS "_ts",
-      -CAST(1 AS BIGINT) AS "_weight"
-    FROM temp."_cql_stream_s"()
-    WHERE
-      "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
-  ) AS elements
-  GROUP BY
+    CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_arrivals_s"($t0, $t1)
+  UNION ALL
+  SELECT
     "k",
     "v",
-    "_ts"
-  HAVING
-    SUM("_weight") <> 0
-) AS net
-WHERE
-  "_weight" > 0;
+    "_ts" + 11 AS "_ts",
+    -CAST(1 AS BIGINT) AS "_weight"
+  FROM temp."_cql_stream_s"()
+  WHERE
+    "_ts" > $since AND "_ts" <= $t1 - 11 AND "_ts" > $t0 - 11
+) AS elements
+GROUP BY
+  "k",
+  "v",
+  "_ts"
+HAVING
+  SUM("_weight") > 0;
 
 -- title: a relation is written net: a tuple that leaves as another comes is no change
 SELECT k, v FROM s [RANGE 10]

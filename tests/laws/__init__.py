@@ -39,10 +39,10 @@ In the statements an input l is these tables, with what the tick has of it (`inp
     s, of a stream: all elements, with `_cql_seq`, the number of the arrival
 
 `bench` runs the statements tick by tick: deltas, what is asked, upkeep. `mutations` breaks them in
-all ways there are, one at a time. A mutation counts when the block's own data notice it. One that
-changes nothing is listed under its reason, by its title or the beginning of several before `…`; if
-the data notice it after all, the test says so. If one survives that matters, the data have to get
-sharper.
+all ways there are, one at a time. A mutation counts when the block's own data notice it; of an
+operator at least six count, in all of its blocks. One that changes nothing is listed under its
+reason, by its title or the beginning of several before `…`; if the data notice it after all, the
+test says so. If one survives that matters, the data have to get sharper.
 
 To write one: the head with an empty `gives`; `PYTHONPATH=tests python -m laws.define FILE` for
 what the definition gives; `pytest --update-laws tests/test_laws.py -k "files and FILE"` for the

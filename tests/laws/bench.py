@@ -233,9 +233,12 @@ class Bench:
         """Yield in what the answers of a tick are not what the block gives."""
         elements, contents = {}, {}
         for name, rows in answers.items():
+            yield from (f"{name} in ({t0}, {t1}]: no weight: {row}" for row in rows if not row[-1])
             if name in _MEANT:
                 stray = (row for row in rows if not _MEANT[name](*row[-3:-1], t0, t1))
                 yield from (f"{name} in ({t0}, {t1}]: not asked for: {row}" for row in stray)
+                never = (row for row in rows if row[-3] >= row[-2])
+                yield from (f"{name} in ({t0}, {t1}]: never there: {row}" for row in never)
             match name:
                 case "elements":
                     elements[name] = rows

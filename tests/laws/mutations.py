@@ -87,6 +87,7 @@ _OTHERS = {
     exp.Sub: exp.Add,
     exp.Min: exp.Max,
     exp.Max: exp.Min,
+    exp.Sum: exp.Max,
     exp.Lead: exp.Lag,
     exp.Lag: exp.Lead,
 }
@@ -100,7 +101,7 @@ def comparisons(node: exp.Expr) -> Iterator[Change]:
 
 
 def opposites(node: exp.Expr) -> Iterator[Change]:
-    """Addition and subtraction, least and greatest, the next and the one before."""
+    """Addition and subtraction, least and greatest, a sum and one of it, the next and the last."""
     other = _OTHERS.get(type(node))
     if other is not None:
         yield _becomes(node, other(**{k: _copied(v) for k, v in node.args.items()}))
