@@ -18,6 +18,7 @@ from cqlduck.rewrite.plan import (
     Source,
     StreamScan,
     bottom_up,
+    properties,
     unique,
 )
 from cqlduck.rewrite.relalg import Rows
@@ -55,7 +56,8 @@ def leaf(given: Given) -> Plan:
         known["has_unit_elements"] = True
     facts = {name: _frozen(fact) for name, fact in given.facts.items()}
     # where `properties` keeps what it has derived
-    vars(made)["_properties"] = Properties(**(known if given.is_stream else {}) | facts)
+    kept = f"_{properties.__module__}.{properties.__name__}"
+    vars(made)[kept] = Properties(**(known if given.is_stream else {}) | facts)
     return made
 
 
