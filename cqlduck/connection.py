@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import duckdb
 import pyarrow as pa
 
-from cqlduck import arguments, checks, ingest, inventory, moments
+from cqlduck import arguments, checks, ingest, inventory, moments, selects
 from cqlduck import variables as variables_of
 from cqlduck.data import relation, tables
 from cqlduck.engine import MAX_TICK, Engine
@@ -618,9 +618,9 @@ class Connection:
             raise from_duckdb(error, query, 0) from error
 
     def explain(self, query: str) -> str:
-        """Return the plan of a query and, for each operator, its SQL."""
+        """Return the plan of a query, the SQL of each operator, and that of reads."""
         with self._open() as engine:
-            return engine.explain(engine.query(query))
+            return selects.explain(engine, engine.query(query))
 
     def check(self, query: str | None = None) -> duckdb.DuckDBPyRelation:
         """Compare what operators keep with what they would keep if it were made anew.

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from cqlduck import moments
+from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
@@ -43,10 +43,10 @@ class Reader:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         engine = self._engine
         engine.keep_answers([query])
+        sql = selects.of_table(engine, query)
         if query.kind == "stream" and engine.is_lasting(query):
-            sql = answers.tuples_sql(engine.clock, query, query.frontier)
             return engine.results.read(query.changes, sql)
-        return self._answer(engine.answer_sql(query))
+        return self._answer(sql)
 
     def arrow(self, query: Query) -> pa.Table:
         """Return the answer at the frontier as an Arrow table.
@@ -99,21 +99,9 @@ class Reader:
         since, until = (None if t is None else moments.instant(engine, t) for t in (since, until))
         self.refuse_before_history(query, since)
         engine.reading()
-        is_net = engine.is_net(query)
+        sql = selects.of_changes(engine, query, since, until)
         if not engine.is_lasting(query) or query.frontier is None:
-            return self._answer(
-                answers.changes_sql(engine.clock, query, since, until, is_net=is_net)
-            )
-        until = min(t for t in (until, query.frontier) if t is not None)
-        known = engine.results.logs.known(query, since, is_net=is_net)
-        sql = answers.changes_sql(
-            engine.clock,
-            query,
-            since,
-            until,
-            is_net=is_net or known.is_net,
-            in_order=known.in_order,
-        )
+            return self._answer(sql)
         return engine.results.read(query.changes, sql)
 
     def refuse_before_history(

@@ -55,7 +55,7 @@ class Results:
         self._sweep()
         number = next(self._numbers)
         view = _VIEW.format(number)
-        self._writer().execute(f"CREATE VIEW {view} AS {query}")
+        self._run(f"CREATE VIEW {view} AS {query}")
         self._logs[number] = log
         reader = self._database.reader()
         guard = pa.Table.from_batches([], pa.schema([("guard", pa.bool_())]))
@@ -71,8 +71,8 @@ class Results:
         for number, name in list(self._logs.items()):
             if name == log:
                 view, copy = _VIEW.format(number), _COPY.format(number)
-                self._writer().execute(f"CREATE TABLE {copy} AS FROM {view}")
-                self._writer().execute(f"CREATE OR REPLACE VIEW {view} AS FROM {copy}")
+                self._run(f"CREATE TABLE {copy} AS FROM {view}")
+                self._run(f"CREATE OR REPLACE VIEW {view} AS FROM {copy}")
                 del self._logs[number]
 
     def close(self) -> None:
@@ -86,11 +86,13 @@ class Results:
         while self._over:
             number = self._over.popleft()
             self._logs.pop(number, None)
-            self._writer().execute(f"DROP VIEW IF EXISTS {_VIEW.format(number)}")
-            self._writer().execute(f"DROP TABLE IF EXISTS {_COPY.format(number)}")
+            self._run(f"DROP VIEW IF EXISTS {_VIEW.format(number)}")
+            self._run(f"DROP TABLE IF EXISTS {_COPY.format(number)}")
 
-    def _writer(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection whose changes are no part of a tick's transaction."""
+    def _run(self, sql: str) -> None:
+        """Run a statement on a connection whose changes are no part of a tick's transaction."""
         if self._own is None:
             self._own = self._database.reader()
-        return self._own
+        if self._database.trace is not None:
+            self._database.trace(sql, None)
+        self._own.execute(sql)

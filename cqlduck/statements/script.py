@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from cqlduck import moments
+from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import Error
@@ -108,7 +108,7 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
         case Show():
             return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
         case Explain():
-            lines = engine.explain(engine.query(statement.name)).splitlines()
+            lines = selects.explain(engine, engine.query(statement.name)).splitlines()
             return relation.of_table(pa.table({"explain": lines}))
         case Dml():
             return _run_dml(engine, statement, parameters)

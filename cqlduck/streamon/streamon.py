@@ -12,7 +12,7 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.state import choices, listing
 from cqlduck.state.catalog import Catalogue, Input, Query
-from cqlduck.state.choices import DEFAULT, Point
+from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.threads import FEW as FEW_FOR_THREADS
@@ -132,9 +132,8 @@ class StreaMon:
         chosen, found = self._forms(), {}
         for name, compiled in self._compiled.items():
             mine = chosen.get(compiled.steps.name, {})
-            several, one = mine.get(False, FIRST), mine.get(True, SINGLE)
-            has_run = compiled.steps.has(one)
-            found[name] = (several, one) if has_run else (several,)
+            one = (form for form in mine.get(True, (SINGLE,)) if compiled.steps.has(form))
+            found[name] = *mine.get(False, (FIRST,)), *one
         return found
 
     # -- the tick of a query ----------------------------------------------------------------------
@@ -263,32 +262,36 @@ class StreaMon:
             )
         self.executor.wish(name, owner, option)
 
-    def forms(self, query: str) -> tuple[Form, Form]:
-        """Return the forms that ticks of several instants and of one run, by what is chosen.
+    def forms(self, query: str) -> tuple[Form, ...]:
+        """Return the forms that ticks of several instants run, and then those of one.
 
-        Ticks of unlike sizes may run unlike ones; what was chosen last counts.
+        Ticks of unlike sizes may run unlike ones; what was chosen last comes first.
         """
         found = self._forms().get(query, {})
-        return found.get(False, FIRST), found.get(True, SINGLE)
+        return *found.get(False, (FIRST,)), *found.get(True, (SINGLE,))
 
-    def _forms(self) -> dict[str, dict[bool, Form]]:
+    def _forms(self) -> dict[str, dict[bool, tuple[Form, ...]]]:
         """Return these of all queries, where something was chosen."""
-        found: dict[str, dict[bool, Form]] = {}
+        found: dict[str, dict[bool, tuple[Form, ...]]] = {}
         last: dict[tuple[str, bool], int] = {}
         for point, choice in self.executor.chosen.items():
             if point.name == STAGES and point.owner is not None and point.ticks is not None:
                 single = points.is_single(point.ticks)
+                form = Form(single, choice.option == STAGED)
+                mine = found.setdefault(point.owner, {})
+                known = mine.get(single, ())
                 if choice.since >= last.get((point.owner, single), 0):
                     last[point.owner, single] = choice.since
-                    form = Form(single, choice.option == STAGED)
-                    found.setdefault(point.owner, {})[single] = form
+                    mine[single] = (form, *(one for one in known if one != form))
+                elif form not in known:
+                    mine[single] = (*known, form)
         return found
 
     def notes(self, query: str) -> str:
-        """Return in a line each what is chosen for a query that is no default."""
+        """Return in a line each which option is in force at the points of a query."""
         lines = []
         for point, choice in sorted(self.executor.chosen.items(), key=str):
-            if point.owner == query and choice.chosen_by != DEFAULT:
+            if point.owner == query:
                 whose = "" if point.operator is None else f" of operator {point.operator}"
                 ticks = f" in ticks of {point.ticks}" if point.ticks else ""
                 lines.append(

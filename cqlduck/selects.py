@@ -1,0 +1,44 @@
+"""The SELECTs of reads: what `table`, `as_of` and `changes` run, and EXPLAIN shows."""
+
+from __future__ import annotations
+
+from cqlduck.engine import Engine
+from cqlduck.state import answers
+from cqlduck.state.catalog import Query
+
+
+def of_table(engine: Engine, query: Query) -> str:
+    """Return the SELECT of the answer at the frontier; of a stream, of its elements."""
+    if query.kind == "stream" and engine.is_lasting(query):
+        return answers.tuples_sql(engine.clock, query, query.frontier)
+    return engine.answer_sql(query)
+
+
+def of_changes(engine: Engine, query: Query, since: int | None, until: int | None) -> str:
+    """Return the SELECT of the net elements with since < `_ts` ≤ until."""
+    is_net = engine.is_net(query)
+    if not engine.is_lasting(query) or query.frontier is None:
+        return answers.changes_sql(engine.clock, query, since, until, is_net=is_net)
+    until = min(t for t in (until, query.frontier) if t is not None)
+    known = engine.results.logs.known(query, since, is_net=is_net)
+    return answers.changes_sql(
+        engine.clock,
+        query,
+        since,
+        until,
+        is_net=is_net or known.is_net,
+        in_order=known.in_order,
+    )
+
+
+def explain(engine: Engine, query: Query) -> str:
+    """Return the plan of a query, the statements of its ticks, and those of reads.
+
+    That of `as_of` is of the instant before the frontier: at the frontier `table` has it.
+    """
+    parts = [engine.explain(query), f"-- read by table\n{of_table(engine, query)};"]
+    if query.frontier is not None:
+        earlier = engine.answer_sql(query, query.frontier - 1)
+        parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
+    parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
+    return "\n\n".join(parts)
