@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -112,7 +113,7 @@ class Accumulator:
     width: Duration | None = None
     counts: bool = False
 
-    @property
+    @cached_property
     def is_stored(self) -> bool:
         """Whether its state is kept with the groups."""
         return self.width is None and self.monoid is not BAG
@@ -345,7 +346,7 @@ class Aggregation:
     call: AggregateCall
     made: Made | None
 
-    @property
+    @cached_property
     def accumulators(self) -> tuple[Accumulator, ...]:
         """What it is made of."""
         return () if self.made is None else self.made.accumulators
@@ -355,17 +356,17 @@ class Aggregation:
         """Whether it is worked out again."""
         return self.made is None
 
-    @property
+    @cached_property
     def bags(self) -> tuple[Accumulator, ...]:
         """Those of its accumulators that are bags."""
-        return tuple(a for a in self.accumulators if a.monoid is BAG)
+        return tuple([a for a in self.accumulators if a.monoid is BAG])
 
-    @property
+    @cached_property
     def is_framed(self) -> bool:
         """Whether it looks back over instants before its own."""
         return any(a.width is not None for a in self.accumulators)
 
-    @property
+    @cached_property
     def is_carried(self) -> bool:
         """Whether the state before does not give the result before, so that it is carried along."""
         return self.made is None or not all(a.is_stored for a in self.accumulators)

@@ -116,7 +116,7 @@ class _OnInputs:
 
     inputs: tuple[Plan, ...]
 
-    @property
+    @cached_property
     def children(self) -> tuple[Plan, ...]:
         """The inputs, in order."""
         return self.inputs

@@ -54,7 +54,10 @@ class Cursor:
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         """Begin at the first token."""
         self.text = text
-        self.given = [_keyword(*pair) for pair in zip(tokens, [None, *tokens], strict=False)]
+        self.given = list(tokens)
+        for place, before in enumerate(tokens[:-1]):
+            if before.token_type == TokenType.PARAMETER:
+                self.given[place + 1] = _keyword(tokens[place + 1])
         self.place = 0
         self._said = [
             () if t.token_type in NAMES else tuple(t.text.upper().split()) for t in tokens
@@ -173,10 +176,8 @@ class Cursor:
         return taken
 
 
-def _keyword(token: Token, before: Token | None) -> Token:
+def _keyword(token: Token) -> Token:
     """Return a token as what its text says: behind @ sqlglot takes every word for a name."""
-    if before is None or before.token_type != TokenType.PARAMETER:
-        return token
     kind = DuckDB.Tokenizer.KEYWORDS.get(token.text.upper())
     return made(kind, token.text, token) if token.token_type == TokenType.VAR and kind else token
 

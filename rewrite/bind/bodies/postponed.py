@@ -119,6 +119,7 @@ def _shown_again(
     meant: dict[str, exp.Expr] = {}
     below: dict[tuple[str, str], str] = {}
     is_late = False
+    by_alias = inputs.by_alias(select)
     for listed, known in zip(select.expressions, plan.columns, strict=True):
         value = listed.unalias()
         if value.is_star or any(True for _ in aggregate_calls(value, aggregates)):
@@ -126,6 +127,7 @@ def _shown_again(
         read = list(value.find_all(exp.Column))
         may_move = (
             can_raise(value, types)
+            and known.name.lower() not in by_alias
             and not value.find(*_MANY)
             and not current_time.mentions(value)
             and all(inputs.owner(c, select) is not None for c in read)
@@ -177,6 +179,11 @@ class _Items:
 
     def width(self, query: exp.Query) -> None:
         """Return None: it cannot be asked."""
+
+    def by_alias(self, select: exp.Select) -> set[str]:
+        """Return the names that may be read as aliases: DuckDB knows these in WHERE too."""
+        bare = [c for c in select.find_all(exp.Column) if not c.table]
+        return {c.name.lower() for c in bare if self.owner(c, select) is None}
 
     def owner(self, read: exp.Column, select: exp.Select) -> Column | None:
         """Return the one column that a name stands for, called after its item, or None."""
@@ -259,10 +266,19 @@ class _Reader:
             if place != self.place
             for name in columns
         }
+        hidden = [c.expression for c in self.body.find_all(exp.Comprehension)]
+        for dot in self.body.find_all(exp.Dot):  # as in v.abs()
+            hidden += dot.find_all(exp.Identifier)
+        if any(name.name.lower() in wanted for name in hidden):
+            return False
         for read in self.body.find_all(exp.Column):
+            if read.table.lower() in wanted and read.table.lower() != self.alias.lower():
+                return False  # a field of what a column holds
             if isinstance(read.this, exp.Star):
                 continue
             if not read.table and read.name.lower() == self.alias.lower():
+                return False
+            if not read.table and read.name.lower() in wanted and self._may_be_alias(read):
                 return False
             is_bare = not read.table and read.name.lower() in wanted
             if is_bare and (items or read.name.lower() in others):
@@ -270,6 +286,25 @@ class _Reader:
             if len(read.parts) > 2:
                 return False
         return self._opened()
+
+    def _may_be_alias(self, read: exp.Column) -> bool:
+        """Return whether a name may be that of an item of a SELECT list, and not a column.
+
+        In WHERE, GROUP BY and the list itself a column goes before an alias. So it does inside of a
+        term of ORDER BY; a term that is a name is the alias, and stays one.
+        """
+        around = read.find_ancestor(exp.Select)
+        while around is not None:
+            if read.name.lower() in _aliases(around):
+                clause: exp.Expr = read
+                while clause.parent is not around and clause.parent is not None:
+                    clause = clause.parent
+                if around is not self.select or clause.arg_key in ("having", "qualify", "distinct"):
+                    return True
+            if around is self.select:
+                return False
+            around = around.find_ancestor(exp.Select)
+        return True
 
     def _opened(self) -> bool:
         """Put names in the place of stars; return whether that could be done."""
@@ -325,13 +360,16 @@ class _Reader:
             meant: What they stand for, by name in lower case.
             is_there: The column that tells a row from NULLs of an outer join.
         """
-        shown = {e.alias.lower() for e in self.select.expressions if isinstance(e, exp.Alias)}
+        shown = _aliases(self.select)
         for read in list(self.body.find_all(exp.Column)):
             name = read.name.lower()
             if name not in meant or read.table.lower() not in ("", self.alias.lower()):
                 continue
-            order = read.find_ancestor(exp.Order, exp.Select)
-            if not read.table and isinstance(order, exp.Order) and name in shown:
+            term = read.parent
+            is_term = isinstance(term, exp.Ordered) and term.find_ancestor(
+                exp.Select, exp.Window, exp.Func
+            ) is self.select  # fmt: skip
+            if not read.table and is_term and name in shown:
                 continue
             value: exp.Expr = exp.paren(meant[name].copy())
             if is_there is not None:
@@ -340,6 +378,11 @@ class _Reader:
             if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
                 value = exp.alias_(value, read.name, quoted=True)
             read.replace(value)
+
+
+def _aliases(select: exp.Select) -> set[str]:
+    """Return the names that a SELECT list gives, in lower case."""
+    return {e.alias.lower() for e in select.expressions if isinstance(e, exp.Alias)}
 
 
 def _named(value: exp.Expr, names: Mapping[str, str], alias: str) -> exp.Expr:
