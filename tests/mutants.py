@@ -772,11 +772,11 @@ MUTANTS: tuple[Mutant, ...] = (
          "and not c.type.startswith(_ODD)", "",
          "test_nulls.py::test_columns_that_have_values"),
         ("a range frame is one instant too wide",
-         "return plan.width - 1 if plan.half_open else plan.width",
-         "return plan.width if plan.half_open else plan.width + 1",
+         "return Duration(plan.width - 1) if plan.half_open else plan.width",
+         "return plan.width if plan.half_open else Duration(plan.width + 1)",
          SEMANTICS + "aggregates_without_a_running_sum"),
         ("a range frame has the closed edge",
-         "return plan.width - 1 if plan.half_open else plan.width",
+         "return Duration(plan.width - 1) if plan.half_open else plan.width",
          "return plan.width",
          SEMANTICS + "aggregates_without_a_running_sum"),
         ("a column of any comparison has a value",
@@ -1079,7 +1079,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/plan/nodes.py",
         ("a slide does not lengthen a window's reach",
-         "return self.width + 1 + (self.slide or 0)", "return self.width + 1",
+         "return Duration(self.width + 1 + (self.slide or 0))", "return Duration(self.width + 1)",
          RETENTION + "a_stream_that_slides_is_kept_until_its_last_boundary"),
     ),
     *_of(
