@@ -8,7 +8,7 @@ from dataclasses import astuple
 import pyarrow as pa
 
 from cqlduck.engine import Engine
-from cqlduck.meter import Share
+from cqlduck.meter import Fraction
 from cqlduck.state.catalog import Query
 from cqlduck.state.check import Checked, Checker
 
@@ -40,7 +40,7 @@ class Check:
         self._queries = queries
         self._done = 0
 
-    def way(self) -> Share:
+    def way(self) -> Fraction:
         """Return what says how far it is."""
         return lambda: self._done / max(len(self._queries), 1)
 

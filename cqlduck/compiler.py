@@ -15,7 +15,7 @@ import duckdb
 
 from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
-from cqlduck.rewrite.bind.macros import Macros, Taken
+from cqlduck.rewrite.bind.macros import Captured, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.text.cutting import OPERATORS
 from cqlduck.rewrite.text.spelling import said_by_duckdb, suggestion
@@ -52,7 +52,7 @@ class Compiler:
             catalogue: What is registered.
             name: The query.
             body: Its text.
-            taken: What it has taken of macros when it was registered (`Taken`), as text; without,
+            taken: The macros and types that it captured when it was registered, as text; without,
                 it is what they are by now.
 
         Raises:
@@ -60,7 +60,7 @@ class Compiler:
         """
         if self._macros is None:
             self._macros = listing.macros(self.database)
-        known, macros = Taken() if taken is None else Taken.of(taken), self._macros
+        known, macros = Captured() if taken is None else Captured.of(taken), self._macros
         if taken is not None:
             macros = {n: [m for m in forms if not m.is_own] for n, forms in self._macros.items()}
             macros = {**macros, **known.macros}

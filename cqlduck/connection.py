@@ -29,7 +29,7 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.reader import Reader
 from cqlduck.registration.names import is_registered
-from cqlduck.rewrite.text.dollars import apart, place_before
+from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, Trace, keywords_of_settings
@@ -264,7 +264,7 @@ class Connection:
         """
         self._engine.refuse_in_listener("execute()")
         given = arguments.statements(text)
-        text = apart(given)
+        text = spaced(given)
         frame = sys._getframe(1)
         try:
             return script.run(

@@ -23,12 +23,12 @@ from cqlduck.state import catalog, instants
 Instant = int | datetime.datetime | str
 """An instant as people see it: an int on integer time, else a datetime in UTC."""
 
-LONGEST = 60
+MAX_CHARACTERS = 60
 """How many characters of a value a table has at most."""
 
 
 @dataclass(frozen=True)
-class Thing:
+class Entry:
     """What a stream, a relation and a query have in common.
 
     Attributes:
@@ -50,7 +50,7 @@ class Thing:
 
 
 @dataclass(frozen=True, repr=False)
-class Stream(Thing):
+class Stream(Entry):
     """A stream.
 
     Attributes:
@@ -79,7 +79,7 @@ class Stream(Thing):
 
 
 @dataclass(frozen=True, repr=False)
-class Relation(Thing):
+class Relation(Entry):
     """A relation.
 
     Attributes:
@@ -104,7 +104,7 @@ class Relation(Thing):
 
 
 @dataclass(frozen=True, repr=False)
-class Query(Thing):
+class Query(Entry):
     """A continuous query.
 
     Attributes:
@@ -132,7 +132,7 @@ class NoSuchName(CatalogError, KeyError):
     """There is nothing of this name."""
 
 
-T = TypeVar("T", bound=Thing)
+T = TypeVar("T", bound=Entry)
 
 
 class Inventory(Mapping[str, T], Generic[T]):
@@ -265,7 +265,7 @@ def _columns(columns: Sequence[Column]) -> Mapping[str, str]:
     return MappingProxyType({column.name: column.type for column in columns})
 
 
-def _facts(thing: Thing) -> list[tuple[str, str]]:
+def _facts(thing: Entry) -> list[tuple[str, str]]:
     """Return what is known of a thing, as texts."""
     found = []
     for field in fields(thing):
@@ -280,7 +280,7 @@ def _facts(thing: Thing) -> list[tuple[str, str]]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -297,7 +297,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return an HTML table; a value that is cut is whole when one points at it."""
 
     def cell(tag: str, value: str) -> str:
-        title = f' title="{html.escape(value)}"' if len(value) > LONGEST else ""
+        title = f' title="{html.escape(value)}"' if len(value) > MAX_CHARACTERS else ""
         return f"<{tag}{title}>{html.escape(_short(value))}</{tag}>"
 
     def line(tag: str, values: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ def is_seen() -> bool:
         return False
 
 
-Share = Callable[[], float | None]
+Fraction = Callable[[], float | None]
 """Returns the fraction of a call that is done, from 0 to 1, or None if it is unknown."""
 
 
@@ -56,7 +56,7 @@ class Call:
     """
 
     what: str
-    share: Share
+    share: Fraction
     begun: float = field(default_factory=time.monotonic)
 
 
@@ -82,7 +82,7 @@ class Meter:
         self._thread: threading.Thread | None = None
 
     @contextlib.contextmanager
-    def during(self, what: str, way: Callable[[], Share] | None = None) -> Iterator[None]:
+    def during(self, what: str, way: Callable[[], Fraction] | None = None) -> Iterator[None]:
         """Show a bar while the block runs, if that takes long; a block inside a block has none.
 
         Args:

@@ -33,7 +33,7 @@ WORDS = {"window_edge": ("closed", "half_open"), "recompute": ("allow", "refuse"
 LASTING = ("granularity", "instant", "recompute", "window_edge")
 """The settings that a database keeps for life."""
 
-MOST = 2**63 - 1
+MAX_COUNT = 2**63 - 1
 """The greatest number."""
 
 MOST_THREADS = 4096
@@ -85,7 +85,11 @@ class Settings:
             _check_length("history", self.history, "7 days", bare=True)
         if self.standing != UNBOUNDED:
             _check_length("standing", self.standing, "1 day", word=UNBOUNDED)
-        for name, most in (("max_tick", MOST), ("records", MOST), ("threads", MOST_THREADS)):
+        for name, most in (
+            ("max_tick", MAX_COUNT),
+            ("records", MAX_COUNT),
+            ("threads", MOST_THREADS),
+        ):
             value = getattr(self, name)
             if not (_is_count(value, most) or (value is None and name == "threads")):
                 raise _refused(name, f"a whole number from 1 to {most}", value)

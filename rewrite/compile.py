@@ -10,7 +10,7 @@ from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.binder import Binder
 from cqlduck.rewrite.bind.catalog import Catalog
-from cqlduck.rewrite.bind.macros import Taken, expand_macros
+from cqlduck.rewrite.bind.macros import Captured, expand_macros
 from cqlduck.rewrite.bind.named_types import expand_types
 from cqlduck.rewrite.bind.scope import refuse_always
 from cqlduck.rewrite.physical import identity
@@ -100,7 +100,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         None if answer is None else answer.query().sql("duckdb"),
         properties(plan).period,
         is_net(plan, writer) or properties(plan).is_consolidated,
-        Taken(macros, binder.called, types).text(),
+        Captured(macros, binder.called, types).text(),
     )
 
 

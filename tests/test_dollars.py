@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.rewrite.text.dollars import apart
+from cqlduck.rewrite.text.dollars import spaced
 
 PIECES = [
     *("$1", "$2", ",", " ", "(", ")", "+", "||", "a$1", "::INT"),
@@ -50,7 +50,7 @@ def test_a_query_says_that_it_takes_none(con: cqlduck.Connection) -> None:
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_only_spaces_come_in_and_only_where_they_mean_nothing(text: str) -> None:
     """DuckDB cuts both into the same words, but for where these begin."""
-    spaced = apart(text)
-    assert spaced.replace(" ", "") == text.replace(" ", "")
-    before, after = duckdb.tokenize(text), duckdb.tokenize(spaced)
+    text_spaced = spaced(text)
+    assert text_spaced.replace(" ", "") == text.replace(" ", "")
+    before, after = duckdb.tokenize(text), duckdb.tokenize(text_spaced)
     assert [kind for _, kind in before] == [kind for _, kind in after]

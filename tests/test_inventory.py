@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cqlduck
-from cqlduck.inventory import LONGEST, Inventory, Relation
+from cqlduck.inventory import MAX_CHARACTERS, Inventory, Relation
 
 SCRIPT = """
     CREATE STREAM clicks (who VARCHAR, at TIMESTAMP) TIMESTAMP BY at
@@ -135,7 +135,7 @@ def test_any_text_is_shown_as_it_is(name: str, columns: dict[str, Any]) -> None:
     head, row = cells(things._repr_html_())
     for fact, whole in facts.items():
         shown = row[head.index(fact)]
-        assert shown == whole or shown == f"{whole[: LONGEST - 1]}…"
+        assert shown == whole or shown == f"{whole[: MAX_CHARACTERS - 1]}…"
     one = dict(cells(thing._repr_html_())[1:])
     assert row[head.index("name")] == one["name"]
     assert name in repr(thing)

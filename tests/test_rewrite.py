@@ -59,7 +59,7 @@ from cqlduck.rewrite.rules.merge_equal import merge_equal
 from cqlduck.rewrite.rules.net import net
 from cqlduck.rewrite.rules.postpone import materialize_raising, postpone
 from cqlduck.rewrite.rules.prune import prune
-from cqlduck.rewrite.text.parsed import take_operator
+from cqlduck.rewrite.text.parsed import remove_operator
 from cqlduck.rewrite.text.queries import QuerySyntax, parse_query
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.statements import (
@@ -423,7 +423,7 @@ def test_what_is_not_a_window_stays() -> None:
 
 def test_windows_and_operators_are_cut_out_of_what_is_parsed() -> None:
     tree = parse_query("SELECT Istream(a)\nFROM s 5% SAMPLE [ROWS\n 5] x").tree
-    assert take_operator(tree.find(exp.Select)) == "istream"
+    assert remove_operator(tree.find(exp.Select)) == "istream"
     assert "SELECT a FROM s AS x" == tree.sql("duckdb")
 
 
@@ -524,7 +524,7 @@ def test_thousands_may_have_commas() -> None:
 def operator(syntax: QuerySyntax) -> str | None:
     tree = syntax.tree
     assert isinstance(tree, exp.Select)
-    return take_operator(tree)
+    return remove_operator(tree)
 
 
 OPERATORS = (

@@ -20,7 +20,7 @@ from typing import Any
 from cqlduck.engine import Engine
 from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
-from cqlduck.rewrite.text.reads import tables_read, takes_conflicts
+from cqlduck.rewrite.text.reads import has_on_conflict, tables_read
 from cqlduck.rewrite.text.statements import Dml
 from cqlduck.state import difference, instants, listing, queues, relations, stores
 from cqlduck.state.catalog import Input
@@ -37,7 +37,7 @@ def run(
         CatalogError: The target is a continuous query.
         NotSupportedError: UPDATE or DELETE on a stream, RETURNING, or ON CONFLICT without a key.
     """
-    conflicts = statement.kind == "INSERT" and takes_conflicts(statement.tokens)
+    conflicts = statement.kind == "INSERT" and has_on_conflict(statement.tokens)
     thing = _target(engine, statement, conflicts)
     database = engine.database
     read = tables_read(statement.text, statement.tokens)
@@ -56,7 +56,7 @@ def run(
     elif statement.kind == "UPDATE":
         text = offsets.updated(thing.columns, text, statement.tokens)
     listed = ", ".join(
-        f"{offsets.taken(theirs, own)} AS {quoted(own.name)}"
+        f"{offsets.converted(theirs, own)} AS {quoted(own.name)}"
         for theirs, own in zip(columns, thing.columns, strict=True)
     )
     others = read - {thing.name.lower()}

@@ -59,7 +59,7 @@ def _zoned(kind: str, date: str) -> str:
     return date if kind == "DATE" else replaced(kind, ZONED)
 
 
-def taken(written: Column, own: Column) -> str:
+def converted(written: Column, own: Column) -> str:
     """Return what an INSERT has written into a column as the column's own type, as SQL."""
     if written == own:
         return quoted(own.name)

@@ -19,7 +19,7 @@ from cqlduck.rewrite.bind.windows import to_stream
 from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, UnionAll, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.relalg.builders import typed_nothing
-from cqlduck.rewrite.text.parsed import place_of, take_operator, unwrapped
+from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 
@@ -79,7 +79,7 @@ class Binder(Context):
     def _recursive(self, tree: exp.Expr, ctes: Ctes, clause: exp.Expr) -> Plan:
         """Return the plan of a query with its own WITH RECURSIVE."""
         assert isinstance(tree, exp.Query)
-        operator = take_operator(tree) if isinstance(tree, exp.Select) else None
+        operator = remove_operator(tree) if isinstance(tree, exp.Select) else None
         plan = self._recomputed(
             tree, ctes, NotIncremental("WITH RECURSIVE", offset=place_of(clause))
         )
@@ -121,7 +121,7 @@ class Binder(Context):
         return both if every else Distinct(both)
 
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
-        operator = take_operator(tree)
+        operator = remove_operator(tree)
         try:
             if self.catalog.recompute == "always":
                 raise NotIncremental("the setting recompute is always")

@@ -26,11 +26,11 @@ class Catalog(Protocol):
 
     @property
     def called(self) -> Mapping[str, Sequence[str]]:
-        """What columns are called that name what may be gone; see `macros.Taken`."""
+        """What columns are called that name what may be gone; see `macros.Captured`."""
 
     @property
     def types(self) -> Mapping[str, str]:
-        """What types stood for when the query was registered; see `macros.Taken`."""
+        """What types stood for when the query was registered; see `macros.Captured`."""
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name, or None."""

@@ -36,7 +36,7 @@ def refuse_values(tree: exp.Expr) -> None:
             )
 
 
-def has_no_rule(tree: exp.Select) -> bool:
+def is_beside_grouping(tree: exp.Select) -> bool:
     """Return whether COLLATE stands in a SELECT beside what groups by equality of its own."""
     if tree.find(exp.Collate) is None:
         return False

@@ -42,7 +42,7 @@ class Context(ABC):
     Attributes:
         sources: The streams, relations and queries that it reads.
         used: The windows and samples that stand on something, by their places.
-        called: What columns are called that name what may be gone; see `macros.Taken`.
+        called: What columns are called that name what may be gone; see `macros.Captured`.
         partners: Builds joins that ask whether there is a partner.
     """
 

@@ -32,7 +32,7 @@ MOMENTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE", "TIMESTAMP_S", "TIME
            "VARCHAR", '"NULL"', "NULL")  # fmt: skip
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
            "UINTEGER", "UBIGINT", "UHUGEINT", '"NULL"', "NULL")  # fmt: skip
-SMALL = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
+SMALL_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 COMPARISONS: dict[type[exp.Expr], str] = {
     exp.LT: "<",
     exp.LTE: "<=",
@@ -41,7 +41,7 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
 }
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
-BEYOND = 9_200_000_000_000_000_000
+ABOVE_ALL_INSTANTS = 9_200_000_000_000_000_000
 """More than any instant of integer time; a DOUBLE has it exactly."""
 
 
@@ -323,13 +323,13 @@ def _first(known: Comparison, kind: str, clock: Clock, *, beyond: bool) -> exp.E
     """Return the first instant τ with f(τ) ≥ A, or with f(τ) > A; NULL if A is."""
     steps = known.steps
     if clock.kind == "integer":
-        if kind in SMALL:
+        if kind in SMALL_INTEGERS:
             return add(cast(known.value.copy(), "BIGINT"), int(beyond) - steps.after)
         whole: exp.Expr = cast(known.value.copy(), "HUGEINT")
         if kind not in NUMBERS:
             rounded = exp.Floor if beyond else exp.Ceil
             whole = rounded(this=exp.paren(known.value.copy()))
-        low, high = exp.Neg(this=number(BEYOND)), number(BEYOND)
+        low, high = exp.Neg(this=number(ABOVE_ALL_INSTANTS)), number(ABOVE_ALL_INSTANTS)
         clamped = exp.Case().when(exp.GT(this=whole, expression=high), high.copy())
         clamped = clamped.when(exp.LT(this=whole.copy(), expression=low), low.copy())
         clamped = clamped.else_(cast(whole.copy(), "BIGINT"))

@@ -23,7 +23,7 @@ from cqlduck.rewrite.text.parsed import function_name, place_of
 from cqlduck.rewrite.text.parsing import parse_expression, parse_sql
 from cqlduck.rewrite.text.tokens import tokenize
 
-DEEPEST = 20
+MAX_NESTING = 20
 """How many macros may stand in each other."""
 
 
@@ -52,7 +52,7 @@ Macros = Mapping[str, Sequence[Macro]]
 
 
 @dataclass(frozen=True)
-class Taken:
+class Captured:
     """What a query has taken of macros and types: it means the same, whatever becomes of these.
 
     Attributes:
@@ -73,7 +73,7 @@ class Taken:
         return json.dumps({"macros": forms, **known})
 
     @staticmethod
-    def of(text: str) -> Taken:
+    def of(text: str) -> Captured:
         """Return it from its text."""
         known = json.loads(text)
         macros: dict[str, list[Macro]] = {}
@@ -81,7 +81,7 @@ class Taken:
             for form in forms:
                 lists = {key: tuple(form[key]) for key in ("parameters", "types")}
                 macros.setdefault(name, []).append(Macro(**{**form, **lists}))
-        return Taken(macros, known["called"], known["types"])
+        return Captured(macros, known["called"], known["types"])
 
 
 def expand_macros(
@@ -96,7 +96,7 @@ def expand_macros(
         NotSupportedError: A call that does not give each parameter a value, or macros without end.
     """
     known = _Known(macros, aggregates, volatile)
-    for _ in range(DEEPEST):
+    for _ in range(MAX_NESTING):
         calls = [node for node in tree.find_all(exp.Func) if known.is_expanded(node)]
         if not calls:
             return known.taken

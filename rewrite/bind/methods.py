@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.text.operands import KEPT
+from cqlduck.rewrite.text.operands import SQLGLOT_NODES
 
 
 def methods_as_calls(tree: exp.Expr, knows: Callable[[str], bool]) -> exp.Expr:
@@ -30,7 +30,7 @@ def methods_as_calls(tree: exp.Expr, knows: Callable[[str], bool]) -> exp.Expr:
             continue
         arguments = [reference(names), *method.expressions]
         call: exp.Expr = exp.Anonymous(this=method.this, expressions=arguments)
-        if method.name.lower() in KEPT:
+        if method.name.lower() in SQLGLOT_NODES:
             call = exp.func(method.name, *arguments, dialect="duckdb")
         call.meta.update(method.meta)
         if node is tree:

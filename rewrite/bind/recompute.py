@@ -63,7 +63,7 @@ def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Pla
     if isinstance(body, exp.SetOperation) and clause is None:
         build.sides(body)
     else:
-        build.whole(body)
+        build.rewrite_query(body)
     return build.finish(body)
 
 
@@ -84,12 +84,12 @@ class _Build:
             try:
                 plan = self.context.relation(body.args[side], self.ctes, body)
             except NothingRead:
-                self.whole(body.args[side])
+                self.rewrite_query(body.args[side])
                 continue
             item = Item("side", plan, tuple((c.name, c) for c in plan.columns))
             body.set(side, exp.select("*").from_(self.inputs.add(item)))
 
-    def whole(self, body: exp.Query) -> None:
+    def rewrite_query(self, body: exp.Query) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
         clause = body.args.get("with_")
         if clause is not None and not clause.args.get("recursive"):

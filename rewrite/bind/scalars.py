@@ -82,7 +82,7 @@ def _scalar(context: Context, node: exp.Subquery, scope: Scope, ctes: Ctes) -> S
         if error.missing is None or not is_known(scope, error.missing):
             raise
     else:
-        name = context.partners.fresh()
+        name = context.partners.unique_name()
         (only,) = plan.columns
         shown = Project(plan, (column(only.name),), (Column(name, only.type),))
         return Scalar(name, shown, column(name))
@@ -114,7 +114,7 @@ def _grouped(
     )
     if len(grouped.keys) != len(pairs) or not names_in([shown]) <= {call.name for call in calls}:
         raise refused
-    names = {c.name: context.partners.fresh() for c in grouped.columns}
+    names = {c.name: context.partners.unique_name() for c in grouped.columns}
     listed = tuple(column(c.name) for c in grouped.columns)
     renamed = tuple(Column(names[c.name], c.type) for c in grouped.columns)
     for call in calls:
@@ -135,5 +135,5 @@ def _grouped(
         kind(this=other.copy(), expression=column(names[key]))
         for (kind, _, other), key in zip(pairs, grouped.keys, strict=True)
     ]
-    name = context.partners.fresh()
+    name = context.partners.unique_name()
     return Scalar(name, Project(grouped, listed, renamed), shown, tuple(met))

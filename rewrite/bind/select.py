@@ -29,7 +29,7 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
         NotIncremental: One of them has none.
     """
     _refuse_clauses(tree)
-    if collations.has_no_rule(tree):
+    if collations.is_beside_grouping(tree):
         raise NotIncremental("COLLATE beside a subquery or a join", offset=place_of(tree))
     scope = Scope(volatile=context.catalog.volatile)
     conditions = bind_from(context, tree, scope, ctes)

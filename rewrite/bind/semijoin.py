@@ -41,7 +41,7 @@ class Partners:
     catalog: Catalog
     _names: Iterator[str] = field(default_factory=lambda: map("match{}".format, _numbers()))
 
-    def fresh(self) -> str:
+    def unique_name(self) -> str:
         """Return the name of a column that no other has."""
         return next(self._names)
 
@@ -147,7 +147,7 @@ class Partners:
         ]
 
     def _distinct(self, plan: Plan, keys: list[exp.Expr]) -> tuple[Plan, list[str]]:
-        names = [self.fresh() for _ in keys]
+        names = [self.unique_name() for _ in keys]
         listed: list[tuple[str | None, exp.Expr]] = [
             (name, key.copy()) for name, key in zip(names, keys, strict=True)
         ]

@@ -259,7 +259,7 @@ def _bound(
         if error.missing is not None and is_known(scope, error.missing):
             raise NotIncremental("a subquery in an expression", offset=error.offset) from error
         raise
-    names = [context.partners.fresh() for _ in plan.columns]
+    names = [context.partners.unique_name() for _ in plan.columns]
     columns = tuple(Column(n, c.type) for n, c in zip(names, plan.columns, strict=True))
     plan = Project(plan, tuple(column(c.name) for c in plan.columns), columns)
     if test.left is None:

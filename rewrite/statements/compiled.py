@@ -36,7 +36,7 @@ class Compiled:
         is_net: Whether of the elements that a tick writes no two have the same tuple and instant.
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
-        taken: What it has taken of macros and types, as text (`macros.Taken`).
+        taken: The macros and types that it captured, as text (`macros.Captured`).
     """
 
     kind: str

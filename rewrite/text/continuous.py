@@ -22,7 +22,7 @@ def create_query(reader: Reader, or_replace: bool) -> CreateQuery:
             hint="OR REPLACE replaces the query, IF NOT EXISTS leaves it unchanged",
         ).at(reader.text, place)
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     options: tuple[tuple[str, str], ...] = ()
     if reader.accept("WITH"):
         options = _options(reader)
@@ -38,7 +38,7 @@ def create_query(reader: Reader, or_replace: bool) -> CreateQuery:
 def alter_query(reader: Reader) -> AlterQuery:
     """Read ALTER CONTINUOUS QUERY from the name on."""
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     for action in ("ACTIVATE", "DEACTIVATE"):
         if reader.accept(action):
             if action == "ACTIVATE" and reader.accept("FROM", "NOW"):

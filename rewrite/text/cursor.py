@@ -73,7 +73,7 @@ class Cursor:
         said = self._said[self.place] if self.place < len(self._said) else ()
         return said[0] if said else ""
 
-    def take(self) -> Token:
+    def advance(self) -> Token:
         """Step over the next token and return it."""
         self.place += 1
         return self.given[self.place - 1]
@@ -136,10 +136,10 @@ class Cursor:
 
     def skip(self, symbol: str) -> Token:
         """Step over the tokens of an operator, and return the first of them."""
-        first, length = self.take(), 0
+        first, length = self.advance(), 0
         length = len(first.text)
         while length < len(symbol):
-            length += len(self.take().text)
+            length += len(self.advance().text)
         return first
 
     def closing(self) -> int:
@@ -163,7 +163,7 @@ class Cursor:
             raise ParseError(
                 f"{closing.text} cannot stand here", text=self.text, offset=closing.start
             )
-        return self.take()
+        return self.advance()
 
     def opens(self) -> bool:
         """Return whether a parenthesis opens here."""

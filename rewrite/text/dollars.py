@@ -22,17 +22,17 @@ _WORDS = re.compile(
 )
 
 
-def apart(text: str) -> str:
+def spaced(text: str) -> str:
     """Return a text of SQL with a space behind each parameter that another could follow.
 
-    >>> apart("SELECT '$1,$2' IN ($1,$2)")
+    >>> spaced("SELECT '$1,$2' IN ($1,$2)")
     "SELECT '$1,$2' IN ($1 ,$2)"
     """
     return _WORDS.sub(lambda m: m[0] if m["close"] is None else f"{m[0]} ", text)
 
 
 def place_before(text: str, place: int) -> int:
-    """Return which place of a text has come to stand at a place of `apart(text)`.
+    """Return which place of a text has come to stand at a place of `spaced(text)`.
 
     >>> place_before("($1,$2)", 4)
     3

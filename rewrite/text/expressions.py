@@ -89,35 +89,35 @@ class _Expressions(Operands):
             elif self.begins_operand():
                 written += self.expression().tokens
             else:
-                written.append(self.take())
+                written.append(self.advance())
         return written
 
     def comprehension(self, end: int) -> list[Token]:
         """`FOR x, i IN l IF …` inside a list: this IN is no operator, and IF no function."""
-        written = [self.take()]
+        written = [self.advance()]
         while self.place < end and self.kind() != TokenType.IN:
-            written.append(self.take())
+            written.append(self.advance())
         if self.place < end:
-            written.append(self.take())
+            written.append(self.advance())
         while self.place < end:
             if self.words("IF"):
-                written.append(self.take())
+                written.append(self.advance())
             elif self.begins_operand():
                 written += self.expression().tokens
             else:
-                written.append(self.take())
+                written.append(self.advance())
         return written
 
     def select(self, end: int) -> list[Token]:
         """Write SELECT and its list, with a marker that tells how the items were written."""
-        select = self.take()
+        select = self.advance()
         written = [select]
         if self.kind() == TokenType.ALL:
-            written.append(self.take())
+            written.append(self.advance())
         if self.kind() == TokenType.DISTINCT:
-            written.append(self.take())
+            written.append(self.advance())
             if self.kind() == TokenType.ON and self.kind(1) == TokenType.L_PAREN:
-                written += [self.take(), *self.group()]
+                written += [self.advance(), *self.group()]
         if self.place >= end or self.kind() in _LIST_ENDS:
             return written
         items: list[str] = []
@@ -129,11 +129,11 @@ class _Expressions(Operands):
             if kind == TokenType.COMMA:
                 self.note(items, first)
                 first = self.place + 1
-                written.append(self.take())
+                written.append(self.advance())
             elif self.begins_operand():
                 written += self.expression().tokens
             else:
-                written.append(self.take())
+                written.append(self.advance())
         self.note(items, first)
         return written
 
@@ -156,7 +156,7 @@ class _Expressions(Operands):
 
     def prefixed(self) -> Part:
         if self.word() == "NOT":
-            token = self.take()
+            token = self.advance()
             return Part([token, *self.operand(NOT, token).under(NOT)], NOT)
         sign = self.symbol()
         level = PREFIXES.get(sign)
@@ -182,7 +182,7 @@ class _Expressions(Operands):
         """Step over the name that has to follow a word."""
         if self.token() is None:
             raise self.lacking(after)
-        return self.take()
+        return self.advance()
 
     def lacking(self, after: Token) -> ParseError:
         """Return the error that something has no operand."""
@@ -196,7 +196,7 @@ class _Expressions(Operands):
         """Write an operator that follows an operand, with its other operand, or return None."""
         if self.kind() == TokenType.DCOLON:
             # behind a test, as in a IS NULL::INTEGER
-            return Part([*wrapped(left.tokens), self.take(), *self.type_()])
+            return Part([*wrapped(left.tokens), self.advance(), *self.type_()])
         sign = self.symbol()
         if sign in SYMBOLS and not self.is_percent(sign):
             operator = SYMBOLS[sign]
@@ -229,7 +229,7 @@ class _Expressions(Operands):
                 offset=token.start,
             )
         if self.word() in ("ANY", "ALL", "SOME"):
-            right = Part([self.take(), *(self.group() if self.opens() else [])])
+            right = Part([self.advance(), *(self.group() if self.opens() else [])])
         else:
             right = self.operand(operator.level + 1, token)
         if operator.written == "call":
@@ -255,7 +255,7 @@ class _Expressions(Operands):
         """OR and AND."""
         for word, level in (("OR", OR), ("AND", AND)):
             if level >= least and self.words(word):
-                token = self.take()
+                token = self.advance()
                 right = self.operand(level + 1, token)
                 return Part([*left.under(level), token, *right.under(level)], level)
         return None
@@ -277,7 +277,7 @@ class _Expressions(Operands):
             return None
         tokens = [*self.accept("IS"), *self.accept("NOT")]
         if self.place < len(self.given):
-            tokens.append(self.take())
+            tokens.append(self.advance())
         return Part([*left.under(IS), *tokens], IS)
 
     def match(self, left: Part, least: int) -> Part | None:
@@ -288,7 +288,7 @@ class _Expressions(Operands):
         negation = self.accept("NOT")
         negated = bool(negation)
         if self.words("BETWEEN"):
-            token = self.take()
+            token = self.advance()
             self.asymmetric()
             low = self.operand(OTHER, token)
             between = self.accept("AND")
@@ -301,15 +301,15 @@ class _Expressions(Operands):
             (token,) = self.accept("SIMILAR", "TO")
             arguments = [left.tokens, self.operand(OTHER, token).tokens]
             if self.words("ESCAPE"):
-                arguments.append(self.operand(OTHER, self.take()).tokens)
+                arguments.append(self.operand(OTHER, self.advance()).tokens)
             calling = Part(call("regexp_full_match", token, arguments))
             return calling.negated(token) if negated else calling
         for word in ("LIKE", "ILIKE", "GLOB"):
             if self.words(word):
-                token = self.take()
+                token = self.advance()
                 right = self.operand(OTHER, token)
                 if self.words("ESCAPE"):
-                    sign = self.operand(OTHER, self.take())
+                    sign = self.operand(OTHER, self.advance())
                     name = f"{'not_' if negated else ''}{word.lower()}_escape"
                     return Part(call(name, token, [left.tokens, right.tokens, sign.tokens]))
                 sides = (left.under(MATCH), right.under(MATCH))
@@ -331,7 +331,7 @@ class _Expressions(Operands):
 
     def inside(self, left: Part, negation: list[Token]) -> Part:
         """`a IN (…)` stays; `a IN l` asks whether a list contains it."""
-        token = self.take()
+        token = self.advance()
         if self.opens():
             return Part([*left.under(MATCH), *negation, token, *self.group()], MATCH)
         right = self.operand(OTHER, token)
@@ -341,10 +341,10 @@ class _Expressions(Operands):
     def binding(self, left: Part, least: int) -> Part | None:
         """COLLATE and AT TIME ZONE."""
         if least <= COLLATE and self.words("COLLATE"):
-            token = self.take()
+            token = self.advance()
             name = [self.operand_name(token)]
             while self.kind() == TokenType.DOT:
-                name += [self.take(), self.operand_name(token)]
+                name += [self.advance(), self.operand_name(token)]
             # one name for sqlglot, which would look for a column NOACCENT of NOCASE
             whole = made(TokenType.VAR, "".join(part.text for part in name), name[0])
             tokens = [token, *(name if len(name) == 1 else [whole])]

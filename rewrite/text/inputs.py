@@ -30,7 +30,7 @@ def create_stream(reader: Reader) -> CreateStream:
     """Read CREATE STREAM from IF NOT EXISTS or the name on."""
     if_not_exists = reader.accept_if("IF NOT EXISTS")
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     columns, _ = columns_and_key(reader, "STREAM")
     timestamp_by: str | None = None
     bound: WrittenDuration | None = None
@@ -74,7 +74,7 @@ def create_relation(reader: Reader) -> CreateRelation:
     """Read CREATE RELATION from IF NOT EXISTS or the name on."""
     if_not_exists = reader.accept_if("IF NOT EXISTS")
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     bare = reader.next_is("PRIMARY", "AT", "FROM")
     columns, key = ((), None) if bare else columns_and_key(reader, "RELATION")
     source = query = moment = None
@@ -110,7 +110,7 @@ def create_relation(reader: Reader) -> CreateRelation:
 def refresh_relation(reader: Reader) -> RefreshRelation:
     """Read REFRESH RELATION from the name on."""
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     moment = _moment(reader) if reader.accept("AT") else None
     query = _query_after_from(reader) if reader.accept("FROM") else None
     reader.end(("AT", "FROM"))
@@ -120,7 +120,7 @@ def refresh_relation(reader: Reader) -> RefreshRelation:
 def alter_stream(reader: Reader) -> AlterStream:
     """Read ALTER STREAM from the name on."""
     at = reader.offset
-    name = reader.thing()
+    name = reader.object_name()
     if not reader.accept("HEARTBEAT"):
         reader.fail(
             "ALTER STREAM needs HEARTBEAT", "as in: ALTER STREAM s HEARTBEAT 120", ("HEARTBEAT",)

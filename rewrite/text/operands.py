@@ -11,7 +11,7 @@ from cqlduck.errors import ParseError
 from cqlduck.rewrite.text.cursor import CLOSING, LITERALS, Cursor, Part, call, made, mark
 from cqlduck.rewrite.text.precedence import ARROW, OR, OTHER, PREFIXES
 
-KEPT = frozenset(
+SQLGLOT_NODES = frozenset(
     {"avg", "coalesce", "columns", "count", "cume_dist", "current_date",
      "current_localtime", "current_localtimestamp", "current_time", "current_timestamp",
      "dense_rank", "first_value", "get_current_timestamp", "grouping", "grouping_id", "lag",
@@ -71,7 +71,7 @@ class Operands(Cursor):
     def group(self) -> list[Token]:
         """Write what is in the parentheses or brackets that come next, and these."""
         end = self.closing()
-        return [self.take(), *self.sequence(end), self.close(end)]
+        return [self.advance(), *self.sequence(end), self.close(end)]
 
     def begins_operand(self) -> bool:
         """Return whether an expression can begin here."""
@@ -103,14 +103,14 @@ class Operands(Cursor):
         elif token.token_type == TokenType.CASE:
             part = self.case()
         elif token.token_type == TokenType.STAR:
-            part = self.star([self.take()])
+            part = self.star([self.advance()])
         elif token.token_type == TokenType.DOT:
-            number = [self.take(), self.take()]
+            number = [self.advance(), self.advance()]
             part = Part([made(TokenType.NUMBER, f".{number[1].text}", token)])
         elif token.token_type in (TokenType.PARAMETER, TokenType.HASH):
-            part = Part([self.take(), *(self.raw(self.place + 1) if self.token() else [])])
+            part = Part([self.advance(), *(self.raw(self.place + 1) if self.token() else [])])
         elif token.token_type in LITERALS:
-            part = Part([self.take()])
+            part = Part([self.advance()])
             if token.token_type == self.kind() == TokenType.STRING:
                 raise ParseError(
                     "two strings stand side by side",
@@ -132,12 +132,12 @@ class Operands(Cursor):
 
     def case(self) -> Part:
         """`CASE … END`."""
-        written, depth = [self.take()], 1
+        written, depth = [self.advance()], 1
         while self.place < len(self.given):
             if self.begins_operand():
                 written += self.expression().tokens
                 continue
-            token = self.take()
+            token = self.advance()
             written.append(token)
             depth -= token.token_type == TokenType.END
             if not depth:
@@ -148,80 +148,80 @@ class Operands(Cursor):
         """`*` with EXCLUDE, REPLACE and RENAME behind it."""
         while (token := self.token()) is not None and token.text.lower() in _STARS:
             if self.kind(1) == TokenType.L_PAREN:
-                tokens += [self.take(), *self.group()]
+                tokens += [self.advance(), *self.group()]
             elif token.text.lower() in ("exclude", "replace") or (
                 self.kind(1) in (TokenType.VAR, TokenType.IDENTIFIER)
             ):
-                tokens += [self.take(), self.take()]
+                tokens += [self.advance(), self.advance()]
             else:
                 break
         return Part(tokens, is_star=True)
 
     def lambda_(self) -> Part:
         """`lambda x, y: …`, whose body reaches as far as it can."""
-        written = [self.take()]
+        written = [self.advance()]
         while self.place < len(self.given) and self.kind() != TokenType.COLON:
-            written.append(self.take())
+            written.append(self.advance())
         if self.place < len(self.given):
-            written.append(self.take())
+            written.append(self.advance())
         return Part([*written, *self.operand(ARROW, written[0]).tokens])
 
     def interval(self) -> Part:
         """`INTERVAL 1 DAY`, in all spellings."""
-        written = [self.take()]
+        written = [self.advance()]
         if self.opens():
             written += self.group()
         elif self.kind() in LITERALS:
-            written.append(self.take())
+            written.append(self.advance())
         else:
             return Part(written)
         token = self.token()
         if token is not None and token.text.lower() in _UNITS:
-            written.append(self.take())
+            written.append(self.advance())
         return Part(written)
 
     def map_(self) -> Part:
         """`MAP {k: v, …}` is `map([k, …], [v, …])`."""
-        word = self.take()
+        word = self.advance()
         end = self.closing()
-        self.take()
+        self.advance()
         sides: list[list[list[Token]]] = [[], []]
         side = 0
         while self.place < end:
             if self.begins_operand():
                 sides[side].append(self.expression(OR).tokens)
             else:
-                side = int(self.take().token_type == TokenType.COLON)
+                side = int(self.advance().token_type == TokenType.COLON)
         self.close(end)
         lists = [call("list_value", word, values) for values in sides]
         return Part(call("map", word, lists))
 
     def named(self) -> Part:
         """Write a name, a call, or a literal with its type before it: `DATE '2020-01-01'`."""
-        first = self.take()
+        first = self.advance()
         following = self.token()
         if following is not None and following.token_type == TokenType.STRING:
             bits = first.text.lower() in ("x", "b") and following.start == first.end + 1
             if bits:
-                self.take()
+                self.advance()
                 said = self.text[first.start : following.end + 1]
                 return Part([made(TokenType.NUMBER, said, first)])
         names = [first]
         while self.kind() == TokenType.DOT and self.kind(1) is not None:
-            names.append(self.take())
+            names.append(self.advance())
             if self.kind() == TokenType.STAR:
-                return self.star([*names, self.take()])
-            names.append(self.take())
+                return self.star([*names, self.advance()])
+            names.append(self.advance())
         if self.opens():
             return self.called(names)
         if len(names) == 1 and self.kind() == TokenType.STRING:
-            names.append(self.take())
+            names.append(self.advance())
         elif self.word() in ("WITH", "WITHOUT") and (
             self.words("WITH", "TIME", "ZONE") or self.words("WITHOUT", "TIME", "ZONE")
         ):
             names += self.raw(self.place + 3)
             if self.kind() == TokenType.STRING:
-                names.append(self.take())
+                names.append(self.advance())
         return Part(names)
 
     def called(self, names: list[Token]) -> Part:
@@ -237,7 +237,7 @@ class Operands(Cursor):
         arguments = self.group()
         if name in _ARROW_CALLS:
             self.refuse_arrow(start, self.place)
-        if not (plain and (name in KEPT or name in _NO_FUNCTIONS)):
+        if not (plain and (name in SQLGLOT_NODES or name in _NO_FUNCTIONS)):
             function = mark(function)
         return Part(self.over([*schema, function, *arguments]))
 
@@ -265,27 +265,27 @@ class Operands(Cursor):
                 tokens += self.accept("WITHIN", "GROUP")
                 tokens += self.group() if self.opens() else []
             elif word == "FILTER" and self.kind(1) == TokenType.L_PAREN:
-                tokens += [self.take(), *self.group()]
+                tokens += [self.advance(), *self.group()]
             elif word in ("IGNORE", "RESPECT") and self.words(word, "NULLS"):
                 tokens += self.raw(self.place + 2)
             elif word == "OVER" and self.kind(1) is not None:
-                tokens.append(self.take())
-                tokens += self.group() if self.opens() else [self.take()]
+                tokens.append(self.advance())
+                tokens += self.group() if self.opens() else [self.advance()]
             else:
                 return tokens
 
     def cast(self, function: Token) -> Part:
         """`CAST(x AS type)`, whose type is left as it is."""
         end = self.closing()
-        written = [function, self.take()]
+        written = [function, self.advance()]
         while self.place < end and not self.words("AS"):
-            written += self.expression().tokens if self.begins_operand() else [self.take()]
+            written += self.expression().tokens if self.begins_operand() else [self.advance()]
         return Part([*written, *self.raw(end + 1)])
 
     def form(self, function: Token) -> Part:
         """Write `extract(a FROM b)` and its kin as the calls that they are."""
         end = self.closing()
-        opening = self.take()
+        opening = self.advance()
         del opening
         arguments: list[list[Token]] = [[]]
         said: list[str] = []
@@ -294,16 +294,16 @@ class Operands(Cursor):
             word = token.text.lower()
             if token.token_type == TokenType.COMMA or word in _FORM_WORDS:
                 said.append("," if token.token_type == TokenType.COMMA else word)
-                self.take()
+                self.advance()
                 arguments.append([])
             elif word in ("both", "leading", "trailing") and not said:
                 said.append(word)
-                self.take()
+                self.advance()
             elif self.begins_operand():
                 least = OTHER if function.text.lower() == "position" else ARROW
                 arguments[-1] += self.expression(least).tokens
             else:
-                arguments[-1].append(self.take())
+                arguments[-1].append(self.advance())
         self.close(end)
         name = function.text.lower()
         if any(word != "," for word in said):
@@ -317,11 +317,11 @@ class Operands(Cursor):
         while True:
             kind = self.kind()
             if kind == TokenType.DCOLON:
-                part = Part([*part.tokens, self.take(), *self.type_()])
+                part = Part([*part.tokens, self.advance(), *self.type_()])
             elif kind == TokenType.L_BRACKET:
                 part = Part([*part.tokens, *self.group()])
             elif kind == TokenType.DOT and self.kind(1) is not None:
-                dot, name = self.take(), self.take()
+                dot, name = self.advance(), self.advance()
                 if self.opens():
                     arguments = self.group()[1:-1]
                     rest = [part.tokens, *([arguments] if arguments else [])]
@@ -330,7 +330,7 @@ class Operands(Cursor):
                 else:
                     part = Part([*part.tokens, dot, name])
             elif self.symbol() == "!" and not part.is_star:
-                token = self.take()
+                token = self.advance()
                 part = Part(call("factorial", token, [part.tokens]))
             else:
                 return part
@@ -339,11 +339,11 @@ class Operands(Cursor):
         """Read the name of a type as it is."""
         if self.token() is None:
             return []
-        tokens = [self.take()]
+        tokens = [self.advance()]
         while self.kind() == TokenType.DOT and self.kind(1) is not None:
-            tokens += [self.take(), self.take()]
+            tokens += [self.advance(), self.advance()]
         if tokens[-1].text.upper() in ("CHARACTER", "CHAR") and self.words("VARYING"):
-            tokens.append(self.take())
+            tokens.append(self.advance())
         if self.opens():
             tokens += self.raw(self.closing() + 1)
         for words in (("WITH", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE")):

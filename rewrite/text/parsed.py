@@ -46,7 +46,7 @@ def _is_call(text: str) -> bool:
     return False
 
 
-def take_operator(select: exp.Select) -> str | None:
+def remove_operator(select: exp.Select) -> str | None:
     """Remove the marker of a relation-to-stream operator; return 'istream', … or None."""
     if select.expressions:
         first = select.expressions[0]

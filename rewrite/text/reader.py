@@ -159,7 +159,7 @@ class Reader:
         if not self.accept(database, ".", schema, "."):
             self.accept(schema, ".")
 
-    def thing(self) -> str:
+    def object_name(self) -> str:
         """Read the name of a stream, relation or query, with or without its schema."""
         self.schema()
         return self.name()
@@ -247,7 +247,7 @@ class Reader:
         """Return the text from the next token to the end of the statement."""
         return self.text[self.offset : self.tokens[-1].end + 1]
 
-    def whole(self) -> str:
+    def statement_text(self) -> str:
         """Return the text of the whole statement."""
         return self.text[self.tokens[0].start : self.tokens[-1].end + 1]
 

@@ -54,10 +54,10 @@ def _name(table: exp.Table) -> str:
     return table.name or str(table.this.name if isinstance(table.this, exp.Anonymous) else "")
 
 
-def takes_conflicts(tokens: Sequence[Token]) -> bool:
+def has_on_conflict(tokens: Sequence[Token]) -> bool:
     """Return whether an INSERT says what becomes of a row that conflicts with another.
 
-    >>> takes_conflicts(tokenize("INSERT INTO r VALUES (1) ON CONFLICT DO NOTHING"))
+    >>> has_on_conflict(tokenize("INSERT INTO r VALUES (1) ON CONFLICT DO NOTHING"))
     True
 
     Args:

@@ -68,7 +68,7 @@ def _read(reader: Reader) -> Statement:
     if found is not None:
         return found
     _refuse_misspelt(reader)
-    return Sql(reader.whole(), offset)
+    return Sql(reader.statement_text(), offset)
 
 
 def _read_create(reader: Reader, _: int) -> Statement | None:
@@ -96,7 +96,7 @@ def _read_drop(reader: Reader, _: int) -> Statement | None:
                 reader.expect("QUERY")
             if_exists = reader.accept_if("IF EXISTS")
             at = reader.offset
-            name = reader.thing()
+            name = reader.object_name()
             reader.end()
             return Drop("QUERY" if kind == "CONTINUOUS" else kind, name, if_exists, at)
     return None
@@ -131,7 +131,7 @@ def _read_explain(reader: Reader, _: int) -> Statement | None:
         return None
     inner.expect("QUERY")
     at = inner.offset
-    name = inner.thing()
+    name = inner.object_name()
     inner.end()
     return Explain(name, at)
 
@@ -186,7 +186,7 @@ def _refuse_misspelt(reader: Reader) -> None:
 
 def _dml(reader: Reader, kind: str, at: int) -> Dml:
     """Read the target; `main.` before it is left out of the text, so that places stay."""
-    whole, start = reader.whole(), reader.tokens[0].start
+    whole, start = reader.statement_text(), reader.tokens[0].start
     reader.schema()
     after = reader.offset
     begin, end = at - start, after - start
