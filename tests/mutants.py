@@ -273,6 +273,9 @@ MUTANTS: tuple[Mutant, ...] = (
         ("tuples that are nowhere stay in the counts",
          "column(LAST), exp.or_(*[_is_there(column(name)) for name in counts])", "column(LAST)",
          CONTENT + "each_operator_over_each_window_is_right"),
+    ),
+    *_of(
+        "rewrite/operators/duplicate_eliminate.py",
         ("any inputs of a union are grouped apart",
          "if None not in found and len(found) == len(numbers):", "if True:",
          SEMANTICS + "a_union_of_what_only_grows_has_what_both_inputs_have_once"),

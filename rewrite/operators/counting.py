@@ -1,4 +1,4 @@
-"""Counting operators: EXCEPT and INTERSECT, a net relation, and DISTINCT of append-only inputs.
+"""Counting operators: EXCEPT and INTERSECT, and a net relation that is read as standing.
 
 The multiplicity of a tuple in the result is a function f of its multiplicities in the inputs:
 
@@ -12,11 +12,6 @@ summed by tuple and instant, appended to the tuple's counts, and prefix-summed i
 instants; an element is emitted where f changes, with the difference as its weight. The content at
 t₀ is f of the synopsis, so no trace is needed above it. A tuple lives until its count changes: so a
 join meets no tuple that is not there, and none twice.
-
-DISTINCT of an append-only input needs no sums: it is the first instant of each tuple that is not in
-the synopsis, where it is stored with the tuple, so the delta of a tick is read from there. Inputs
-of a union without common tuples are grouped separately, which is faster than together. Any other
-DISTINCT is a group without aggregates (`rules.group_distinct`).
 """
 
 from __future__ import annotations
@@ -26,16 +21,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import (
-    Column,
-    Distinct,
-    Filter,
-    Net,
-    Plan,
-    Project,
-    SetOperation,
-    UnionAll,
-)
+from cqlduck.rewrite.plan import Column, Net, SetOperation
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
@@ -44,9 +30,7 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
     after,
-    consolidate,
     count,
-    element_names,
     forever,
     greatest,
     is_null,
@@ -60,11 +44,8 @@ from cqlduck.rewrite.relalg.elements import (
     state_table,
     temp_table,
     union_all,
-    until,
 )
 from cqlduck.rewrite.relalg.values import identity, identity_columns
-
-Counting = Distinct | SetOperation | Net
 
 LAST, WAS = "_cql_last", "_cql_was"
 
@@ -225,99 +206,6 @@ class Counts(Operator[SetOperation | Net]):
         )
 
 
-class Consolidation(Operator[Net]):
-    """The elements of the input that do not cancel in the tick; nothing is kept beyond it."""
-
-    def keep(self) -> None:
-        """Keep the elements of the tick that do not cancel."""
-        net = consolidate(self.writer.elements(self.node.input), self.node.columns)
-        self.writer.delta(self.node, net.query(), "the elements that do not cancel")
-
-    def elements(self) -> Rows:
-        """Return the elements of the tick that do not cancel."""
-        name = self.writer.deltas[id(self.node)]
-        return Rows.of(temp_table(name), element_names(self.node.columns))
-
-
-class First(Operator[Distinct]):
-    """Each tuple of an append-only input, from its first instant on."""
-
-    def keep(self) -> None:
-        """Put the tuples that come into the synopsis, each with its instant."""
-        columns = (*self.node.columns, Column(TS, "BIGINT"))
-        table = state_table(self.writer.synopsis(self.node, "counts", columns))
-        (inner,) = self.node.children
-        first = union_all(
-            [
-                self.writer.elements(arm).select(
-                    [*references(self.node.columns), named(exp.Min(this=column(TS)), TS)],
-                    group=references(self.node.columns),
-                    alias="elements",
-                )
-                for arm in _apart(inner)
-            ]
-        )
-        # without a stage all of the synopsis is read, which only many tuples are worth
-        fresh = self.writer.staged(
-            self.node, "first", first, "the tuples of the tick, each once", is_sure=True
-        )
-        is_known = same(_of("first", self.node), _of("kept", self.node))
-        kept: exp.Expr = table.copy().as_("kept")
-        query = exp.select(*references(columns)).from_(
-            fresh.subquery("first", copy=False), copy=False
-        )
-        if self.writer.form.staged:
-            # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
-            met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
-            here = exp.select(*references(self.node.columns)).from_(kept, copy=False)
-            here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
-            query = query.with_("here", as_=here, materialized=True, copy=False)
-            kept = exp.to_table("here").as_("kept")
-        known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
-        query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
-        self.writer.first(self.node, "the tuples that were not there yet", exp.insert(query, table))
-
-    def elements(self) -> Rows:
-        """Return the tuples that come."""
-        listed = [*references(self.node.columns), column(TS), _once()]
-        return self._come().project(listed, "first")
-
-    def lives(self) -> Rows:
-        """Return the lifetimes that begin in the tick; none ends."""
-        end = named(forever(), LEAVE)
-        listed = [*references(self.node.columns), named(column(TS), ENTER), end, _once()]
-        return self._come().project(listed, "first")
-
-    def standing(self) -> Rows:
-        """Return what was there before the tick, as lifetimes without an end."""
-        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
-        there = Rows.of(self._table).where(until(column(TS), parameter("t0")))
-        return there.project([*references(self.node.columns), begin, end, _once()])
-
-    @property
-    def _table(self) -> exp.Table:
-        return state_table(self.writer.table(self.node, "counts"))
-
-    def _come(self) -> Rows:
-        """Return (columns, `_ts`) of the tuples that come in the tick."""
-        kept = Rows.of(self._table, [*(c.name for c in self.node.columns), TS])
-        return kept.where(after(column(TS), parameter("t0")))
-
-
-def _once() -> exp.Expr:
-    return named(cast(number(1), "BIGINT"), WEIGHT)
-
-
-def first_instants(node: Distinct, lifetimes: Rows) -> Rows:
-    """Return (columns, `_ts`): each tuple of an append-only input, and its first instant."""
-    query = lifetimes.select(
-        [*references(node.columns), named(exp.Min(this=column(ENTER)), TS)],
-        group=references(node.columns),
-        alias="lifetimes",
-    )
-    return Rows.given(query, [*(c.name for c in node.columns), TS], "first")
-
-
 def counted(node: SetOperation | Net, sides: Sequence[Rows]) -> Rows:
     """Return (columns, counts): how often each tuple is in each input.
 
@@ -342,45 +230,7 @@ def shown(node: SetOperation | Net, counts: Rows) -> Rows:
     return counts.where(_is_there(times)).project(listed, "counted")
 
 
-# -- append-only inputs ---------------------------------------------------------------------------
-
-
-def _apart(plan: Plan) -> Sequence[Plan]:
-    """Return the inputs of a union that have no tuple in common; of another plan, itself.
-
-    They are told apart by a column that is another number in each, as `rules.distinct_arguments`
-    writes it.
-    """
-    if not isinstance(plan, UnionAll):
-        return [plan]
-    numbers = [_numbers(arm) for arm in plan.inputs]
-    for place in range(len(plan.columns)):
-        found = {known.get(place) for known in numbers}
-        if None not in found and len(found) == len(numbers):
-            return plan.inputs
-    return [plan]
-
-
-def _numbers(plan: Plan) -> dict[int, str]:
-    """Return the columns of projections, filtered or not, that are numbers, by their places."""
-    while isinstance(plan, Filter):
-        plan = plan.input
-    if not isinstance(plan, Project):
-        return {}
-    below = {plan.input.columns[n].name: number for n, number in _numbers(plan.input).items()}
-    values = [e.this if isinstance(e, exp.Cast) else e for e in plan.expressions]
-    return {
-        n: value.name if isinstance(value, exp.Literal) else below[value.name]
-        for n, value in enumerate(values)
-        if (isinstance(value, exp.Literal) and value.is_int)
-        or (isinstance(value, exp.Column) and value.name in below)
-    }
-
-
-# -- inputs with deletions ------------------------------------------------------------------------
-
-
-def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:
+def _side_by_side(node: SetOperation | Net, sides: Sequence[Rows], *time: str) -> Rows:
     """Return the rows of all inputs, each weight in the column of its input."""
     parts: list[Rows] = []
     for place, inner in enumerate(sides):
@@ -393,7 +243,7 @@ def _side_by_side(node: Counting, sides: Sequence[Rows], *time: str) -> Rows:
     return Rows.union(parts)
 
 
-def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
+def _over(node: SetOperation | Net, function: exp.Expr, frame: bool = True) -> exp.Window:
     spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
     return exp.Window(
         this=function,
@@ -403,11 +253,10 @@ def _over(node: Counting, function: exp.Expr, frame: bool = True) -> exp.Window:
     )
 
 
-def _times(node: Counting, counts: Sequence[exp.Expr]) -> exp.Expr:
+def _times(node: SetOperation | Net, counts: Sequence[exp.Expr]) -> exp.Expr:
     """Return f: how often a tuple is there, from its counts."""
     if isinstance(node, Net):
         return counts[0].copy()
-    assert isinstance(node, SetOperation)
     left, right = counts
     if node.all:
         function = greatest if node.kind == "except" else least
@@ -425,16 +274,16 @@ def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
     return exp.LTE(this=expression, expression=bound)
 
 
-def _counts(node: Counting) -> list[str]:
+def _counts(node: SetOperation | Net) -> list[str]:
     return [f"_cql_n{place}" for place in range(len(node.children))]
 
 
-def _keys(node: Counting) -> list[exp.Expr]:
+def _keys(node: SetOperation | Net) -> list[exp.Expr]:
     """Return by what a tuple is counted."""
     return identity_columns(node.columns) if isinstance(node, Net) else references(node.columns)
 
 
-def _of(table: str, node: Counting) -> list[exp.Expr]:
+def _of(table: str, node: SetOperation | Net) -> list[exp.Expr]:
     """Return the same of a table."""
     values: list[exp.Expr] = [qualified(table, c.name) for c in node.columns]
     if isinstance(node, Net):

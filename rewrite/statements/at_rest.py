@@ -19,7 +19,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import counting, instants, pipelines, row_windows
+from cqlduck.rewrite.operators import (
+    counting,
+    duplicate_eliminate,
+    instants,
+    pipelines,
+    row_windows,
+)
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -189,7 +195,7 @@ class AtRest(_Reading):
             names = [*(c.name for c in node.columns), TS]
             known = Rows.of(state_table(self.table(node, "counts")), names)
         else:
-            known = counting.first_instants(node, self.standing(node.input))
+            known = duplicate_eliminate.first_instants(node, self.standing(node.input))
         one = named(cast(number(1), "BIGINT"), WEIGHT)
         times = [named(column(TS), ENTER), named(forever(), LEAVE), one]
         return known.project([*references(node.columns), *times], "first")

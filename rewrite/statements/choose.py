@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cqlduck.rewrite.operators import at_boundaries
-from cqlduck.rewrite.operators.counting import Consolidation, Counts, First
+from cqlduck.rewrite.operators.consolidation import Consolidation
+from cqlduck.rewrite.operators.counting import Counts
+from cqlduck.rewrite.operators.duplicate_eliminate import First
 from cqlduck.rewrite.operators.frames import Frames
 from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations
 from cqlduck.rewrite.operators.last_row import LastRow, is_last_row

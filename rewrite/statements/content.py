@@ -23,7 +23,13 @@ from typing import TypeVar
 from sqlglot import exp
 
 from cqlduck.rewrite.explain import describe, kind_of
-from cqlduck.rewrite.operators import at_boundaries, counting, groups, row_windows
+from cqlduck.rewrite.operators import (
+    at_boundaries,
+    counting,
+    duplicate_eliminate,
+    groups,
+    row_windows,
+)
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
@@ -175,7 +181,7 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
             held, kept = groups.values_in_bags(node, rest.standing(node.input)), _up_to_now(table)
             columns = _without(columns, {TS, WEIGHT})
         case "counts", Distinct():
-            came = counting.first_instants(node, rest.standing(node.input))
+            came = duplicate_eliminate.first_instants(node, rest.standing(node.input))
             if not _knows_instants(node.input):
                 columns = node.columns
             held = _each_once(came, synopsis.columns)
