@@ -221,8 +221,8 @@ class AtBoundaries(Operator[Plan]):
         earlier = exp.LT(this=column(BOUNDARY), expression=last)
         gone = exp.delete(table.copy()).where(earlier, copy=False)
         writer.update(relation, "forget the contents before the last", gone)
-        for purpose, tree in made.updates:
-            writer.update(relation, purpose, tree)
+        for node, tree in made.updates:
+            writer.update(node, "forget the panes that have left", tree)
 
     def elements(self) -> Rows:
         """Return the net elements of the tick."""
@@ -259,7 +259,8 @@ class _Contents:
     def __init__(self, writer: Writer, slide: Duration) -> None:
         self.writer = writer
         self.slide = slide
-        self.updates: list[tuple[str, exp.Expr]] = []
+        self.updates: list[tuple[Plan, exp.Expr]] = []
+        """Of aggregates that keep panes, the statements that forget them."""
         self._shared: dict[int, str] = {}
         self._queries: list[tuple[str, exp.Query]] = []
 
@@ -339,13 +340,8 @@ class _Contents:
         table = self.writer.synopsis(node, "panes", columns)
         begun = self.begun(node).query()
         self.writer.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
-        oldest = self._oldest(node)
-        self.updates.append(
-            (
-                "forget the panes that have left",
-                exp.delete(state_table(table)).where(until(column(BOUNDARY), oldest), copy=False),
-            )
-        )
+        gone = until(column(BOUNDARY), self._oldest(node))
+        self.updates.append((node, exp.delete(state_table(table)).where(gone, copy=False)))
         ends = [number(end) for end in (0, panes * self.slide, self.slide)]
         later = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=ends)])
         end = named(exp.Add(this=column(BOUNDARY), expression=later), BOUNDARY)

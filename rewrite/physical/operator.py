@@ -16,12 +16,17 @@ its inputs through the writer: a reader between ticks (`at_rest`) answers some q
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from sqlglot import exp
 
+from cqlduck.rewrite.explain import kind_of
+from cqlduck.rewrite.physical.arrivals import prefetch
+from cqlduck.rewrite.physical.identity import identity
+from cqlduck.rewrite.physical.statement import Statement, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
-from cqlduck.rewrite.plan import Plan
+from cqlduck.rewrite.plan import Plan, Properties, properties
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements
 from cqlduck.rewrite.text.time import Duration
@@ -41,6 +46,58 @@ class Operator(Generic[Node]):
         """Write nothing yet."""
         self.node = node
         self.writer = writer
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """What it computes, whatever its columns are called and whichever options run."""
+        return identity(self.node).id
+
+    @property
+    def kind(self) -> str:
+        """Its kind, in the paper's word."""
+        return kind_of(self.node)
+
+    @property
+    def inputs(self) -> Sequence[Plan]:
+        """The nodes that it reads; the writer has their operators."""
+        return self.node.children
+
+    @property
+    def properties(self) -> Properties:
+        """What is known of its relation or stream."""
+        return properties(self.node)
+
+    @property
+    def synopses(self) -> Sequence[Synopsis]:
+        """What it keeps between ticks."""
+        number = self.writer.number(self.node)
+        return [synopsis for synopsis in self.writer.synopses if synopsis.operator == number]
+
+    @property
+    def deltas(self) -> Sequence[Statement]:
+        """Its statements from which those above it read: they run in the order of the tick."""
+        number = self.writer.number(self.node)
+        return [statement for statement in self.writer.statements if statement.operator == number]
+
+    @property
+    def upkeep(self) -> Sequence[Statement]:
+        """Its statements that bring its own synopses up to date.
+
+        They read these and temporary tables of the tick alone, so they may run whenever all deltas
+        of the tick have run, and before those of the next one.
+        """
+        number = self.writer.number(self.node)
+        return [statement for statement in self.writer.updates if statement.operator == number]
+
+    @property
+    def points(self) -> frozenset[str]:
+        """The points of choice at which its statements are ('stages', 'prefetch')."""
+        found = {"stages" for one in self.deltas if one.is_stage}
+        return frozenset(found | {"prefetch" for one in self.deltas if prefetch(one.tree)})
+
+    # -- what it writes and answers ------------------------------------------------------------
 
     def keep(self) -> None:
         """Write what is made once a tick, and what is kept between ticks; by default nothing."""

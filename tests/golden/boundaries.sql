@@ -129,7 +129,7 @@ WHERE
     ) % 5 < 0 THEN 5 ELSE 0 END
   );
 
--- operator 0: forget the panes that have left
+-- operator 4: forget the panes that have left
 DELETE FROM cql_state."q_4_panes"
 WHERE
   "_cql_boundary" <= (
