@@ -1,4 +1,4 @@
-"""Columns of data matched to those of an input, by name in whatever case."""
+"""Columns of data matched to those of an input, by name without regard to case."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading: answers, changes and plain SQL, as relations that stay as they are.
+"""Reading: answers, changes and plain SQL, as relations that do not change afterwards.
 
-A read runs on a connection of its own, over a copy or over rows of a log that stay, so that it may
-be read while a tick runs.
+A read runs on a connection of its own, over a copy or over rows of a log that never change, so the
+result can be read while a tick runs.
 """
 
 from __future__ import annotations

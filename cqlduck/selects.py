@@ -1,4 +1,4 @@
-"""The SELECTs of reads: what `table`, `as_of` and `changes` run, and EXPLAIN shows."""
+"""The SELECTs of `table`, `as_of` and `changes`, which EXPLAIN shows too."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Batches of the drop zone: those that were passed over, and those whose rows may still be open.
+"""Batches of the drop zone: quarantined ones, and those whose rows may still be open.
 
-Only with `strict` a batch is noted as open: with the range of numbers that its rows got.
+Only with `strict` a batch is noted as open, with the range of the numbers of its rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns as SQL: of a query, of a table that is made, of rows that are the same."""
+"""Columns as SQL: of a query, of CREATE TABLE, and to compare rows."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The database: one DuckDB instance, one file, one function through which all SQL runs.
 
-This module guarantees that every statement passes `Database.execute` (so a trace hook sees all),
-that what happens between `begin` and `commit` is one DuckDB transaction, and that the file is
-attached under the alias `cqlduck` whatever it is called, in the storage format of DuckDB 1.5.
-It relies on being the only writer: a second process is refused by DuckDB's lock on the file, a
-second connection of this process by `state.claims`.
+Every statement passes `Database.execute` (so a trace hook sees all), all between `begin` and
+`commit` is one DuckDB transaction, and the file is attached under the alias `cqlduck` whatever its
+name is, in the storage format of DuckDB 1.5. The module relies on being the only writer: a second
+process is refused by DuckDB's lock on the file, a second connection of this process by
+`state.claims`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The difference that a statement or a refresh makes: a relation's content before and after it."""
+"""The difference of a statement or a refresh: a relation's content before and after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DuckDB lists: tables, views, functions and macros."""
+"""DuckDB's own lists: tables, views, functions and macros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A read of what is committed, on a connection of its own, beside the ticks that go on."""
+"""Reads of committed data, on connections of their own, while ticks go on."""
 
 from __future__ import annotations
 

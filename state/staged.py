@@ -1,4 +1,4 @@
-"""Rows that a caller gives in pieces, staged in temporary tables: a query's, or with instants."""
+"""Staged rows: a query's result, or rows with instants, in temporary tables."""
 
 from __future__ import annotations
 

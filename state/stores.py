@@ -1,4 +1,4 @@
-"""The tables and views of inputs: a stream's store; a relation's store and its queue."""
+"""The tables and views of inputs: a stream's store; a relation's store and pending elements."""
 
 from __future__ import annotations
 

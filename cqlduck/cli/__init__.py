@@ -1,7 +1,7 @@
 """The command line: `cqlduck run`, `demo`, `explain`, `profile`, `check`, `shell`, `snapshot`.
 
-Thin: what a command does is the library's. Errors of the family are printed with their place and
-hint, and end with 1; Ctrl-C ends with 130 and SIGTERM with 143, after the database was closed.
+The commands only call the library. Errors of the family are printed with their place and hint, and
+exit with 1; Ctrl-C exits with 130 and SIGTERM with 143, after the database was closed.
 """
 
 from __future__ import annotations

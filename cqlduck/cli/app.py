@@ -1,4 +1,4 @@
-"""The application of Typer: its commands, and how their errors are printed."""
+"""The Typer application: its commands, and how their errors are printed."""
 
 from __future__ import annotations
 

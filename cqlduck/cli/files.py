@@ -1,4 +1,4 @@
-"""`cqlduck shell` and `cqlduck snapshot`: a closed database to look at, and a copy of one."""
+"""`cqlduck shell` and `cqlduck snapshot`: open a closed database in the shell, or copy it."""
 
 from __future__ import annotations
 

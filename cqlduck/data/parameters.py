@@ -1,4 +1,4 @@
-"""Values as DuckDB binds them to a parameter of a type."""
+"""Values bound by DuckDB to a parameter of a type."""
 
 from __future__ import annotations
 

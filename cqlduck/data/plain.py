@@ -1,4 +1,4 @@
-"""Values of numpy's and pandas', and of subclasses, as those of Python's own types."""
+"""Values of numpy, pandas and subclasses, as values of Python's own types."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Registration: what CREATE, DROP and ALTER do to the catalogue.
+"""Registration: the changes of CREATE, DROP and ALTER to the catalogue.
 
-    names       a name that is free, is there already, or is not there
+    names       checks of names: free, existing, or missing
     inputs      streams and relations
     queries     continuous queries
-    activation  whether a query goes on, and from where
+    activation  stopping and continuing queries
 
-Each function is one change: it checks first, and what fails leaves everything as it was.
+Each function is one change: it checks first, and an error leaves everything unchanged.
 """

@@ -1,4 +1,4 @@
-"""Whether a query goes on: it may be deactivated, activated, or begun from now."""
+"""Activation: a query is deactivated, activated, or begins after the frontier of its inputs."""
 
 from __future__ import annotations
 

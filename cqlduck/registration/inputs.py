@@ -1,4 +1,4 @@
-"""Streams and relations: made, dropped, and a heartbeat that is lowered."""
+"""Streams and relations: created, dropped, and a heartbeat that is lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of what is registered: free, there already, or not there."""
+"""Checks of names in the catalogue: free, existing, or missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuous queries: made, replaced, given other options, dropped."""
+"""Continuous queries: created, replaced, given other options, dropped."""
 
 from __future__ import annotations
 

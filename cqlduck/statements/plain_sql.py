@@ -1,8 +1,7 @@
-"""Statements of DuckDB's own: what kind they are, and which are refused.
+"""Statements of DuckDB: their kinds, and refusals.
 
-What is registered shows as views; that these are changed as streams, relations and queries are, and
-not as views, is seen to here. Settings and macros that would change what ticks mean are in
-`meaning`.
+Streams, relations and queries show as views; statements that would change them as views are
+refused. `meaning` refuses settings and macros that would change the meaning of ticks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""REFRESH of relations: the difference between their content and what a query or a caller gives.
+"""REFRESH of relations: the difference between their content and a query or a caller's data.
 
-It becomes deletions and insertions at one instant, chosen as for UPDATE and DELETE (`dml`). Rows
-that stay give no element.
+The difference becomes deletions and insertions at one instant, chosen as for UPDATE and DELETE
+(`dml`). Unchanged rows emit no element.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running statements of CQL and of DuckDB, one after another, inside one change."""
+"""Scripts: statements of CQL and of DuckDB run one after another, inside one change."""
 
 from __future__ import annotations
 

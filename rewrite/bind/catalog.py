@@ -1,4 +1,4 @@
-"""The catalogue, as far as a query's binding asks it."""
+"""The catalogue, as far as binding a query needs it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What binding needs in every clause: the catalogue, the syntax, and a way to bind a query inside.
+"""The context of binding: the catalogue, the syntax, and a way to bind a nested query.
 
-FROM, SELECT and subqueries hold queries, and a query holds them. They ask the context to bind
-these, so that each imports only what lies below it; the binder is the context that can.
+FROM, SELECT and subqueries contain queries, and a query contains them. They ask the context to bind
+these, so that each module imports only those below it; the binder implements the context.
 """
 
 from __future__ import annotations

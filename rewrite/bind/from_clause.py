@@ -1,4 +1,4 @@
-"""FROM: its items, and the joins of them."""
+"""FROM: its items, and their joins."""
 
 from __future__ import annotations
 

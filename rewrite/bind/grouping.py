@@ -1,4 +1,4 @@
-"""GROUP BY: grouping sets, aggregates, and what stands above them."""
+"""GROUP BY: grouping sets, aggregates, and the expressions above them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SELECT whose parts all have laws."""
+"""A SELECT whose parts all have laws."""
 
 from __future__ import annotations
 

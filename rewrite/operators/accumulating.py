@@ -1,12 +1,12 @@
 """Aggregates from accumulators: the lift of a tick's elements, and the results from the states.
 
-In a tick the elements are lifted, by group and instant. From that and the group's row come the
-states after and before each instant: of several instants (`running`), or of the one (`stepped`). A
-result that the state before does not give is carried along with the group, and what it is made of
-is worked out at the groups and instants that changed, which are the CTE `running`:
+In a tick the elements are lifted, by group and instant. From that and the group's row follow the
+states after and before each instant: of several instants (`running`), or of one (`stepped`). A
+result that does not follow from the state before is carried along with the group; its parts are
+computed at the groups and instants that changed, which are the CTE `running`:
 
-    outlying   what the bags come to (`outliers`)
-    again      what has no accumulators: a frame of the log where the group is one (`frames`), else
+    outlying   the sums of the bags (`outliers`)
+    again      results without accumulators: a frame of the log if the group is one (`frames`), else
                the aggregate over the group's tuples at these instants (`instants`)
 """
 

@@ -1,21 +1,20 @@
 """A query at given instants: Q(τ) for each τ of a set T, with the instant as one more column.
 
-A relation at T is a bag of (tuple, τ): each tuple as often as it is there at τ. From lifetimes it
-is laid out, R × T where enter ≤ τ < leave (`laid_out`). What an operator makes of its inputs at T
-is what it makes of tables, with the instant among the columns by which it joins, groups and
-compares (`at`):
+A relation at T is a bag of (tuple, τ): each tuple with its multiplicity at τ. From lifetimes it is
+laid out, R × T where enter ≤ τ < leave (`laid_out`). An operator at T does what it does over
+tables, with the instant among the columns by which it joins, groups and compares (`at`):
 
-    σ_p π_e (R)        over R at T, the instant kept
-    R ⋈ S              where the instants are the same too
+    σ_p π_e (R)        over R at T, the instant preserved
+    R ⋈ S              with equal instants
     γ_keys (R), δ (R)  by the keys and the instant
     R + S, R − S, …    of tuples with their instants
     Q (R, S, …)        a LATERAL over T
 
-Four evaluators are this one over other instants. A query that changes at boundaries alone: T are
-the boundaries of the tick (`boundaries`). A query that has no delta rule: T are the instants at
-which an input changes (`recompute`). An aggregate without accumulators: T are pairs, of a group
-that changed and when (`accumulating`). What stands between ticks: T = {$t1} (`at_rest`), and of one
-instant no column says which it is.
+Four evaluators are this one over other instants. A query that changes only at boundaries: T are the
+boundaries of the tick (`at_boundaries`). A query without a law: T are the instants at which an
+input changes (`recompute`). An aggregate without accumulators: T are pairs of a changed group and
+an instant (`accumulating`). The content between ticks: T = {$t1} (`at_rest`), and no column says
+which instant it is.
 """
 
 from __future__ import annotations

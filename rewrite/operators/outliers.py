@@ -1,7 +1,7 @@
-"""What stays in bags: values of DOUBLE that are no fixed-point numbers (`fixed_point`).
+"""The bags of outliers: values of DOUBLE that are not fixed-point numbers (`fixed_point`).
 
 The synopsis `outliers` is a log of them, (keys, `_cql_call`, `_cql_value`, `_ts`, `_weight`). Those
-that a group has at an instant are added up anew, so each sum is that of the current values alone.
+of a group at an instant are summed anew, so each sum is that of the current values alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Accumulators in a tick of one instant: the group's row and its change.
+"""Accumulators in a tick of one instant: the group's row plus the delta.
 
-Nothing has to be put in order: the state before is the group's row, and the state after is that and
-the change. So there is no window function, which small groups cannot pay for. An accumulator of the
-last w instants would be lifted from the tuples of all of them: its aggregate is worked out again.
+Nothing has to be ordered: the state before is the group's row, and the state after is that plus the
+delta. So there is no window function, whose cost is too high for small groups. An accumulator of
+the last w instants would be lifted from the tuples of all of them: its aggregate is recomputed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Sums of DOUBLE that do not drift: fixed-point numbers, and the values that are none.
+"""Sums of DOUBLE that do not drift: fixed-point numbers, and outliers.
 
-A value x with 2⁻³⁰ ≤ |x| ≤ 2³⁷ is taken as round(x · 2⁶⁰), which is exact for |x| ≥ 2⁻⁸ and wrong
-by less than 2⁻³¹ of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others,
-infinities and NaN among them, are outliers: they stay as they are, and the ones that a group still
-has at an instant are added up anew. So what passed through leaves nothing behind.
+A value x with 2⁻³⁰ ≤ |x| ≤ 2³⁷ becomes round(x · 2⁶⁰), which is exact for |x| ≥ 2⁻⁸ and wrong by
+less than 2⁻³¹ of |x| otherwise, in at most 98 of the 127 bits of a HUGEINT. All others, infinities
+and NaN among them, are outliers: they are stored unchanged, and those of a group at an instant are
+summed anew. So a value that has left leaves nothing behind.
 """
 
 from __future__ import annotations

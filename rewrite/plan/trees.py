@@ -1,4 +1,4 @@
-"""A way through sqlglot's trees that is one Python call: sqlglot's own `walk` makes four a node."""
+"""A walk through sqlglot's trees in one Python call: sqlglot's own `walk` makes four a node."""
 
 from __future__ import annotations
 

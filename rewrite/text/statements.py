@@ -1,4 +1,4 @@
-"""The statements of CQL, and those that are passed on."""
+"""The statements of CQL as dataclasses, and those that are passed on to DuckDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of DuckDB: a text cut into words and signs."""
+"""Tokens of DuckDB: a text split into words and signs."""
 
 from __future__ import annotations
 

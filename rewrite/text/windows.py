@@ -1,4 +1,4 @@
-"""Windows and samples as they are written: what stands between the brackets."""
+"""Windows and samples as they are written: the text between the brackets."""
 
 from __future__ import annotations
 
