@@ -10,8 +10,8 @@ each time logical time advances, those statements run over just what is new.
 The rooms, each of which may import only what stands below it:
 
 * `cqlduck` (this package): `connection` is the public face, `settings` are its keywords,
-  `statements` are run one after another, `reader` gives answers, `inventory` shows what there is,
-  `registration` changes it, `compiler` has queries compiled,
+  `statements` runs what callers write, `reader` reads answers, `ingest` accepts rows, `inventory`
+  describes what is registered, `registration` changes it, `compiler` has queries compiled,
   `engine` runs ticks, `progress` says how far they can go, `streamon` which options they run,
   `housekeeping` keeps what they leave small, `scheduler` calls the engine in the background,
   `sources` reads and writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are
