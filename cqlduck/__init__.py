@@ -1,31 +1,36 @@
 """cqlduck: continuous queries, written in CQL, embedded in DuckDB.
 
-A query is rewritten once into plain DuckDB statements that maintain its answer over delta tables;
-each time logical time advances, those statements run over just what is new.
+A query is compiled once into plain DuckDB statements that maintain its answer; each time logical
+time advances, those statements run over the new elements.
 
-    CQL text ─ rewrite/ ─> plan of operators ─ rewrite/ ─> delta statements
-    drop zone ─┐                                                │
-    append() ──┴─> arrivals, stores (state/) ── tick ───────────┴─> logs, answers (state/)
+    CQL text ─ text, bind ─> plan ─ rules ─> plan ─ choose ─> operators ─> statements
+    drop zone ─┐                                                               │
+    append() ──┴─> arrivals, stores ── tick: operators in order ───────────────┴─> logs, answers
+                             ▲ scheduler      │ rows and seconds of every statement
+                             └── StreaMon: profiler ─ re-optimizer ─ executor
 
-The rooms, each of which may import only what stands below it:
+The rooms, each of which imports only those below it; import-linter checks them and their floors:
 
-* `cqlduck` (this package): `connection` is the public face, `settings` are its keywords,
-  `statements` runs what callers write, `reader` reads answers, `ingest` accepts rows, `inventory`
-  describes what is registered, `registration` changes it, `compiler` has queries compiled,
-  `engine` runs ticks, `progress` says how far they can go, `streamon` which options they run,
-  `housekeeping` keeps what they leave small, `scheduler` calls the engine in the background,
-  `sources` reads and writes the drop zone, `spark` is Spark's side of it, `cli` and `demo` are
-  the program.
-* `cqlduck.state` (folder `state/`): what is in DuckDB, and buffers of what is not there yet. The
-  only room that runs SQL, through one function with a trace hook.
-* `cqlduck.rewrite` (folder `rewrite/`): CQL text to plan to delta statements. Pure.
-* `cqlduck.sql` (folder `sql/`): SQL that is the same for every query, and the examples.
+* `cqlduck` (this package) is the program. `connection` is the public face, `statements` runs what
+  callers write, `reader` and `selects` read answers, `registration` changes the catalogue,
+  `compiler` compiles queries, `engine` runs ticks, `progress` bounds them, `streamon` chooses their
+  options, `housekeeping` keeps stores and logs small, `scheduler` calls the engine in the
+  background. `data` and `ingest` read what callers append, `sources` reads and writes the drop
+  zone, `spark` writes it from Spark. `cli` and `demo` are programs.
+* `cqlduck.state` (folder `state/`) is the database: catalogue, arrivals, stores, synopses, logs,
+  answers, choices, the tick's transaction, and buffers of rows that are not in it yet. It runs all
+  SQL, through one function with a trace hook.
+* `cqlduck.rewrite` (folder `rewrite/`) compiles CQL to statements. It is pure: no database, no
+  clock, no files. Its floors, from below: `text`, `plan`, `relalg`, `physical`, `operators` and
+  `rules`, `statements` and `bind`. An operator's law, SQL and synopses are in one file.
+* `cqlduck.sql` (folder `sql/`) has SQL that is the same for every query, and the examples.
 * `cqlduck.errors` may be imported by every room.
 
-Time is a discrete domain of instants. A tick covers the instants (t₀, t₁] and gives the exact
-elements of each of them: `rewrite.operators` says how. A tick is one DuckDB transaction: what was
-consumed, the state, the output and the frontier move together. `docs/architecture.md` follows a row
-and a query on their way.
+Time is a discrete domain of instants. A tick covers the instants (t₀, t₁] and computes the exact
+elements of each of them, because the instant is a column of every statement. A tick is one DuckDB
+transaction: what was consumed, the synopses, the logs and the frontiers move together.
+`docs/architecture.md` follows a query and a row through the rooms, `docs/glossary.md` defines the
+words.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 
-from cqlduck.rewrite.text.time import BEGINNING, Clock
+from cqlduck.rewrite.text.time import BEGINNING, Clock, Instant
 
 MOST = 2**62
 """How far a raw time is from 0 at most, so that windows beyond it can be counted."""
@@ -19,21 +19,21 @@ _CYCLE = 400 * 365 + 97
 """The days of 400 years, after which the calendar begins anew."""
 
 
-def closes(clock: Clock, raw: int) -> int:
+def closes(clock: Clock, raw: int) -> Instant:
     """Return the last instant that a heartbeat of a raw time closes."""
-    return (raw + 1) // clock.granularity - 1 if clock.kind == "wall" else raw
+    return Instant((raw + 1) // clock.granularity - 1 if clock.kind == "wall" else raw)
 
 
-def heartbeat_after(clock: Clock, raw: int, bound: int) -> int:
+def heartbeat_after(clock: Clock, raw: int, bound: int) -> Instant:
     """Return the heartbeat that a stream gives itself after a timestamp: m − b − 1."""
     return closes(clock, raw - bound - 1)
 
 
-def instant_of(clock: Clock, raw: int) -> int:
+def instant_of(clock: Clock, raw: int) -> Instant:
     """Return the instant of a raw time; the beginning of time is one too."""
     if raw == BEGINNING:
         return BEGINNING
-    return raw // clock.granularity if clock.kind == "wall" else raw
+    return Instant(raw // clock.granularity if clock.kind == "wall" else raw)
 
 
 def instant_sql(clock: Clock, raw: str) -> str:

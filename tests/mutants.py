@@ -1193,7 +1193,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "return closes(clock, raw - bound - 1)", "return closes(clock, raw - bound)",
          SEMANTICS + "a_stream_gives_itself_the_heartbeat_m_less_b_less_1"),
         ("a heartbeat closes the granule that it is in",
-         "return (raw + 1) // clock.granularity - 1 if", "return raw // clock.granularity if",
+         "Instant((raw + 1) // clock.granularity - 1 if", "Instant(raw // clock.granularity if",
          SEMANTICS + "a_heartbeat_closes_only_granules_that_end_at_or_before_it"),
         ("granules before 1970 are rounded towards it",
          "return f\"(({raw}) - ((({raw}) % {g}) + {g}) % {g}) // {g}\"",
