@@ -35,7 +35,6 @@ class Compiler:
     volatile: frozenset[str] = field(init=False)
     functions: frozenset[str] = field(init=False)
     _macros: Macros | None = None
-    _may_roll_back: bool = False
 
     def __post_init__(self) -> None:
         """Ask DuckDB for its functions."""
@@ -83,13 +82,13 @@ class Compiler:
     def forget_macros(self) -> None:
         """Read macros anew for the next query: a statement may have changed them."""
         self._macros = None
-        self._may_roll_back = True
 
-    def ended(self, *, committed: bool) -> None:
-        """Note the end of a transaction: what it made of macros may be undone."""
-        if self._may_roll_back and not committed:
-            self._macros = None
-        self._may_roll_back = False
+    kept: None = None
+    """Macros stay, unless a transaction is undone."""
+
+    def roll_back(self, _: None) -> None:
+        """Read macros anew for the next query: what is undone may have made some."""
+        self._macros = None
 
 
 @dataclass

@@ -36,8 +36,8 @@ from cqlduck.settings import Settings, Trace, keywords_of_settings
 from cqlduck.state import instants, snapshot
 from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
+from cqlduck.state.intake import Taken
 from cqlduck.state.profile import INGEST, Profile
-from cqlduck.state.queues import Taken
 from cqlduck.state.records import KEPT
 from cqlduck.statements import plain_sql, refresh, script
 from cqlduck.statements.translated import from_duckdb
@@ -165,9 +165,11 @@ class Connection:
 
         In a child a lock may be held forever by a thread that is not there, so it comes first.
         """
-        self._own.database.owner.check()
-        self._own.refuse_closed()
-        return self._own
+        own = self._own
+        if own.closed or own.database.owner.process != os.getpid():
+            own.database.owner.check()
+            own.refuse_closed()
+        return own
 
     @property
     def engine(self) -> Engine:
@@ -202,7 +204,7 @@ class Connection:
     @contextmanager
     def _open(self) -> Iterator[Engine]:
         """Hold the engine still, unless it is closed; signals wait for a statement that runs."""
-        with self._engine.database.interrupts.held(), self._own.opened():
+        with self._engine.opened():
             yield self._own
 
     def __repr__(self) -> str:
@@ -364,7 +366,7 @@ class Connection:
         engine = self._engine
         engine.refuse_in_listener("append()")
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
-        held, meter = engine.database.interrupts.held(), self._meter.during(what)
+        held, meter = engine.database.interrupts.held, self._meter.during(what)
         with held, meter, engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
             return ingest.accept(engine, thing, ingest.read(thing, data), at, operation)
@@ -390,7 +392,7 @@ class Connection:
         """
         self._engine.refuse_in_listener("refresh()")
         engine = self._engine
-        held = engine.database.interrupts.held()
+        held = engine.database.interrupts.held
         if data is None:
             known = engine.catalogue.inputs.get(name.lower())
             text = "" if known is None or known.query is None else known.query
@@ -407,7 +409,7 @@ class Connection:
         """Promise that no element at or before `to` is still to come to an input."""
         engine = self._engine
         engine.refuse_in_listener("heartbeat()")
-        with engine.database.interrupts.held(), engine.changing():
+        with engine.database.interrupts.held, engine.changing():
             thing = engine.input(name)
             engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
 
@@ -448,7 +450,7 @@ class Connection:
         engine = self._engine
         engine.refuse_in_listener("advance()")
         what = "advance" if to is None else f"advance to {to}"
-        with engine.database.interrupts.held():
+        with engine.database.interrupts.held:
             with engine.opened(), self._meter.during(what, engine.progress.way):
                 until = None
                 if rows or to is not None:
@@ -493,9 +495,10 @@ class Connection:
             limit: How many batches of each input to take at most.
         """
         self._engine.refuse_in_listener("follow()")
-        with self._engine.database.interrupts.held():
+        with self._engine.database.interrupts.held:
             taken = self._follow(limit)
-            self._warn(3)
+            if self._own.failed:
+                self._warn(3)
             return taken
 
     def _follow(self, limit: int | None = None) -> int:
@@ -522,7 +525,8 @@ class Connection:
         Raises:
             QueryError: The query failed, or one that it reads; `as_of` gives its last answer.
         """
-        with self._open() as engine:
+        engine = self._engine
+        with engine.opened():
             found = engine.query(query)
             engine.refuse_failed(found)
             return self._reader.table(found)
@@ -643,7 +647,7 @@ class Connection:
         with self._open() as engine:
             known = engine.catalogue.queries.values()
             asked = checks.Check(engine, list(known) if query is None else [engine.query(query)])
-            with engine.database.interrupts.held(), self._meter.during("check", asked.way):
+            with engine.database.interrupts.held, self._meter.during("check", asked.way):
                 return relation.of_table(asked.run())
 
     @contextmanager

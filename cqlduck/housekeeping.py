@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.state import amend, answers, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
@@ -19,6 +20,9 @@ from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.tick import Ran
+
+SHARE = 5
+"""Of a stream's store, at least one in so many parts of the time that it covers is cut at once."""
 
 STANDING = "1 day"
 """How long inputs are kept for a query that stands still, by default."""
@@ -82,13 +86,17 @@ class Housekeeping:
         self.tails.pop(query.name, None)
         self._room.clear()
 
+    def may_be_outweighed(self, query: Query) -> bool:
+        """Return whether a query has a kept answer, which the elements since may outweigh."""
+        held = self.compiled[query.name.lower()].answer
+        return query.kind == "relation" and held is None and query.frontier is not None
+
     def outweighed(self, queries: Iterable[Query]) -> list[Query]:
         """Return the queries whose kept answers are to be written anew."""
         return [query for query in queries if self._is_outweighed(query)]
 
     def _is_outweighed(self, query: Query) -> bool:
-        held = self.compiled[query.name.lower()].answer is not None
-        if query.kind != "relation" or held or query.frontier is None:
+        if not self.may_be_outweighed(query):
             return False
         tail = self.tails.get(query.name)
         if tail is None:
@@ -102,14 +110,23 @@ class Housekeeping:
         self.tails[query.name] = 0
 
     def finish(self, moved: list[Query]) -> None:
-        """Keep histories, stores and logs small."""
-        for query in moved:
-            with self.database.part("retention"):
-                self._forget_history(query)
-                self._compact(query)
+        """Keep histories, stores and logs small; what has nothing to do is not called."""
         with self.database.part("retention"):
-            self._expire()
-            self._forget(moved)
+            for query in moved:
+                if query.keep is not None or self.history is not None:
+                    self._forget_history(query)
+                wrote = self._wrote.pop(query.name, 0)
+                for synopsis in self.compiled[query.name.lower()].synopses:
+                    if synopsis.is_log:
+                        room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
+                        if room <= 0:
+                            self._compact(query, synopsis)
+            queries = self.catalogue.queries.values()
+            stand = [q for q in queries if q.state != "active"]
+            if stand:
+                self._expire()
+            if moved or any(q.state == EXPIRED for q in stand):
+                self._forget()
 
     def expiring(self) -> list[Query]:
         """Return the queries that have stood still for longer than `standing`."""
@@ -140,46 +157,65 @@ class Housekeeping:
         """Return the queries for which what they read of a thing is kept."""
         return [query for query in self.catalogue.readers(thing) if query.state != EXPIRED]
 
-    def _forget(self, moved: list[Query]) -> None:
+    def _forget(self) -> None:
         """Keep the stores of inputs small."""
-        beats = [i.heartbeat for i in self.catalogue.inputs.values()]
-        has_expired = any(q.state == EXPIRED for q in self.catalogue.queries.values())
-        if not (moved or has_expired) or any(beat is None for beat in beats):
+        inputs, reading = self.catalogue.inputs.values(), self.catalogue.reading
+        earliest = min((i.heartbeat for i in inputs if i.heartbeat is not None), default=None)
+        if earliest is None or any(i.heartbeat is None for i in inputs):
             return
-        earliest = min(beat for beat in beats if beat is not None)
-        self._compact_relations(earliest)
-        for thing in self.catalogue.inputs.values():
-            if thing.kind == "stream":
-                readers = [(q, self.compiled[q.name.lower()]) for q in self._readers(thing)]
-                if any(self.catalogue.amends(q) for q, _ in readers):
+        for thing in inputs:
+            if thing.kind == "relation":
+                # rows of the store have numbers: it has no more than these, but for what was
+                # pending
+                counted, number = self._counted.get(thing.name, (0, 0))
+                most = max(retention.LOG, 2 * self._compacted.get(thing.name, 0))
+                if counted + thing.next_seq - number > most:
+                    self._compact_relation(thing, earliest, most)
+            elif thing.first_instant is not None and earliest >= thing.first_instant:
+                readers = [q for q in reading.readers.get(thing.name, ()) if q.state != EXPIRED]
+                if any(reading.amending[q.name] for q in readers):
                     continue
-                until = retention.forgettable(thing, readers, earliest)
-                if until is not None and not self.input_buffer.forget(thing, until):
+                until = self._needed_after(thing, readers, earliest)
+                if until is None:
+                    continue
+                if thing.name in self.input_buffer.kept:
+                    self.input_buffer.forget(thing, until)
+                    continue
+                assert thing.last_instant is not None
+                start = thing.first_instant - 1 if thing.forgotten is None else thing.forgotten
+                if until > start and SHARE * (until - start) >= thing.last_instant - start:
                     retention.forget(self.database, thing, until)
 
-    def _compact_relations(self, earliest: int) -> None:
-        """Forget the tuples of relations that no query will see leave any more."""
-        for thing in self.catalogue.inputs.values():
-            if thing.kind != "relation":
-                continue
-            most = max(retention.LOG, 2 * self._compacted.get(thing.name, 0))
-            # rows of the store have numbers: it has no more than these, but for what was pending
-            counted, number = self._counted.get(thing.name, (0, 0))
-            if counted + thing.next_seq - number <= most:
-                continue
-            rows = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
-            self._counted[thing.name] = rows, thing.next_seq
-            if rows <= most:
-                continue
-            readers = self._readers(thing)
-            frontiers = [q.frontier for q in readers]
-            if any(f is None for f in frontiers) or any(self.catalogue.amends(q) for q in readers):
-                continue
-            until = min([earliest, *[f for f in frontiers if f is not None]])
-            retention.forget_ended(self.database, thing, until)
-            left = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
-            self._compacted[thing.name] = left
-            self._counted[thing.name] = left, thing.next_seq
+    def _needed_after(self, thing: Input, readers: list[Query], earliest: int) -> int | None:
+        """Return up to which instant nobody needs a stream's rows any more, or None.
+
+        Args:
+            thing: The stream, which has a first instant.
+            readers: The queries that read it.
+            earliest: The least heartbeat of all inputs.
+        """
+        until = earliest
+        for query in readers:
+            span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
+            if span is None or query.frontier is None:
+                return None
+            until = min(until, query.frontier - span - 1)
+        return None if thing.first_instant is None or until < thing.first_instant else until
+
+    def _compact_relation(self, thing: Input, earliest: int, most: int) -> None:
+        """Forget the tuples of a relation that no query will see leave any more, if it is large."""
+        rows = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
+        self._counted[thing.name] = rows, thing.next_seq
+        readers = self._readers(thing)
+        frontiers = [q.frontier for q in readers if q.frontier is not None]
+        if rows <= most or len(frontiers) < len(readers):
+            return
+        if any(self.catalogue.amends(q) for q in readers):
+            return
+        retention.forget_ended(self.database, thing, min([earliest, *frontiers]))
+        left = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
+        self._compacted[thing.name] = left
+        self._counted[thing.name] = left, thing.next_seq
 
     def _forget_history(self, query: Query) -> None:
         span = self._instants(query.keep if query.keep is not None else self.history)
@@ -218,28 +254,21 @@ class Housekeeping:
         if last is not None:
             self.lost[query.name] = last
 
-    def _compact(self, query: Query) -> None:
-        compiled = self.compiled[query.name.lower()]
-        wrote = self._wrote.pop(query.name, 0)
-        for synopsis in compiled.synopses:
-            if not synopsis.is_log or query.frontier is None:
-                continue
-            room = self._room.get(synopsis.name, 0) - wrote
-            if room > 0:
-                self._room[synopsis.name] = room
-                continue
-            rows, last = self.database.rows(
-                f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
-                "FROM cql_state.synopses WHERE table_name = ?",
+    def _compact(self, query: Query, synopsis: Synopsis) -> None:
+        """Make a log of a query's state net if it has grown, and see how much may come now."""
+        if query.frontier is None:
+            return
+        rows, last = self.database.rows(
+            f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
+            "FROM cql_state.synopses WHERE table_name = ?",
+            [synopsis.name],
+        )[0]
+        self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
+        if rows > max(retention.LOG, 2 * last):
+            own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
+            retention.compact(self.database, synopsis.name, own, query.frontier)
+            self.database.execute(
+                "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
+                f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
                 [synopsis.name],
-            )[0]
-            if rows > max(retention.LOG, 2 * last):
-                own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-                retention.compact(self.database, synopsis.name, own, query.frontier)
-                self.database.execute(
-                    "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
-                    f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",
-                    [synopsis.name],
-                )
-                continue
-            self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
+            )

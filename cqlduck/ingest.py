@@ -21,7 +21,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
-from cqlduck.state import queues, staged
+from cqlduck.state import arrivals, intake, staged
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.state.threads import SOME
@@ -31,7 +31,7 @@ from cqlduck.state.types import has_text
 @contextlib.contextmanager
 def arriving(
     engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str
-) -> Iterator[queues.Arrival]:
+) -> Iterator[arrivals.Arrivals]:
     """Make what a user passed, and `read` has read, readable by SQL as long as the block runs.
 
     Raises:
@@ -43,10 +43,10 @@ def arriving(
     try:
         given = matching.matched(thing, "the data", there, allowed=("_ts",))
         times = _times(engine, thing, there, at) if thing.kind == "stream" else None
-        ready = queues.prepared(engine.clock, table, times)
+        ready = arrivals.prepared(engine.clock, table, times)
         with engine.database.incoming.readable(source, ready.table):
             rows, seen = _arrival(engine, thing, source, given, table, at, operation)
-            rows = replace(rows, known=seen or ready.seen)
+            rows = replace(rows, known=seen or ready.seen, is_registered=True)
             # of instants that are given beside it, the source is more than the table
             yield ready.filled(rows) if rows.source == source else replace(rows, place=ready.place)
     except DataError as error:
@@ -58,7 +58,7 @@ def arriving(
         ) from error
 
 
-def accept(engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str) -> queues.Taken:
+def accept(engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str) -> intake.Taken:
     """Accept rows that `read` has read, inside a change.
 
     Args:
@@ -93,7 +93,7 @@ def _placed(engine: Engine, error: DataError, thing: Input, table: pa.Table) -> 
         return error
     given = matching.matched(thing, "the data", _named(table), allowed=("_ts",))
     pairs = zip(given, thing.columns, strict=True)
-    casts = [(own.name, queues.cast(mine, own.type)) for mine, own in pairs]
+    casts = [(own.name, arrivals.cast(mine, own.type)) for mine, own in pairs]
     for name in table.column_names:
         if name.lower() == "_ts":
             time = "BIGINT" if engine.clock.kind == "integer" else "TIMESTAMPTZ"
@@ -129,7 +129,7 @@ def _times(engine: Engine, thing: Input, there: matching.Named, at: Any) -> Colu
 def _arrival(
     engine: Engine, thing: Input, source: str, given: tuple[Column, ...], table: pa.Table, at: Any,
     operation: str,
-) -> tuple[queues.Arrival, queues.Survey | None]:  # fmt: skip
+) -> tuple[arrivals.Arrivals, arrivals.Survey | None]:  # fmt: skip
     """Return how to read the rows, and what is known of them if they are all of one instant."""
     count = table.num_rows
     if count > SOME:
@@ -137,13 +137,13 @@ def _arrival(
     rows, stamp = _stamp(engine, thing, source, _named(table), table, at)
     seen = None
     if isinstance(stamp, int):
-        seen = queues.Survey(count, count, stamp, stamp, True, True)
-        arrived = queues.arrival(thing, rows, given, "", f"'{operation}'")
-        return queues.at_once(arrived, engine.clock, stamp), seen
-    return queues.arrival(thing, rows, given, stamp, f"'{operation}'"), None
+        seen = arrivals.Survey(count, count, stamp, stamp, True, True)
+        arrived = arrivals.arrival(thing, rows, given, "", f"'{operation}'")
+        return arrivals.at_once(arrived, engine.clock, stamp), seen
+    return arrivals.arrival(thing, rows, given, stamp, f"'{operation}'"), None
 
 
-def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
+def of_query(engine: Engine, thing: Input, query: str) -> arrivals.Arrivals:
     """Return what an SQL query gives for an input, matched by name, else by position.
 
     Raises:
@@ -154,7 +154,7 @@ def of_query(engine: Engine, thing: Input, query: str) -> queues.Arrival:
     is_by_name = any(c.name.lower() in there for c in thing.columns)
     if is_by_name or len(given) != len(thing.columns):
         given = matching.matched(thing, "the query", there)
-    return queues.arrival(thing, staged.ROWS, given, "NULL")
+    return arrivals.arrival(thing, staged.ROWS, given, "NULL")
 
 
 def _stamp(
@@ -236,7 +236,7 @@ def _stamp_column(engine: Engine, thing: Input, table: pa.Table, name: str) -> s
     engine.set_time("wall", f"the column _ts {kind}")
     is_fine = pa.types.is_timestamp(kind) and kind.unit == "ns"
     zoned = pa.types.is_timestamp(kind) and kind.tz is not None
-    return queues.raw_sql(
+    return arrivals.raw_sql(
         engine.clock, own, "TIMESTAMP_NS" if is_fine and not zoned
         else "TIMESTAMP WITH TIME ZONE" if zoned and not is_fine else "TIMESTAMP",
     )  # fmt: skip

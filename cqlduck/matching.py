@@ -8,7 +8,7 @@ from cqlduck.errors import DataError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock
-from cqlduck.state import queues
+from cqlduck.state import arrivals
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 
@@ -72,9 +72,9 @@ def stamp(clock: Clock, thing: Input, there: Named) -> str:
     found = times(thing, there)
     assert found is not None
     if thing.timestamp_by is not None:
-        value = queues.cast(there[found.name.lower()], found.type)
+        value = arrivals.cast(there[found.name.lower()], found.type)
     elif found.type == "VARCHAR":
-        value = queues.cast(found, "TIMESTAMP")
+        value = arrivals.cast(found, "TIMESTAMP")
     else:
         value = quoted(found.name)
-    return queues.raw_sql(clock, value, found.type)
+    return arrivals.raw_sql(clock, value, found.type)

@@ -7,12 +7,12 @@ tick takes from the queue if that holds what the tick is to read, no more and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
-from cqlduck.state.input_buffer import Queue
+from cqlduck.state.input_buffer import Queue, Stay
 
 
 @dataclass
@@ -53,9 +53,19 @@ class Progress:
         That is the least heartbeat of its inputs, and of the frontiers of the queries below it
         that stand still, however far below.
         """
-        beats = [self.heard(query)]
-        beats += [inner.frontier for inner in self.catalogue.stopped_below(query)]
+        reading = self.catalogue.reading
+        holding, stopped = reading.holding.get(query.name), reading.stopped.get(query.name)
+        if holding is None or stopped is None:
+            # it is about to be registered
+            holding = reading.holders(tuple(self.catalogue.inputs_of(query)))
+            stopped = tuple(self.catalogue.stopped_below(query))
+        beat = min((i.heartbeat for i in holding if i.heartbeat is not None), default=None)
+        if any(i.heartbeat is None for i in holding):
+            return None
         apart = self._above.get(query.name, ())
+        if beat is None or not (stopped or apart):
+            return beat
+        beats = [beat, *(inner.frontier for inner in stopped)]
         beats += [self.catalogue.queries[name.lower()].frontier for name in apart]
         if any(beat is None for beat in beats):
             return None
@@ -88,13 +98,6 @@ class Progress:
         reached = start if query.frontier is None else query.frontier
         return min(max((reached - start) / (goal - start), 0.0), 1.0)
 
-    def heard(self, query: Query) -> int | None:
-        """Return the least heartbeat of a query's inputs, or None."""
-        inputs = self.catalogue.inputs_of(query)
-        holding = [i for i in inputs if i.kind == "stream" or i.source is not None] or inputs
-        beats = [i.heartbeat for i in holding if i.heartbeat is not None]
-        return min(beats) if beats and len(beats) == len(holding) else None
-
     def waits(self, query: Query) -> bool:
         """Return whether a query stands still until somebody lets it, or one below it, go on."""
         return query.state != "active" or bool(self.catalogue.stopped_below(query))
@@ -108,12 +111,15 @@ class Progress:
         """
         if standing is None or query.state == EXPIRED or not self.waits(query):
             return False
-        heard, stood = self.heard(query), query.frontier
+        beats = [i.heartbeat for i in self.catalogue.reading.holding[query.name]]
+        stood = query.frontier
         if stood is None:
             # what it has not begun with is kept for it too
             begins = self.begins(query)
             stood = None if begins is None else begins - 1
-        return heard is not None and stood is not None and stood + standing < heard
+        if stood is None or not beats:
+            return False
+        return all(beat is not None and stood + standing < beat for beat in beats)
 
     def begins(self, query: Query, goal: int | None = None) -> int | None:
         """Return the instant at which time begins for a query's inputs, or None.
@@ -143,72 +149,70 @@ class Progress:
         are_undated = all(i.kind == "relation" and i.first_instant is None for i in inputs)
         return are_undated and any(i.next_seq for i in inputs)
 
-    def stands_still(self, query: Query) -> bool:
-        """Return whether a query goes no further: it failed, or somebody deactivated it."""
-        return query.state != "active" or query.name in self.apart
+    def stay(
+        self, thing: Input, queue: Queue | None, going: Container[str], until: int | None
+    ) -> Stay:
+        """Return where the rows of a stream may stay after the tick that begins.
 
-    def may_go_on(self, query: Query, target: int | None) -> bool:
-        """Return whether a query has a way to its target, or will have when it gets a heartbeat."""
-        return target is None or query.frontier is None or target > query.frontier
+        Args:
+            thing: The stream.
+            queue: What has come of it since the last tick, if something has.
+            going: The names of the queries that the tick runs.
+            until: Where the tick ends, if that is before the heartbeats.
+        """
+        reading = self.catalogue.reading
+        readers = [q for q in reading.readers.get(thing.name, ()) if q.state != EXPIRED]
+        looks_back, may_hold = False, self.in_memory
+        for query in readers:
+            compiled = self.compiled[query.name.lower()]
+            span = compiled.spans.get(thing.name, 0)
+            looks_back = looks_back or span != 0
+            may_hold = may_hold and span is not None and not compiled.is_heavy
+            if query.name not in going or not (may_hold or not looks_back):
+                return Stay.STORED
+            if reading.amending[query.name]:
+                return Stay.STORED
+        # what nobody reads yet people may look at, or ask for with WITH (history = true)
+        if not readers:
+            return Stay.STORED
+        if queue is not None and not looks_back and self._is_read_once(queue, readers, until):
+            return Stay.GONE
+        return Stay.HELD if may_hold else Stay.STORED
 
-    def is_read_once(self, queue: Queue, going: Set[str], until: int | None) -> bool:
+    def _is_read_once(self, queue: Queue, readers: Sequence[Query], until: int | None) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it.
 
         Args:
             queue: What waits.
-            going: The names of the queries that the tick runs.
+            readers: The queries that read it, none of which looks back; the tick runs them all.
             until: Where the tick ends, if that is before the heartbeats.
         """
-        thing = queue.thing
+        last = queue.thing.last_instant
         beats = [other.heartbeat for other in self.catalogue.inputs.values()]
-        last = thing.last_instant
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False
-        readers = [q for q in self.catalogue.readers(thing) if q.state != EXPIRED]
         for query in readers:
-            span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
-            if span != 0 or query.name not in going or self.catalogue.amends(query):
-                return False
             if queue.before is not None and _is_before(query.frontier, queue.before):
                 return False
-            goal = self.goal(query, until)
+            goal = self.goal(query, until, until)
             if goal is None or goal < last:
                 return False
-        # what nobody reads yet people may look at, or ask for with WITH (history = true)
-        return bool(readers)
+        return True
 
-    def may_stay(self, thing: Input, going: Set[str]) -> bool:
-        """Return whether a stream's queue may hold what its readers look back to.
+    def goal(self, query: Query, until: int | None, bound: int | None) -> int | None:
+        """Return where a tick brings a query, or None if it stays.
 
         Args:
-            thing: The stream.
-            going: The names of the queries that the tick runs.
+            query: The query.
+            until: An instant that the tick does not go beyond, or None.
+            bound: The same where how large the tick is has no say: for a query that begins there.
         """
-        readers = [q for q in self.catalogue.readers(thing) if q.state != EXPIRED]
-        for query in readers:
-            compiled = self.compiled[query.name.lower()]
-            if compiled.spans.get(thing.name, 0) is None or compiled.is_heavy:
-                return False
-            if query.name not in going or self.catalogue.amends(query):
-                return False
-        return bool(readers) and self.in_memory
-
-    def covers_tick(self, queue: Queue, query: Query, goal: int) -> bool:
-        """Return whether what lies in a queue is what comes of its stream in a query's tick."""
-        if queue.is_read_once:
-            return True
-        if query.begin_instant is None or query.frontier is None or self.catalogue.amends(query):
-            return False
-        last = queue.thing.last_instant
-        is_after = queue.before is None or not _is_before(query.frontier, queue.before)
-        return is_after and last is not None and last <= goal
-
-    def goal(self, query: Query, until: int | None) -> int | None:
-        """Return where a tick brings a query, or None if it stays."""
         target = self.target(query)
         if target is None:
             return None
+        if query.begin_instant is None and query.since is None and self.is_undated(query):
+            until = bound
         goal = target if until is None else min(target, until)
         return goal if query.frontier is None or goal > query.frontier else None
 
@@ -220,7 +224,7 @@ class Progress:
         seen = self._seen.pop(query.name, None)
         if goal != self.target(query):
             return None
-        count = sum(thing.next_seq for thing in self.catalogue.inputs_of(query))
+        count = sum(thing.next_seq for thing in self.catalogue.reading.inputs[query.name])
         self._seen[query.name] = count
         # a query that begins reads no more than all
         if seen is None and query.begin_instant is None:

@@ -19,7 +19,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
-from cqlduck.state.reads import Parameters, Read
+from cqlduck.state.reads import Parameters, Read, copied
 from cqlduck.state.threads import SOME
 from cqlduck.statements.plain_sql import is_select
 
@@ -42,11 +42,11 @@ class Reader:
     def table(self, query: Query) -> duckdb.DuckDBPyRelation:
         """Return the answer at the frontier; of a query that yields a stream, its elements."""
         engine = self._engine
-        engine.keep_answers([query])
+        engine.reading(answers=(query,))
         sql = selects.of_table(engine, query)
         if query.kind == "stream" and engine.is_lasting(query):
             return engine.results.read(query.changes, sql)
-        return self._answer(sql)
+        return copied(engine.database, sql, sees_variables=self._sees_variables)
 
     def arrow(self, query: Query) -> pa.Table:
         """Return the answer at the frontier as an Arrow table.
@@ -56,8 +56,7 @@ class Reader:
         """
         engine = self._engine
         is_large = self._counts.get(query.name, 0) > SOME
-        engine.reading(is_large=is_large)
-        engine.keep_answers([query])
+        engine.reading(is_large=is_large, answers=(query,))
         stamp = ("_ts",) if query.kind == "stream" else ()
         table = self._arrow(query, engine.answer_sql(query), stamp, is_large=is_large)
         self._counts[query.name] = table.num_rows
@@ -129,7 +128,7 @@ class Reader:
             QueryError: There are none, and the query failed, or one that it reads.
         """
         engine = self._engine
-        with engine.database.interrupts.held(), engine.lock:
+        with engine.database.interrupts.held, engine.lock:
             query = engine.query(name)
             if query.frontier is None or (position is not None and query.frontier <= position):
                 engine.refuse_failed(query)
@@ -187,15 +186,15 @@ class Reader:
         """
         engine = self._engine
         is_query = is_select(text)
-        with engine.database.interrupts.held():
+        with engine.database.interrupts.held:
             with engine.opened():
-                engine.reading(everything=True)
                 known, lower = engine.catalogue.queries, text.lower()
-                engine.keep_answers(q for name, q in known.items() if name in lower)
+                shown = [q for name, q in known.items() if name in lower]
+                engine.reading(everything=True, answers=shown)
                 read = Read(engine.database, frames)
-            if is_query:
-                return self._copy(read, text, parameters)
             with self._until_closed(), read.reading():
+                if is_query:
+                    return read.table(text, parameters, sees_variables=self._sees_variables)
                 found = read.sql(text, parameters)
                 rows = relation.of_table(pa.table({})) if found is None else relation.copied(found)
                 read.end()
@@ -205,13 +204,7 @@ class Reader:
         """Return a relation over a copy of what a SELECT over answers and logs gives now."""
         engine = self._engine
         engine.reading()
-        return self._copy(Read(engine.database), sql)
-
-    def _copy(
-        self, read: Read, query: str, parameters: Parameters = None
-    ) -> duckdb.DuckDBPyRelation:
-        with self._until_closed(), read.reading():
-            return read.table(query, parameters, sees_variables=self._sees_variables)
+        return copied(engine.database, sql, sees_variables=self._sees_variables)
 
     @contextmanager
     def _until_closed(self) -> Iterator[None]:

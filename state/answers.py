@@ -105,7 +105,13 @@ def view(database: Database, clock: Clock, query: Query, held: str | None) -> No
 def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:
     """Return the SELECT of the answer at an instant, or at the frontier."""
     # before it begins its synopses are empty, but its log may have what it replaces
-    return _answer_sql(clock, query, held if query.begin_instant is not None else None, until)
+    if query.begin_instant is None or held is None or query.kind == "stream":
+        return _answer_sql(clock, query, None, until)
+    if until is not None and until != query.frontier:
+        return _answer_sql(clock, query, None, until)
+    listed = ", ".join(quoted(c.name) for c in query.columns)
+    order = f" {query.order_by}" if query.order_by else ""
+    return f"SELECT {listed} FROM ({held}) AS kept{order}"
 
 
 def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None) -> str:

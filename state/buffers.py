@@ -2,26 +2,16 @@
 
 Reading and writing a few rows costs less in memory than in tables. So the rows of streams
 (`input_buffer`), the elements of queries (`output_buffer`) and the record of ticks (`ticks`) may
-wait in buffers. A buffer takes part in transactions: it is marked when one begins, and returns to
-its mark if the transaction is rolled back. Every read of the database flushes the buffers first
-(`Engine.reading`).
+wait in buffers. A buffer takes part in transactions: what it keeps is a value, and it goes back to
+the one with which a transaction began if that is undone. Whoever reads the database flushes it
+first (`Engine.reading`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-
-class Participant(Protocol):
-    """What has a state of its own besides the database, and takes part in transactions."""
-
-    def mark(self) -> Any:
-        """Return the state as it is now: a transaction begins."""
-        ...
-
-    def roll_back(self, mark: Any) -> None:
-        """Go back to a state: the transaction is undone that began with it."""
-        ...
+from cqlduck.state.running import Participant
 
 
 class Buffer(Participant, Protocol):

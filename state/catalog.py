@@ -12,6 +12,7 @@ counts, for rows that are older (`as_of`), and the views look there.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -60,7 +61,7 @@ class Input:
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)
     written: tuple[object, ...] | None = field(default=None, compare=False, repr=False)
 
-    @property
+    @functools.cached_property
     def table(self) -> str:
         """The name of its store inside `cql_state`."""
         return f"{self.kind}_{self.name}"
@@ -120,23 +121,30 @@ class Reading:
 
     Attributes:
         inputs: Of each query the streams and relations that it reads, itself or through others.
+        holding: Of each query those of its inputs whose heartbeats hold it: streams, and relations
+            with a source of their own; all of them, if it has none of these.
         readers: Of each stream, relation and query the queries that read it themselves.
         above: Of each stream and relation the queries that read it, themselves or through others.
         below: Of each query those that it reads, itself or through others.
         stopped: Of each query those below it that are not active.
+        amending: Of each query whether it may be worked out again, see `Catalogue.amends`.
     """
 
     inputs: dict[str, tuple[Input, ...]] = field(default_factory=dict)
+    holding: dict[str, tuple[Input, ...]] = field(default_factory=dict)
     readers: dict[str, list[Query]] = field(default_factory=dict)
     above: dict[str, list[Query]] = field(default_factory=dict)
     below: dict[str, tuple[Query, ...]] = field(default_factory=dict)
     stopped: dict[str, tuple[Query, ...]] = field(default_factory=dict)
+    amending: dict[str, bool] = field(default_factory=dict)
 
     def add(self, catalogue: Catalogue, query: Query) -> None:
         """Add a query after those that it reads."""
         self.inputs[query.name] = found = self.found(catalogue, query)
+        self.holding[query.name] = self.holders(found)
         self.below[query.name] = below = self.queries(catalogue, query)
         self.stopped[query.name] = tuple(inner for inner in below if inner.state != "active")
+        self.amending[query.name] = catalogue.amends(query)
         for name in dict.fromkeys(query.inputs):
             self.readers.setdefault(name, []).append(query)
         for thing in found:
@@ -150,6 +158,10 @@ class Reading:
             for one in self.inputs.get(name, ()) if thing is None else (thing,):
                 found[one.name] = one
         return tuple(found.values())
+
+    def holders(self, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        """Return those of a query's inputs whose heartbeats hold it, see `holding`."""
+        return tuple(i for i in inputs if i.kind == "stream" or i.source is not None) or inputs
 
     def queries(self, catalogue: Catalogue, query: Query) -> tuple[Query, ...]:
         """Return the queries that a query reads, itself or through others."""
@@ -168,14 +180,13 @@ class Catalogue:
     settings: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
-    _reading: Reading | None = field(default=None, compare=False, repr=False)
 
     @property
     def time_is_open(self) -> bool:
         """Whether nothing has said yet what kind of time the database has."""
         return "time" not in self.settings
 
-    @property
+    @functools.cached_property
     def clock(self) -> Clock:
         """The clock; integer time as long as nothing says otherwise."""
         return Clock(
@@ -187,7 +198,8 @@ class Catalogue:
     def restore(self, saved: Catalogue) -> None:
         """Become what another catalogue is."""
         self.settings, self.inputs, self.queries = saved.settings, saved.inputs, saved.queries
-        self._reading = None
+        self.__dict__.pop("clock", None)
+        self.__dict__.pop("reading", None)
 
     def add(self, thing: Input | Query) -> None:
         """Add what has been registered; what a query reads is there already."""
@@ -195,8 +207,8 @@ class Catalogue:
             self.inputs[thing.name.lower()] = thing
             return
         self.queries[thing.name.lower()] = thing
-        if self._reading is not None:
-            self._reading.add(self, thing)
+        if "reading" in self.__dict__:
+            self.reading.add(self, thing)
 
     @property
     def next_number(self) -> int:
@@ -215,18 +227,16 @@ class Catalogue:
     def remove(self, thing: Input | Query) -> None:
         """Remove what has been dropped."""
         (self.inputs if isinstance(thing, Input) else self.queries).pop(thing.name.lower(), None)
-        self._reading = None
+        self.__dict__.pop("reading", None)
 
-    @property
+    @functools.cached_property
     def reading(self) -> Reading:
         """Who reads whom, worked out once for what is registered."""
-        if self._reading is None:
-            reading = Reading()
-            for query in self.queries.values():
-                reading.add(self, query)
-            # whole at once: the bar of a long call looks from a thread of its own
-            self._reading = reading
-        return self._reading
+        reading = Reading()
+        for query in self.queries.values():
+            reading.add(self, query)
+        # whole at once: the bar of a long call looks from a thread of its own
+        return reading
 
     def inputs_of(self, query: Query) -> Sequence[Input]:
         """Return the streams and relations that a query reads, itself or through others."""
@@ -256,7 +266,7 @@ class Catalogue:
     def turn(self, query: Query, state: str) -> None:
         """Let a query be in a state from now on: active, inactive, failed or expired."""
         query.state = state
-        self._reading = None
+        self.__dict__.pop("reading", None)
 
     def readers_of(self, query: Query) -> list[Query]:
         """Return the queries that read a query, themselves or through others, in their order."""
@@ -312,6 +322,7 @@ def choose(database: Database, catalogue: Catalogue, settings: Mapping[str, str]
         values = [value for pair in settings.items() for value in pair]
         database.execute(f"INSERT INTO cql_state.settings VALUES {marks}", values)
         catalogue.settings.update(settings)
+        catalogue.__dict__.pop("clock", None)
 
 
 def insert(database: Database, thing: Input | Query) -> None:
@@ -434,9 +445,10 @@ def save(
 
 def write_ticks(database: Database, rows: Sequence[TickRow]) -> None:
     """Write the rows of ticks, in their order; of many ticks only the last are kept."""
-    for row in rows:
-        database.execute("INSERT INTO cql_state.ticks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        number = row[0]
+    marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * len(rows))
+    values = [value for row in rows for value in row]
+    database.execute(f"INSERT INTO cql_state.ticks VALUES {marks}", values)
+    for number, *_ in rows:
         assert isinstance(number, int)
         if number % 1000 == 0:
             database.execute("DELETE FROM cql_state.ticks WHERE number <= ?", [number - KEPT_TICKS])
@@ -452,19 +464,24 @@ def _save(
     if not ticked:
         _update(database, kind, changed, at)
         return []
-    _update(database, kind, [t for t in changed if not _only_moved(kind, t)], at)
+    moving, names = _MOVING[kind], _MUTABLE[kind]
+    others = [
+        thing
+        for thing in changed
+        if any(
+            old != new and name not in moving
+            for name, old, new in zip(names, thing.saved, state(thing), strict=True)
+        )
+    ]
+    if others:
+        _update(database, kind, others, at)
     moved = [thing for thing in things if state(thing) != thing.written]
     if len(moved) > MOST_MOVES:
         _update(database, kind, moved, at)
         return []
     for thing in moved:
-        thing.saved = _state(kind, thing)
-    return [[t.position, *(getattr(t, name) for name in _MOVING[kind])] for t in moved]
-
-
-def _only_moved(kind: str, thing: Input | Query) -> bool:
-    both = zip(_MUTABLE[kind], thing.saved, _state(kind, thing), strict=True)
-    return all(old == new or name in _MOVING[kind] for name, old, new in both)
+        thing.saved = state(thing)
+    return [[t.position, *(getattr(t, name) for name in moving)] for t in moved]
 
 
 def _update(database: Database, kind: str, things: Iterable[Input | Query], as_of: int) -> None:

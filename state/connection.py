@@ -1,10 +1,9 @@
-"""The database: one DuckDB instance, one file, one function through which all SQL runs.
+"""The database: one DuckDB instance and one file, opened, attached anew and closed.
 
-Every statement passes `Database.execute` (so a trace hook sees all), all between `begin` and
-`commit` is one DuckDB transaction, and the file is attached under the alias `cqlduck` whatever its
-name is, in the storage format of DuckDB 1.5. The module relies on being the only writer: a second
-process is refused by DuckDB's lock on the file, a second connection of this process by
-`state.claims`.
+Statements and transactions are below, in `state.running`. This module guarantees that the file is
+attached under the alias `cqlduck` whatever it is called, in the storage format of DuckDB 1.5. It
+relies on being the only writer: a second process is refused by DuckDB's lock on the file, a second
+connection of this process by `state.claims`.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ import contextlib
 import logging
 import os
 import time
-import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +21,12 @@ import duckdb
 import pyarrow as pa
 
 from cqlduck.errors import DatabaseError, first_line
-from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state import claims, machine, migrations, shadows
-from cqlduck.state.buffers import Participant
+from cqlduck.state import claims, migrations, shadows
 from cqlduck.state.frames import Frames
 from cqlduck.state.incoming import Incoming
-from cqlduck.state.interrupts import Interrupts
-from cqlduck.state.parsed import Parsed
 from cqlduck.state.paths import written
 from cqlduck.state.processes import Owner
-from cqlduck.state.profile import BETWEEN, COMMIT, Profile
+from cqlduck.state.running import Participant, Runner, Trace
 from cqlduck.state.threads import Threads
 
 log = logging.getLogger("cqlduck")
@@ -74,14 +68,6 @@ DUCKDBS = 122_880
 PAUSE = 0.001
 """Seconds between two attempts to close a connection that another thread reads from."""
 
-Trace = Callable[[str, Any], None]
-
-# see `copied`
-warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning, r"cqlduck\.")
-
-_NOTHING = contextlib.nullcontext()
-
-
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     # DuckDB would look for the variables of frames that are ours
     "python_enable_replacements": False,
@@ -106,25 +92,6 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def copied(
-    connection: duckdb.DuckDBPyConnection,
-    statement: str | duckdb.Statement,
-    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-) -> pa.Table:
-    """Run a query of few rows and return them as an Arrow table.
-
-    DuckDB (release 2.0) warns that they are copied once more; of few rows that takes less than to
-    plan the statement twice, as a relation does.
-    """
-    result = connection.execute(statement, parameters)
-    try:
-        return result.to_arrow_table()
-    except UserWarning:
-        # somebody makes errors of all warnings
-        result.fetchall()
-        return connection.sql(statement, params=parameters).to_arrow_table()
-
-
 def _written(path: object) -> str:
     """Return the path of a database as text.
 
@@ -140,7 +107,7 @@ def _written(path: object) -> str:
     return text
 
 
-class Database:
+class Database(Runner):
     """A DuckDB instance with the file attached; not for several threads at once."""
 
     def __init__(
@@ -156,32 +123,23 @@ class Database:
         Raises:
             DatabaseError: The file is in use, is no DuckDB database, or cannot be written.
         """
-        self.trace = trace
-        self.interrupts = Interrupts()
-        self.profile: Profile | None = None
-        self.path = _written(path)
+        super().__init__(duckdb.connect(":memory:", config=CONFIG), _written(path), trace)
         self._key: str | None = None
         self._asking: duckdb.DuckDBPyConnection | None = None
         self._readers: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
-        self.depth = 0
         self.recorded: set[tuple[str, str]] = set()
         """What the change has written that is cut at its end (`state.records`): table and owner."""
         self.in_memory = in_memory = self.path == MEMORY
         self.is_new = in_memory or not os.path.exists(self.path)
-        self.is_invalid = False
-        """Whether a checkpoint failed: then DuckDB wants the file attached anew (`reattach`)."""
-        self.connection = duckdb.connect(":memory:", config=CONFIG)
         self.owner = Owner(self.connection)
         self.frames = Frames()
-        self._parsed = Parsed()
         self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
-        self.participants: list[Participant] = [self.incoming]
-        """What takes part in transactions."""
+        self.participants.append(self.incoming)
         self.threads = Threads(self.rows)
         if not in_memory:
             self._claim()
         try:
-            with self.interrupts.held():
+            with self.interrupts.held:
                 if memory_limit is not None:
                     self.execute(f"SET memory_limit = {literal(memory_limit)}")
                 if memory_limit is None or not in_memory:
@@ -241,7 +199,7 @@ class Database:
         options = f" (STORAGE_VERSION '{STORAGE_VERSION}', ROW_GROUP_SIZE {ROW_GROUP})"
         text = f"ATTACH {literal(self.path)} AS {ALIAS}{'' if self.in_memory else options}"
         try:
-            self._traced(text, connection=connection)
+            self.on(connection, text)
         except duckdb.IOException as error:
             said = str(error)
             if "lock" in said.lower():
@@ -272,7 +230,7 @@ class Database:
         # the others have it as their default, by its name, and nothing binds there for now
         apart = self.connection.cursor()
         try:
-            self._traced(f"DETACH DATABASE IF EXISTS {ALIAS}", connection=apart)
+            self.on(apart, f"DETACH DATABASE IF EXISTS {ALIAS}")
             self._attach(apart)
         finally:
             apart.close()
@@ -283,7 +241,8 @@ class Database:
         """Make a connection see the file as its default, in UTC; return it."""
         connection.execute(f"USE {ALIAS}")
         connection.execute("SET TimeZone = 'UTC'")
-        self.frames.show(connection)
+        if self.frames.tables:
+            self.frames.show(connection)
         return connection
 
     def register(self, name: str, table: pa.Table) -> None:
@@ -313,149 +272,6 @@ class Database:
                 hint="use that version, or make a new database",
             ) from error
 
-    # -- running SQL ------------------------------------------------------------------------------
-
-    def execute(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
-    ) -> duckdb.DuckDBPyConnection:
-        """Run a statement."""
-        result = self._traced(sql, parameters)
-        self._ran()
-        return result
-
-    def _traced(
-        self,
-        sql: str,
-        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-        connection: duckdb.DuckDBPyConnection | None = None,
-    ) -> duckdb.DuckDBPyConnection:
-        """Run a statement, by default on the engine's connection; the one place where SQL runs."""
-        connection = connection or self.connection
-        try:
-            with self.interrupts.running(connection):
-                return self._run(connection, sql, parameters)
-        except duckdb.Error as error:
-            self._tell(error)
-            raise
-
-    def _run(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        sql: str,
-        parameters: Sequence[Any] | Mapping[str, Any] | None,
-    ) -> duckdb.DuckDBPyConnection:
-        if self.trace is not None:
-            self.trace(sql, parameters)
-        try:
-            return connection.execute(self._parsed.statement(sql), parameters)
-        except UnicodeDecodeError as error:
-            # DuckDB quotes bytes in a message, and cannot hand it over
-            raise duckdb.ConversionException("Conversion Error: bytes that are no text") from error
-
-    def _tell(self, error: duckdb.Error) -> None:
-        """Raise what the machine did to a statement, if that is what failed it."""
-        self.is_invalid = self.is_invalid or machine.is_invalidated(error)
-        told = machine.of_the_machine(error, self.path)
-        if told is not None:
-            raise told from error
-
-    @contextlib.contextmanager
-    def running(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """Let the statement of the block be stopped, and say what the machine does to it.
-
-        Raises:
-            DatabaseError: A disk is full, memory is used up, a file is damaged, or somebody called
-                `interrupt`.
-        """
-        try:
-            with self.interrupts.running(connection):
-                yield
-        except duckdb.Error as error:
-            self._tell(error)
-            raise
-
-    def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
-        """Parse a statement that is going to run, unless it is given as it was parsed."""
-        self._parsed.expect(sql, statement)
-
-    def view(self, name: str, query: str) -> None:
-        """Make a view, in the place of another one; DuckDB binds it when it is read.
-
-        Args:
-            name: Its name, as SQL.
-            query: What it shows, of ours: it is parsed here, and nothing more.
-        """
-        self.execute(f"CREATE OR REPLACE VIEW {name} WITH (DEFER_BINDING) AS {query}")
-
-    def run(self, step: Step, instants: Mapping[str, int | None]) -> int:
-        """Run a statement of a tick; return how many rows it wrote."""
-        given = {name: instants[name] for name in step.parameters}
-        return sum(int(row[0]) for row in self.rows(step.sql, given))
-
-    def _ran(self) -> None:
-        if self.profile is not None:
-            self.profile.ran()
-            if self.profile.looks_inside:
-                self.profile.inside(self.connection.get_profiling_information(format="json"))
-
-    def part(self, name: str, step: Step | None = None) -> contextlib.AbstractContextManager[None]:
-        """Tell a profile, if one is taken, what a block is for: a query's step, or bookkeeping."""
-        return _NOTHING if self.profile is None else self.profile.part(name, step)
-
-    def rows(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
-    ) -> list[tuple[Any, ...]]:
-        """Run a query and return its rows."""
-        connection = self.connection
-        try:
-            # what has not been fetched is still running
-            with self.interrupts.running(connection):
-                rows = self._run(connection, sql, parameters).fetchall()
-        except duckdb.Error as error:
-            self._tell(error)
-            raise
-        self._ran()
-        return rows
-
-    def value(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> Any:
-        """Run a query and return the first value of its first row, or None."""
-        rows = self.rows(sql, parameters)
-        return rows[0][0] if rows else None
-
-    def arrow(
-        self,
-        sql: str,
-        parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-        *,
-        is_large: bool = False,
-    ) -> pa.Table:
-        """Run a query and return its rows as an Arrow table.
-
-        Args:
-            sql: The query.
-            parameters: Its parameters.
-            is_large: Whether it may give so many rows that they should not be copied once more; it
-                is planned twice then.
-        """
-        if self.trace is not None:
-            self.trace(sql, parameters)
-        statement = self._parsed.statement(sql)
-        with self.running(self.connection):
-            if is_large:
-                relation = self.connection.sql(statement, params=parameters)
-                return pa.table({}) if relation is None else relation.to_arrow_table()
-            table = copied(self.connection, statement, parameters)
-        self._ran()
-        return table
-
-    def relation(
-        self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] | None = None
-    ) -> duckdb.DuckDBPyRelation | None:
-        """Return a query as a relation, which runs when it is read; None if it gives no rows."""
-        if self.trace is not None:
-            self.trace(sql, parameters)
-        return self.connection.sql(self._parsed.statement(sql), params=parameters)
-
     def described(self, sql: str) -> list[tuple[str, str]] | None:
         """Return the columns of a SELECT over what is committed, or None if it does not bind.
 
@@ -469,60 +285,9 @@ class Database:
             return None
         return [(row[0], row[1]) for row in rows]
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit what the block did, or nothing of it; a block inside a block is part of it."""
-        if self.depth:
-            yield
-            return
-        with self.interrupts.held(), self.part(BETWEEN):
-            marks = [(participant, participant.mark()) for participant in self.participants]
-            try:
-                with self.interrupts.settling():
-                    self.execute("BEGIN TRANSACTION")
-                self.depth = 1
-                try:
-                    yield
-                finally:
-                    self.depth = 0
-                with self.part(COMMIT), self.interrupts.settling():
-                    self._commit()
-            except BaseException:
-                self._roll_back(marks)
-                raise
-        if self.profile is not None:
-            self.profile.committed()
-
-    def _commit(self) -> None:
-        """Commit the transaction.
-
-        Raises:
-            DatabaseError: It cannot be; nothing of it is done.
-        """
-        try:
-            self.execute("COMMIT")
-        except DatabaseError as error:
-            if not machine.is_durable(error):
-                raise
-            log.warning("the change is committed, but %s", error.message)
-        except duckdb.Error as error:
-            raise DatabaseError(
-                f"the change could not be committed: {first_line(error)}",
-                hint="nothing was changed; call again",
-            ) from error
-
     def _roll_back(self, marks: Sequence[tuple[Participant, Any]]) -> None:
-        """Undo a transaction, if a COMMIT that failed has not done so."""
-        with self.interrupts.settling():
-            try:
-                if self.trace is not None:
-                    self.trace("ROLLBACK", None)
-            finally:
-                with contextlib.suppress(duckdb.Error):
-                    self.connection.execute("ROLLBACK")
-                for participant, mark in marks:
-                    participant.roll_back(mark)
-                self.recorded.clear()
+        super()._roll_back(marks)
+        self.recorded.clear()
 
     def reader(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of its own that sees what is committed."""
@@ -536,7 +301,7 @@ class Database:
         if self.owner.is_other:
             return
         # half closed, a file could be opened no more
-        with self.interrupts.settling():
+        with self.interrupts.settling:
             try:
                 self._forget_asking()
                 try:

@@ -10,7 +10,7 @@ import duckdb
 
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.plan import Column
-from cqlduck.state import queues, relations
+from cqlduck.state import arrivals, relations
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import same_rows, typed
 from cqlduck.state.connection import Database, quoted
@@ -86,10 +86,10 @@ def write_after(database: Database, listed: str, source: str) -> None:
     )
 
 
-def rows_after(thing: Input, stamp: str) -> queues.Arrival:
+def rows_after(thing: Input, stamp: str) -> arrivals.Arrivals:
     """Return `AFTER` as rows on their way into an input, with their raw time as SQL."""
     given = tuple(Column(c.name, "") for c in thing.columns)
-    return queues.arrival(thing, AFTER, given, stamp)
+    return arrivals.arrival(thing, AFTER, given, stamp)
 
 
 def twice_under_key(database: Database, thing: Input) -> tuple[Any, ...] | None:
@@ -103,7 +103,7 @@ def twice_under_key(database: Database, thing: Input) -> tuple[Any, ...] | None:
     return rows[0] if rows else None
 
 
-def elements(database: Database, thing: Input) -> queues.Arrival:
+def elements(database: Database, thing: Input) -> arrivals.Arrivals:
     """Return as deletions and insertions in what `AFTER` differs from `BEFORE`, without a time."""
     listed = ", ".join(quoted(c.name) for c in thing.columns)
     before, after = (
@@ -118,4 +118,4 @@ def elements(database: Database, thing: Input) -> queues.Arrival:
         f"INSERT INTO {_DIFFERENCE} SELECT {listed}, '+' FROM ({after} EXCEPT ALL {before}) AS come"
     )
     given = tuple(Column(c.name, "") for c in thing.columns)
-    return queues.arrival(thing, _DIFFERENCE, given, "", "_cql_sign")
+    return arrivals.arrival(thing, _DIFFERENCE, given, "", "_cql_sign")

@@ -18,20 +18,21 @@ class Frames:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._tables: dict[str, pa.Table] = {}
+        self.tables: dict[str, pa.Table] = {}
+        """The tables, by name."""
 
     def find(self, name: str) -> str | None:
         """Return the name of a registered table as it was written, or None if there is none."""
-        return next((known for known in self._tables if known.lower() == name.lower()), None)
+        return next((known for known in self.tables if known.lower() == name.lower()), None)
 
     @property
     def names(self) -> list[str]:
         """The names."""
-        return list(self._tables)
+        return list(self.tables)
 
     def show(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Let the statements of a connection read all tables."""
-        for name, table in self._tables.items():
+        for name, table in self.tables.items():
             connection.register(name, table)
 
     def add(self, name: str, table: pa.Table, connection: duckdb.DuckDBPyConnection) -> None:
@@ -40,11 +41,11 @@ class Frames:
         if known is not None:
             self.remove(known, connection)
         connection.register(name, table)
-        self._tables[name] = table
+        self.tables[name] = table
 
     def remove(self, name: str, connection: duckdb.DuckDBPyConnection) -> None:
         """Take a table back."""
-        del self._tables[name]
+        del self.tables[name]
         connection.unregister(name)
 
 

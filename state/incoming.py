@@ -64,8 +64,8 @@ class Incoming:
             # it may be large, and is not ours to keep
             current.table = current.nothing
 
-    def mark(self) -> None:
-        """Return nothing: what is registered stays, unless a transaction is undone."""
+    kept: None = None
+    """What is registered stays, unless a transaction is undone."""
 
     def roll_back(self, _: None = None) -> None:
         """Register anew what comes: the transaction is undone that may have registered."""

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from cqlduck.rewrite.text.time import Clock
-from cqlduck.state import lateness, names, queues
-from cqlduck.state.catalog import Input
+from cqlduck.state import intake, lateness, names
+from cqlduck.state.arrivals import Arrivals
+from cqlduck.state.arrow import last_of
+from cqlduck.state.catalog import Catalogue, Input
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.queues import Arrival
+from cqlduck.state.intake import Taken
 
 MOST = 400_000
 """How many rows a queue holds at most from tick to tick."""
@@ -49,6 +50,19 @@ class Place(enum.Enum):
     """In the store, for what looks back, and in memory, for the tick."""
 
     STORE = "store"
+    """In the store alone."""
+
+
+class Stay(enum.Enum):
+    """Where the rows of a stream may stay after the tick that reads them."""
+
+    GONE = "gone"
+    """Nowhere: the tick reads all of them, and no later one any."""
+
+    HELD = "held"
+    """In memory, for later ticks."""
+
+    STORED = "stored"
     """In the store alone."""
 
 
@@ -96,7 +110,7 @@ def joined(held: Held, table: pa.Table) -> Held:
     A piece has at least twice as many rows as the one after it, or both have `PIECE` together. So
     of n rows there are about log n + n / `PIECE` pieces, and each row is copied log `PIECE` times.
     """
-    last = queues.last_of(table)
+    last = last_of(table)
     while held:
         *others, before = held
         rows = before.table.num_rows
@@ -107,26 +121,26 @@ def joined(held: Held, table: pa.Table) -> Held:
     return (*held, Piece(table, last))
 
 
-def _tables(held: Held) -> list[pa.Table]:
-    return [piece.table for piece in held]
-
-
 class InputBuffer:
     """The rows of streams that are in no store yet.
 
     Args:
         database: The database.
-        inputs: Gives the inputs, by lower-case name.
+        catalogue: What is registered.
     """
 
-    def __init__(self, database: Database, inputs: Callable[[], Mapping[str, Input]]) -> None:
+    def __init__(self, database: Database, catalogue: Catalogue) -> None:
         """Begin closed: what comes then goes into the store."""
         self._database = database
-        self._inputs = inputs
+        self._catalogue = catalogue
         database.participants.append(self)
         self._stack: contextlib.ExitStack | None = None
-        self._queues: dict[str, Queue] = {}
-        self._held: dict[str, Held] = {}
+        self.arrived: dict[str, Queue] = {}
+        """What has come, by stream, and has not settled."""
+        self.queues: dict[str, Queue] = {}
+        """What the tick may read from here, by stream."""
+        self.kept: Mapping[str, Held] = {}
+        """What is held from tick to tick, by stream."""
         self._looked: dict[str, int] = {}
 
     @contextlib.contextmanager
@@ -138,113 +152,133 @@ class InputBuffer:
                 yield
             finally:
                 self._stack = None
-                self._queues.clear()
+                self.arrived.clear()
+                self.queues.clear()
 
-    def mark(self) -> Mapping[str, Held]:
-        """Return what is held now."""
-        return dict(self._held)
-
-    def roll_back(self, mark: Mapping[str, Held]) -> None:
+    def roll_back(self, kept: Mapping[str, Held]) -> None:
         """Hold what was held then."""
-        self._held = dict(mark)
+        self.kept = kept
 
-    def take(self, clock: Clock, thing: Input, rows: Arrival) -> bool:
-        """Let rows wait if they are clean rows of a stream; return whether they do.
+    def _keep(self, name: str, held: Held | None) -> None:
+        """Hold something else of a stream; None if nothing, its rows being in the store."""
+        if held is not None:
+            self.kept = {**self.kept, name: held}
+        elif name in self.kept:
+            self.kept = {other: one for other, one in self.kept.items() if other != name}
 
-        Else what waits of the stream already goes into the store, so that it is before these.
+    def accept(self, thing: Input, rows: Arrivals) -> Taken:
+        """Judge rows, and take them: the one way in.
+
+        Rows of a stream that are clean, and lie in a table of Arrow, wait here for the tick that is
+        about to run. Others that are clean go into the store as they are, and after what waits; the
+        rest is judged one by one.
+
+        Args:
+            thing: The stream or relation; its heartbeat and counters move.
+            rows: The rows; the table that they read, if it is one of Arrow, need not be registered.
+
+        Raises:
+            DataError: A row without a timestamp, or one that does not fit the input.
+            LateError: Late rows under REJECT; nothing is taken.
         """
-        ready = rows.ready
-        seen = None if ready is None else ready.seen
-        if self._stack is not None and ready is not None and seen is not None and seen.count:
-            last = lateness.limit(clock, thing)
-            is_clean = thing.kind == "stream" and queues.is_clean(clock, thing, seen, last)
-            table = ready.queue(thing, thing.next_seq) if is_clean else None
+        clock, ready = self._catalogue.clock, rows.ready
+        seen = rows.known
+        if seen is None:
+            with self._readable(rows):
+                seen = intake.survey(self._database, thing, rows).get(0)
+        if seen is None or not seen.count:
+            return Taken(0, 0)
+        if not rows.are_clean:
+            last = None if thing.ahead is None else lateness.limit(clock, thing)
+            if not intake.is_clean(clock, thing, seen, last):
+                self.store(thing)
+                with self._readable(rows):
+                    return intake.judge(self._database, clock, thing, rows)
+        if ready is not None and ready.seen and self._stack is not None and thing.kind == "stream":
+            is_made = ready.begin == thing.next_seq
+            table = ready.stored if is_made else ready.queue(thing, thing.next_seq)
             if table is not None:
-                first = self._queues.get(thing.name)
-                made = ready.made if ready.begin == thing.next_seq else {}
-                queue = Queue(thing, table, thing.last_instant, made)
+                queue = Queue(thing, table, thing.last_instant, ready.made if is_made else {})
+                first = self.arrived.get(thing.name)
                 if first is not None:
                     table = pa.concat_tables([first.table, table])
                     queue = Queue(thing, table, first.before)
-                self._queues[thing.name] = queue
-                queues.count(clock, thing, seen)
-                return True
+                self.arrived[thing.name] = queue
+                intake.count(clock, thing, seen.count, seen.lowest, seen.highest)
+                return Taken(seen.count, 0)
         self.store(thing)
-        return False
+        with self._readable(rows):
+            intake.insert(self._database, clock, thing, rows, seen)
+        return Taken(seen.count, 0)
+
+    def _readable(self, rows: Arrivals) -> contextlib.AbstractContextManager[None]:
+        """Let statements of a block read the table of Arrow that rows lie in, if they do."""
+        if rows.ready is None or rows.is_registered:
+            return contextlib.nullcontext()
+        return self._database.incoming.readable(rows.source, rows.ready.table)
 
     def store(self, thing: Input) -> None:
         """Take what waits of a stream, and what its queue holds, into its store."""
-        queue = self._queues.pop(thing.name, None)
-        tables = [
-            *_tables(self._held.pop(thing.name, ())),
-            *([] if queue is None else [queue.table]),
-        ]
-        if not tables:
-            return
-        name = names.held(thing.name)
-        with self._database.incoming.readable(name, pa.concat_tables(tables)):
-            self._database.execute(
-                f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
-            )
+        queue, held = self.arrived.pop(thing.name, None), self.kept.get(thing.name)
+        if held is not None:
+            self._keep(thing.name, None)
+        tables = [piece.table for piece in held or ()]
+        if queue is not None:
+            tables.append(queue.table)
+        if tables:
+            name = f"_cql_stored_{thing.name}"
+            with self._database.incoming.readable(name, pa.concat_tables(tables)):
+                self._database.execute(
+                    f"INSERT INTO cql_state.{quoted(thing.table)} SELECT * FROM {quoted(name)}"
+                )
 
     def flush(self) -> None:
         """Take what is held into the stores, because somebody is about to look at them."""
-        for thing in self._inputs().values():
-            if self._held.get(thing.name):
+        for thing in self._catalogue.inputs.values():
+            if self.kept.get(thing.name):
                 self.store(thing)
                 self._looked[thing.name] = QUIET
 
     @property
     def holds_some(self) -> bool:
         """Whether a queue holds rows from tick to tick."""
-        return any(self._held.values())
+        return any(self.kept.values())
 
-    def settle(
-        self,
-        is_read_once: Callable[[Queue], bool],
-        may_stay: Callable[[Input], bool],
-        place: Callable[[Input], Place],
-    ) -> Mapping[str, Queue]:
-        """Take into the stores what they are for; return what waits besides, by stream.
+    def settle(self, thing: Input, stay: Stay, *, is_queue: bool) -> bool:
+        """Have what waits of a stream lie where it is to lie in the tick, and after it.
 
         Args:
-            is_read_once: Says of a queue whether this tick reads all of it, and no later one any.
-            may_stay: Says of a stream whether its queue may hold what later ticks read.
-            place: Says of a stream where what comes is to lie, as far as it may.
-        """
-        found: dict[str, Queue] = {}
-        for thing in self._inputs().values():
-            queue = self._queues.get(thing.name)
-            if queue is None and not self._held.get(thing.name):
-                continue
-            where = place(thing)
-            is_queue = where is Place.QUEUE
-            is_new = queue is not None and thing.name not in self._held
-            if is_queue and queue is not None and is_new and is_read_once(queue):
-                self._forget(queue)
-                queue = replace(queue, held=queue.table, is_read_once=True)
-            elif is_queue and may_stay(thing) and self._hold(thing, queue):
-                everything = pa.concat_tables(_tables(self._held[thing.name]))
-                if queue is None:
-                    queue = Queue(thing, everything.slice(0, 0), thing.last_instant)
-                queue = replace(queue, held=everything)
-            else:
-                self.store(thing)
-                if queue is None or where is Place.STORE:
-                    continue
-            found[thing.name] = queue
-            self._show(names.arrived(thing.name), queue.table)
-            if queue.held is not None:
-                self._show(names.held(thing.name), queue.held)
-        return found
+            thing: The stream.
+            stay: Where it may stay after the tick.
+            is_queue: Whether a tick may read what has come from here, though it is stored too.
 
-    def _show(self, name: str, table: pa.Table) -> None:
+        Returns:
+            Whether nothing of the stream is in its store.
+        """
+        queue = self.arrived.get(thing.name)
+        if stay is Stay.GONE and queue is not None and thing.name not in self.kept:
+            self._forget(queue)
+            queue = replace(queue, held=queue.table, is_read_once=True)
+        elif stay is not Stay.STORED and self._hold(thing, queue):
+            everything = pa.concat_tables([piece.table for piece in self.kept[thing.name]])
+            if queue is None:
+                queue = Queue(thing, everything.slice(0, 0), thing.last_instant)
+            queue = replace(queue, held=everything)
+        else:
+            self.store(thing)
+            if queue is None or not is_queue:
+                return False
+        self.queues[thing.name] = queue
         assert self._stack is not None
-        self._stack.enter_context(self._database.incoming.readable(name, table))
+        readable = self._database.incoming.readable
+        self._stack.enter_context(readable(names.ARRIVED + thing.name, queue.table))
+        if queue.held is not None:
+            self._stack.enter_context(readable(names.HELD + thing.name, queue.held))
+        return queue.held is not None
 
     def _hold(self, thing: Input, queue: Queue | None) -> bool:
         """Have the queue hold what is needed of a stream, if it is not too much."""
-        held = self._held.get(thing.name)
+        held = self.kept.get(thing.name)
         if held is None:
             left = self._looked.get(thing.name, 0)
             self._looked[thing.name] = max(left - 1, 0)
@@ -261,22 +295,19 @@ class InputBuffer:
         rows = sum(piece.table.num_rows for piece in held)
         if rows + (0 if queue is None else queue.table.num_rows) > MOST:
             # they are where `store` looks for them
-            self._held[thing.name] = held
+            self._keep(thing.name, held)
             return False
-        self._queues.pop(thing.name, None)
-        self._held[thing.name] = held if queue is None else joined(held, queue.table)
+        self.arrived.pop(thing.name, None)
+        self._keep(thing.name, held if queue is None else joined(held, queue.table))
         return True
 
-    def forget(self, thing: Input, until: int) -> bool:
-        """Let go of what a queue holds up to an instant; return whether it holds anything."""
-        held = self._held.get(thing.name)
-        if held is None:
-            return False
+    def forget(self, thing: Input, until: int) -> None:
+        """Let go of what a queue holds up to an instant."""
+        held = self.kept[thing.name]
         gone = [piece.last for piece in held if piece.last <= until]
         if gone:
-            self._held[thing.name] = tuple(piece for piece in held if piece.last > until)
+            self._keep(thing.name, tuple(piece for piece in held if piece.last > until))
             thing.forgotten = max(gone)
-        return True
 
     def _forget(self, queue: Queue) -> None:
         """Empty the store: nobody needs what is in it, as nobody will need what is in the queue."""

@@ -49,6 +49,7 @@ class _Call:
         depth: How many blocks are open.
         settling: How many of them settle an outcome, which nothing may stop.
         running: The connection of the statement that may be stopped now, or None.
+        outer: What `running` was around each block whose statement may be stopped.
         before: The handlers that wait.
         waiting: The signals that have come since.
         stopped: Whether somebody called `interrupt`.
@@ -60,6 +61,7 @@ class _Call:
     depth: int = 0
     settling: int = 0
     running: duckdb.DuckDBPyConnection | None = None
+    outer: list[duckdb.DuckDBPyConnection | None] = field(default_factory=list)
     before: dict[int, Handler] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)
     stopped: bool = False
@@ -151,109 +153,24 @@ def _sending(numbers: list[int]) -> threading.Lock:
     return go
 
 
-# classes, because a tick opens some dozens of these: a generator takes nearly twice as long
+# objects that serve all blocks, because a tick opens some dozens of these: a generator takes nearly
+# twice as long, and so does an object for each block
 
 
 class _Held:
-    """A block in which signals wait."""
+    """Blocks in which signals wait, of whatever thread.
 
-    __slots__ = ("_call", "_interrupts")
+    Args:
+        interrupts: The calls that are under way.
+    """
+
+    __slots__ = ("_calls", "_lock")
 
     def __init__(self, interrupts: Interrupts) -> None:
-        self._interrupts = interrupts
+        self._calls = interrupts._calls
+        self._lock = interrupts._lock
 
-    def __enter__(self) -> None:
-        self._call = self._interrupts._enter()
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._interrupts._leave(self._call)
-
-
-class _Settling(_Held):
-    """A block that nothing may stop."""
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        self._call = self._interrupts._enter()
-        self._call.settling += 1
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._call.settling -= 1
-        self._interrupts._leave(self._call)
-
-
-class _Running(_Held):
-    """A block whose statement may be stopped."""
-
-    __slots__ = ("_connection", "_outer")
-
-    def __init__(self, interrupts: Interrupts, connection: duckdb.DuckDBPyConnection) -> None:
-        self._interrupts = interrupts
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._call = call = self._interrupts._enter()
-        self._outer = call.running
-        if call.settling:
-            return
-        if call.waiting or call.raised is not None or call.stopped:
-            try:
-                call.check()
-            except BaseException:
-                self._interrupts._leave(call)
-                raise
-        self._interrupts._runs(call, self._connection)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        call = self._call
-        self._interrupts._runs(call, self._outer)
-        try:
-            was_stopped = kind is not None and issubclass(kind, duckdb.InterruptException)
-            if was_stopped and not call.settling:
-                call.check()
-        finally:
-            self._interrupts._leave(call)
-
-
-class Interrupts:
-    """The calls of a database that are under way."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._lock = threading.Lock()
-        self._calls: dict[int, _Call] = {}
-
-    def held(self) -> contextlib.AbstractContextManager[None]:
-        """Let signals wait, inside of the block, for a statement or for the end of the call.
-
-        A block inside a block is part of it.
-        """
-        return _Held(self)
-
-    def check(self) -> None:
-        """Raise what has come since the call began, as where it waits for another one."""
-        call = self._calls.get(threading.get_ident())
-        if call is not None and not call.settling:
-            call.check()
-
-    def settling(self) -> contextlib.AbstractContextManager[None]:
-        """Let nothing stop what the block runs, because it settles what a call has done."""
-        return _Settling(self)
-
-    def running(
-        self, connection: duckdb.DuckDBPyConnection
-    ) -> contextlib.AbstractContextManager[None]:
-        """Let signals and `interrupt` stop the statement that the block runs on a connection.
-
-        One that is done in spite of it is followed by no other.
-
-        Raises:
-            DatabaseError: Somebody called `interrupt`.
-        """
-        return _Running(self, connection)
-
-    def _enter(self) -> _Call:
+    def __enter__(self) -> _Call:
         thread = threading.get_ident()
         call = self._calls.get(thread)
         if call is None:
@@ -264,17 +181,105 @@ class Interrupts:
         call.depth += 1
         return call
 
-    def _leave(self, call: _Call) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        thread = threading.get_ident()
+        call = self._calls[thread]
         call.depth -= 1
         if call.depth == 0:
-            del self._calls[threading.get_ident()]
+            del self._calls[thread]
             call.release()
 
-    def _runs(self, call: _Call, connection: duckdb.DuckDBPyConnection | None) -> None:
+
+class _Settling(_Held):
+    """Blocks that nothing may stop."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> _Call:
+        call = super().__enter__()
+        call.settling += 1
+        return call
+
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        self._calls[threading.get_ident()].settling -= 1
+        super().__exit__()
+
+
+class Running(_Held):
+    """Blocks whose statement signals and `interrupt` may stop, on one connection.
+
+    A statement that is done in spite of it is followed by no other.
+
+    Args:
+        interrupts: The calls that are under way.
+        connection: The connection.
+
+    Raises:
+        DatabaseError: Somebody called `interrupt`; a block raises it.
+    """
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, interrupts: Interrupts, connection: duckdb.DuckDBPyConnection) -> None:
+        """Have a block run nothing yet."""
+        self._calls = interrupts._calls
+        self._lock = interrupts._lock
+        self._connection = connection
+
+    def __enter__(self) -> _Call:
+        """Let the statement be stopped."""
+        call = super().__enter__()
+        call.outer.append(call.running)
+        if call.settling:
+            return call
+        if call.waiting or call.raised is not None or call.stopped:
+            try:
+                call.check()
+            except BaseException:
+                call.outer.pop()
+                super().__exit__()
+                raise
         # only the call's own thread says what it runs
-        if call.running is not connection:
+        if call.running is not self._connection:
             with self._lock:
-                call.running = connection
+                call.running = self._connection
+        return call
+
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        """Raise what has stopped it."""
+        call = self._calls[threading.get_ident()]
+        outer = call.outer.pop()
+        if call.running is not outer:
+            with self._lock:
+                call.running = outer
+        try:
+            was_stopped = kind is not None and issubclass(kind, duckdb.InterruptException)
+            if was_stopped and not call.settling:
+                call.check()
+        finally:
+            super().__exit__()
+
+
+class Interrupts:
+    """The calls of a database that are under way."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._lock = threading.Lock()
+        self._calls: dict[int, _Call] = {}
+        self.held: contextlib.AbstractContextManager[_Call] = _Held(self)
+        """Blocks in which signals wait for a statement, or for the end of the call.
+
+        A block inside a block is part of it.
+        """
+        self.settling: contextlib.AbstractContextManager[_Call] = _Settling(self)
+        """Blocks that nothing stops, because they settle what a call has done."""
+
+    def check(self) -> None:
+        """Raise what has come since the call began, as where it waits for another one."""
+        call = self._calls.get(threading.get_ident())
+        if call is not None and not call.settling:
+            call.check()
 
     def interrupt(self) -> None:
         """Stop the calls that are under way, in whatever thread."""

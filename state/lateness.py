@@ -224,7 +224,7 @@ def take_back(database: Database, clock: Clock, thing: Input, until: int) -> int
         f"INSERT INTO cql_state.late SELECT ?, _ts, '{TAKEN_BACK}', 1, {_element(thing)} "
         f"FROM {store} WHERE _ts > {until} ORDER BY _cql_seq",
         [thing.name],
-    ).fetchall()[0][0]
+    )[0][0]
     records.note(database, records.LATE, thing.name)
     database.execute(f"DELETE FROM {store} WHERE _ts > {until}")
     thing.heartbeat = until

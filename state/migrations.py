@@ -30,7 +30,7 @@ class Base(Protocol):
         """Have a statement parsed that is going to run."""
         ...
 
-    def execute(self, sql: str, parameters: Any = None) -> duckdb.DuckDBPyConnection:
+    def execute(self, sql: str, parameters: Any = None) -> list[tuple[Any, ...]]:
         """Run a statement."""
         ...
 

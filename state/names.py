@@ -9,19 +9,17 @@ statement of half a millisecond, and most ticks need none.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cqlduck.rewrite.physical.arrivals import arrivals_of, stream_of
 from cqlduck.rewrite.plan import Source
 from cqlduck.state.connection import Database, quoted
 
+ARRIVED = "_cql_arrived_"
+"""Before the name of a stream: under what the rows are registered that have just come of it."""
 
-def arrived(stream: str) -> str:
-    """Return under which name the rows are registered that have just come of a stream."""
-    return f"_cql_arrived_{stream}"
-
-
-def held(stream: str) -> str:
-    """Return under which name the rows are registered that a stream's queue holds."""
-    return f"_cql_held_{stream}"
+HELD = "_cql_held_"
+"""The same of the rows that its queue holds."""
 
 
 class Names:
@@ -34,11 +32,12 @@ class Names:
     def __init__(self, database: Database) -> None:
         """Begin without any."""
         self._database = database
+        self._texts: dict[str, _Texts] = {}
         self._bodies: dict[str, str] = {}
         database.participants.append(self)
 
-    def mark(self) -> None:
-        """Return nothing: macros stay, unless a transaction is undone."""
+    kept: None = None
+    """Macros stay, unless a transaction is undone."""
 
     def roll_back(self, _: None) -> None:
         """Define them anew: the transaction is undone that may have defined them."""
@@ -52,14 +51,35 @@ class Names:
             is_held: Whether its rows are in its queue, and not in its store.
             has_just_come: Whether the rows that have just come are the arrivals.
         """
-        kept = quoted(held(source.name)) if is_held else f"cql_state.{quoted(source.table)}"
+        texts = self._texts.get(source.name)
+        if texts is None:
+            texts = self._texts[source.name] = _texts(source)
+        kept = texts.held if is_held else texts.store
         rows = f"FROM {kept} WHERE _ts > low AND _ts <= high"
         if has_just_come:
-            rows = f"FROM {quoted(arrived(source.name))}"
-        self._define(f"{quoted(arrivals_of(source.name))}(low, high)", rows)
-        self._define(f"{quoted(stream_of(source.name))}()", f"FROM {kept}")
+            rows = f"FROM {texts.arrived}"
+        for head, body in ((texts.arrivals_of, rows), (texts.stream_of, f"FROM {kept}")):
+            if self._bodies.get(head) != body:
+                self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
+                self._bodies[head] = body
 
-    def _define(self, head: str, body: str) -> None:
-        if self._bodies.get(head) != body:
-            self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
-            self._bodies[head] = body
+
+@dataclass(frozen=True)
+class _Texts:
+    """What is said of a stream, as SQL."""
+
+    arrivals_of: str
+    stream_of: str
+    arrived: str
+    held: str
+    store: str
+
+
+def _texts(source: Source) -> _Texts:
+    return _Texts(
+        f"{quoted(arrivals_of(source.name))}(low, high)",
+        f"{quoted(stream_of(source.name))}()",
+        quoted(ARRIVED + source.name),
+        quoted(HELD + source.name),
+        f"cql_state.{quoted(source.table)}",
+    )

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock
+from cqlduck.state.arrow import integers, stored_type
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.queues import integers, stored_type
 
 MOST = 32_000_000
 """How many bytes of one query's elements wait at most, but for those of the last tick."""
@@ -36,59 +36,70 @@ MANY = 1_000
 _NAME = "_cql_fresh_{}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class End:
-    """The end of a log. It only grows; whatever else happens to it makes a new one.
+    """The end of a log, as a value: with more elements it is another one.
+
+    Tables lie in lists that only grow; each end says how many of them are its own, so that to go
+    on from one costs what comes, and to go back to one costs nothing.
 
     Attributes:
         query: The query.
         after: The instant after which all elements are here.
-        tables: The elements of each tick that had some: columns, `_ts` (the instant) and `_weight`.
-        starts: Of each table the instant before its tick, after which all of its elements are.
+        own: The elements of each tick that had some: columns, `_ts` (the instant) and `_weight`;
+            the first `length` of them.
+        begins: Of each table the instant before its tick, after which all of its elements are.
+        length: How many tables there are.
         size: The bytes of all tables.
         are_logged: Whether they are in the log too: the last tick's stay for a subscriber.
     """
 
     query: Query
     after: int
-    tables: list[pa.Table] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
+    own: list[pa.Table] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    length: int = 0
     size: int = 0
     are_logged: bool = False
 
-    def add(self, table: pa.Table, start: int) -> None:
-        """Add the elements of the next tick, if there are any."""
-        if table.num_rows:
-            self.tables.append(table)
-            self.starts.append(start)
-            self.size += table.nbytes
+    @property
+    def tables(self) -> list[pa.Table]:
+        """The tables."""
+        return self.own[: self.length]
 
-    def cut(self, length: int, size: int) -> None:
-        """Become what it was when it had so many tables, of so many bytes."""
-        del self.tables[length:], self.starts[length:]
-        self.size = size
+    @property
+    def starts(self) -> list[int]:
+        """Of each table the instant before its tick."""
+        return self.begins[: self.length]
+
+    def with_(self, table: pa.Table, start: int) -> End:
+        """Return the end with the elements of the next tick, if there are any."""
+        if not table.num_rows:
+            return self
+        # what another end has put there was undone
+        del self.own[self.length :], self.begins[self.length :]
+        self.own.append(table)
+        self.begins.append(start)
+        return replace(self, length=self.length + 1, size=self.size + table.nbytes)
 
     def since(self, instant: int) -> list[pa.Table]:
         """Return the elements after an instant, by tick; earlier ticks are not looked at."""
-        first = max(bisect_right(self.starts, instant) - 1, 0)
-        found = [_after(self.tables[first], instant)] if self.tables else []
-        return [table for table in (*found, *self.tables[first + 1 :]) if table.num_rows]
+        first = max(bisect_right(self.begins, instant, hi=self.length) - 1, 0)
+        found = [_after(self.own[first], instant)] if self.length else []
+        rest = self.own[first + 1 : self.length]
+        return [table for table in (*found, *rest) if table.num_rows]
 
     def last(self, until: int) -> int | None:
         """Return the last instant of an element up to another instant, if there is one."""
         import pyarrow.compute as pc
 
         bound = integers([until])[0]
-        for table in reversed(self.tables[: bisect_left(self.starts, until)]):
+        for table in reversed(self.own[: bisect_left(self.begins, until, hi=self.length)]):
             times = table.column("_ts")
             last = pc.max(times.filter(pc.less_equal(times, bound))).as_py()
             if last is not None:
                 return int(last)
         return None
-
-
-Mark = tuple[End, int, int]
-"""An end, how many tables it had, and of how many bytes."""
 
 
 class OutputBuffer:
@@ -102,22 +113,23 @@ class OutputBuffer:
         """Begin with nothing."""
         self._database = database
         database.participants.append(self)
-        self._ends: dict[str, End] = {}
         self._unfit: set[tuple[str, tuple[Column, ...]]] = set()
-        self._logged: set[str] = set()
-        """The queries that have elements in their logs."""
+        self.kept: tuple[Mapping[str, End], frozenset[str]] = {}, frozenset()
+        """The ends, and the queries that have elements in their logs."""
 
-    def mark(self) -> tuple[Mapping[str, Mark], frozenset[str]]:
-        """Return where the ends are now."""
-        ends = {name: (end, len(end.tables), end.size) for name, end in self._ends.items()}
-        return ends, frozenset(self._logged)
+    @property
+    def _ends(self) -> Mapping[str, End]:
+        return self.kept[0]
 
-    def roll_back(self, mark: tuple[Mapping[str, Mark], frozenset[str]]) -> None:
+    def _put(self, query: Query, end: End | None) -> None:
+        """Let a query have another end, or none."""
+        ends, logged = self.kept
+        others = {name: one for name, one in ends.items() if name != query.name}
+        self.kept = others if end is None else {**others, query.name: end}, logged
+
+    def roll_back(self, kept: tuple[Mapping[str, End], frozenset[str]]) -> None:
         """Go back to where the ends were."""
-        for end, length, size in mark[0].values():
-            end.cut(length, size)
-        self._ends = {name: end for name, (end, _, _) in mark[0].items()}
-        self._logged = set(mark[1])
+        self.kept = kept
 
     def may_take(self, query: Query) -> bool:
         """Return whether elements of a query may stay here: Arrow has all of its types."""
@@ -138,19 +150,23 @@ class OutputBuffer:
             return False
         end = self._ends.get(query.name)
         if end is None or end.are_logged:
-            end = self._ends[query.name] = End(query, before)
-        end.add(table, before)
-        if len(end.tables) > 1 and (end.size > MOST or len(end.tables) > MANY):
+            end = End(query, before)
+        end = end.with_(table, before)
+        self._put(query, end)
+        if end.length > 1 and (end.size > MOST or end.length > MANY):
             self.store(query)
-            last = self._ends[query.name] = End(query, before, are_logged=True)
-            last.add(table, before)
+            last = End(query, before, are_logged=True).with_(table, before)
+            self._put(query, last)
         return True
 
     def store(self, query: Query) -> None:
         """Write a query's elements into its log, before others come there; inside a transaction."""
-        end = self._ends.pop(query.name, None)
-        self._logged.add(query.name)
-        if end is None or not end.tables or end.are_logged:
+        ends, logged = self.kept
+        end = ends.get(query.name)
+        if end is not None or query.name not in logged:
+            left = {name: one for name, one in ends.items() if name != query.name}
+            self.kept = left, logged | {query.name}
+        if end is None or not end.length or end.are_logged:
             return
         self._database.threads.all()
         name = _NAME.format(query.name.lower())
@@ -169,7 +185,7 @@ class OutputBuffer:
     @property
     def holds_some(self) -> bool:
         """Whether there are elements that are not in their log."""
-        return any(end.tables and not end.are_logged for end in self._ends.values())
+        return any(end.length and not end.are_logged for end in self._ends.values())
 
     def since(self, query: Query, instant: int | None, clock: Clock) -> pa.Table | None:
         """Return a query's elements after an instant as people see them, or None if some are gone.
@@ -177,13 +193,13 @@ class OutputBuffer:
         The columns are the query's, `_ts` (BIGINT or TIMESTAMP) and `_weight`.
         """
         end = self._ends.get(query.name)
-        if end is None or not end.tables:
+        if end is None or not end.length:
             return None
         is_older = instant is None or instant < end.after
         if is_older and self.has_log(query):
             return None
         tables = end.tables if instant is None else end.since(instant)
-        found = pa.concat_tables(tables or [end.tables[0].slice(0, 0)])
+        found = pa.concat_tables(tables or [end.own[0].slice(0, 0)])
         if clock.kind == "integer":
             return found
         import pyarrow.compute as pc
@@ -198,9 +214,9 @@ class OutputBuffer:
         if end is not None:
             left = End(query, end.after, are_logged=end.are_logged)
             kept = end.since(until)
-            for table, start in zip(kept, end.starts[len(end.starts) - len(kept) :], strict=True):
-                left.add(table, start)
-            self._ends[query.name] = left
+            for table, start in zip(kept, end.starts[end.length - len(kept) :], strict=True):
+                left = left.with_(table, start)
+            self._put(query, left)
         return self.has_log(query)
 
     def last(self, query: Query, until: int) -> int | None:
@@ -210,7 +226,7 @@ class OutputBuffer:
 
     def has_log(self, query: Query) -> bool:
         """Return whether a query may have elements in its log."""
-        return query.name in self._logged or not self._database.in_memory
+        return query.name in self.kept[1] or not self._database.in_memory
 
 
 def _after(table: pa.Table, instant: int) -> pa.Table:

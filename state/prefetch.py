@@ -19,11 +19,12 @@ import pyarrow as pa
 
 from cqlduck.rewrite.physical.arrivals import Prefetch, arrivals_of
 from cqlduck.rewrite.statements.steps import Step
-from cqlduck.state.connection import DUCKDBS, Database, copied, quoted
+from cqlduck.state.connection import DUCKDBS, Database, quoted
 from cqlduck.state.incoming import Incoming
-from cqlduck.state.names import arrived
+from cqlduck.state.names import ARRIVED
 from cqlduck.state.parsed import Parsed
 from cqlduck.state.processes import never_let_go
+from cqlduck.state.running import copied
 
 RECENT = 4
 """For how many ticks what a tick has needed is worked out for those that follow."""
@@ -45,30 +46,28 @@ class Prefetcher:
         """Begin with nothing; the DuckDB is made when it is needed."""
         self._database = database
         self._own: duckdb.DuckDBPyConnection | None = None
-        self._wanted: dict[Prefetch, int] = {}
+        self.wanted: dict[Prefetch, int] = {}
+        """What ticks have needed, and which one last."""
         self._failed: set[str] = set()
         self._streams: set[str] = set()
         self._parsed = Parsed()
-        self._tick = 0
+        self.tick = 0
+        """The number of the tick that runs, of those since the database was opened."""
         self._stopped = False
-
-    def begin(self) -> None:
-        """Begin a tick."""
-        self._tick += 1
 
     def note(self, steps: Sequence[Step]) -> None:
         """Take note of what a query's tick could have had."""
         for step in steps:
             if step.prefetch is not None:
-                self._wanted[step.prefetch] = self._tick
+                self.wanted[step.prefetch] = self.tick
 
     def order(self, stream: str) -> Callable[[pa.Table], Made] | None:
         """Return what makes of a stream's rows what the next ticks want, if they want anything.
 
         It runs in another thread, one call at a time.
         """
-        self._wanted = {p: last for p, last in self._wanted.items() if self._tick - last < RECENT}
-        wanted = {part.select for part in self._wanted if part.stream == stream} - self._failed
+        self.wanted = {p: last for p, last in self.wanted.items() if self.tick - last < RECENT}
+        wanted = {part.select for part in self.wanted if part.stream == stream} - self._failed
         if not wanted or self._stopped:
             return None
         return lambda rows: self._make(stream, rows, sorted(wanted))
@@ -91,7 +90,7 @@ class Prefetcher:
         self.open()
         assert self._own is not None
         made: dict[str, pa.Table] = {}
-        name = arrived(stream)
+        name = ARRIVED + stream
         with self._incoming.readable(name, rows):
             if stream not in self._streams:
                 self._own.execute(

@@ -35,13 +35,14 @@ class Owner:
 
     def __init__(self, connection: Any) -> None:
         """Remember this process."""
-        self._process = os.getpid()
+        self.process = os.getpid()
+        """Its number."""
         never_let_go(self, connection)
 
     @property
     def is_other(self) -> bool:
         """Whether this is another process, a child of that one."""
-        return os.getpid() != self._process
+        return os.getpid() != self.process
 
     def check(self) -> None:
         """Refuse to go on in another process.
@@ -77,7 +78,8 @@ class OwnLock:
         Raises:
             DatabaseError: This is another process, in which nobody would ever free it.
         """
-        self._owner.check()
+        if os.getpid() != self._owner.process:
+            self._owner.check()
         while not self._lock.acquire(timeout=0.1):
             self._interrupts.check()
 

@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import duckdb
+
 from cqlduck.rewrite.statements.steps import OperatorRow, Step
 
 INGEST, BETWEEN, COMMIT, PROFILER = "ingest", "between statements", "commit", "profiler"
@@ -163,9 +165,11 @@ class Profile:
         """Whether DuckDB's profiler is asked about the statement that ran."""
         return self.deep and bool(self._frames) and self._frames[-1].step is not None
 
-    def ran(self) -> None:
-        """Count a statement."""
+    def ran(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Count the statement that a connection has just run."""
         self._count().runs += 1
+        if self.looks_inside:
+            self.inside(connection.get_profiling_information(format="json"))
 
     def wrote(self, rows: int) -> None:
         """Count rows that a statement wrote."""

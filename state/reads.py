@@ -76,3 +76,19 @@ class Read:
         if self._database.trace is not None:
             self._database.trace(sql, parameters)
         return self._connection.execute(sql, parameters)
+
+
+def copied(database: Database, query: str, *, sees_variables: bool) -> duckdb.DuckDBPyRelation:
+    """Return the rows of a SELECT of ours as a relation over a copy, while no tick runs.
+
+    Args:
+        database: The database.
+        query: The SELECT.
+        sees_variables: As in `Read.table`.
+    """
+    reader = database.reader()
+    with database.threads.reading():
+        database.on(reader, f"CREATE TEMP TABLE _cql_result AS {query}")
+        if sees_variables:
+            database.on(reader, "SET python_enable_replacements = true")
+        return reader.table("temp._cql_result")

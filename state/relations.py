@@ -47,6 +47,7 @@ class Pending:
         first: The first of their instants, or None.
         last: The last one.
         matches_null: Whether a value is NULL by which rows of the store are looked for.
+        later: The first instant of what is left for later, or None.
     """
 
     count: int
@@ -55,6 +56,7 @@ class Pending:
     first: int | None
     last: int | None
     matches_null: bool
+    later: int | None
 
     @property
     def are_upserts(self) -> bool:
@@ -93,22 +95,22 @@ def described(thing: Input, found: Pending | None = None) -> Relation:
     return replace(of, matches_null=found.matches_null, few=few)
 
 
-def close(database: Database, thing: Input, until: int, *, strict: bool = False) -> int:
-    """Resolve what is pending at or before an instant; return the number of elements.
+def close(database: Database, thing: Input, until: int, *, strict: bool = False) -> int | None:
+    """Resolve what is pending at or before an instant; return the first instant of what is left.
 
     Raises:
         WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
     """
     found = _pending(database, thing, until)
     if not found.count:
-        return 0
+        return found.later
     if _only_comes(thing, found):
         database.execute(_statement(described(thing), relation.came), {"until": until})
     else:
         _judge(database, thing, until, found)
         _carry_out(database, thing, found, strict=strict)
     database.execute(_statement(described(thing), relation.resolved), {"until": until})
-    return found.count
+    return found.later
 
 
 def _carry_out(database: Database, thing: Input, found: Pending, *, strict: bool) -> None:
@@ -138,13 +140,15 @@ def _pending(database: Database, thing: Input, until: int) -> Pending:
     """Return what is pending up to an instant."""
     names = thing.primary_key or tuple(c.name for c in thing.columns)
     nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in names)
-    ((count, inserts, upserts, first, last, matches_null),) = database.rows(
-        "SELECT count(*), count(*) FILTER (_op = '+'), count(*) FILTER (_op = 'u'), min(_ts), "
-        f"max(_ts), coalesce(bool_or({nulls}), false) FROM cql_state.{quoted(thing.pending)} "
-        "WHERE _ts <= ?",
+    ((count, inserts, upserts, first, last, matches_null, later),) = database.rows(
+        "SELECT count(*) FILTER (is_due), count(*) FILTER (is_due AND _op = '+'), "
+        "count(*) FILTER (is_due AND _op = 'u'), min(_ts) FILTER (is_due), "
+        "max(_ts) FILTER (is_due), coalesce(bool_or(has_null) FILTER (is_due), false), "
+        f"min(_ts) FILTER (NOT is_due) FROM (SELECT _ts, _op, {nulls} AS has_null, _ts <= ? AS "
+        f"is_due FROM cql_state.{quoted(thing.pending)}) AS elements",
         [until],
     )
-    return Pending(count, inserts, upserts, first, last, matches_null)
+    return Pending(count, inserts, upserts, first, last, matches_null, later)
 
 
 def _only_comes(thing: Input, found: Pending) -> bool:
@@ -204,7 +208,7 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
     written = database.execute(
         f"INSERT INTO cql_state.late SELECT ?, instant, {reason}, abs(wrong), element {bad}",
         [thing.name],
-    ).fetchall()
+    )
     records.note(database, records.LATE, thing.name)
     return int(written[0][0])
 
@@ -268,5 +272,5 @@ def settle(database: Database, thing: Input, instant: int, *, strict: bool) -> N
     number = f"row_number() OVER (ORDER BY _cql_seq NULLS FIRST) - 1 + {thing.next_seq}"
     written = database.execute(
         f"INSERT INTO {queue} SELECT {listed}, {instant}, _op, {number} FROM temp._cql_settled"
-    ).fetchall()
+    )
     thing.next_seq += int(written[0][0])

@@ -9,58 +9,27 @@ replaced by their net content. Both happen when they have doubled since the last
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.statements.compiled import Compiled
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import Input
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
-
-SHARE = 5
-"""Of a stream's store, at least one in so many parts of the time that it covers is cut at once."""
 
 LOG = 100_000
 """How many elements a log may have before it is first made net."""
 
 
-def forgettable(
-    thing: Input, readers: Iterable[tuple[Query, Compiled]], earliest: int
-) -> int | None:
-    """Return up to which instant nobody needs a stream's rows any more, or None.
-
-    Args:
-        thing: The stream.
-        readers: The queries that read it.
-        earliest: The least heartbeat of all inputs.
-    """
-    until = earliest
-    for query, compiled in readers:
-        span = compiled.spans.get(thing.name, 0)
-        if span is None or query.frontier is None:
-            return None
-        until = min(until, query.frontier - span - 1)
-    return None if thing.first_instant is None or until < thing.first_instant else until
-
-
-def forget(database: Database, thing: Input, until: int) -> bool:
-    """Cut a stream's store; return whether that was worth it.
+def forget(database: Database, thing: Input, until: int) -> None:
+    """Cut a stream's store.
 
     Args:
         database: The database, inside a transaction.
         thing: The stream.
         until: The instant up to which nobody needs its rows.
     """
-    assert thing.first_instant is not None
-    if thing.forgotten is not None and until <= thing.forgotten:
-        return False
-    assert thing.last_instant is not None
-    start = thing.first_instant - 1 if thing.forgotten is None else thing.forgotten
-    if SHARE * (until - start) < thing.last_instant - start:
-        return False
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _ts <= {until}")
     thing.forgotten = until
-    return True
 
 
 def forget_ended(database: Database, thing: Input, until: int) -> None:

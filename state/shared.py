@@ -10,9 +10,6 @@ Synopses are not cached so: each query may begin, stop and be amended at instant
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from cqlduck.rewrite.physical.statement import Reusable
 from cqlduck.state.connection import Database, quoted
 
 LARGE = 20_000
@@ -29,34 +26,25 @@ class Tables:
     def __init__(self, database: Database) -> None:
         """Begin without any."""
         self._database = database
-        self._made: dict[str, tuple[int, ...]] = {}
-        self._rows: dict[str, int] = {}
+        self.made: dict[str, tuple[tuple[int, ...], int]] = {}
+        """By name of a table that is there: with which parameters it was made, and its rows.
+
+        Each tick begins without any: what was made before is of another tick, or undone.
+        """
         self._left: set[str] = set()
-        self._large: set[str] = set()
+        self.large: set[str] = set()
+        """Those of them that are not left behind."""
 
-    def begin(self) -> None:
-        """Begin anew: what was made before is of another tick, or undone."""
-        self._made.clear()
-
-    def has(self, shared: Reusable, values: Mapping[str, int]) -> bool:
-        """Return whether a table is there, made with the same parameters."""
-        return self._made.get(shared.table) == _given(shared, values)
-
-    def rows(self, shared: Reusable) -> int:
-        """Return how many rows a table has that is there."""
-        return self._rows[shared.table]
-
-    def take(self, shared: Reusable, values: Mapping[str, int], rows: int) -> None:
-        """Take note of a table that was made."""
-        self._made[shared.table] = _given(shared, values)
-        self._rows[shared.table] = rows
-        self._left.add(shared.table)
+    def note(self, table: str, given: tuple[int, ...], rows: int) -> None:
+        """Take note of a table that was made with some parameters."""
+        self.made[table] = given, rows
+        self._left.add(table)
         if rows > LARGE:
-            self._large.add(shared.table)
+            self.large.add(table)
 
     def end(self) -> None:
         """Drop what is large, at the end of a tick."""
-        self._drop(self._large)
+        self._drop(self.large)
 
     def drop(self) -> None:
         """Drop all, as a query is dropped that may have been the last to need some."""
@@ -65,10 +53,5 @@ class Tables:
     def _drop(self, tables: set[str]) -> None:
         for table in sorted(tables):
             self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
-            self._made.pop(table, None)
-            self._rows.pop(table, None)
+            self.made.pop(table, None)
         tables.clear()
-
-
-def _given(shared: Reusable, values: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(values[name] for name in sorted(shared.parameters))

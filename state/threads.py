@@ -46,29 +46,21 @@ class Threads:
     def __init__(self, execute: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """Begin with all."""
         self._execute = execute
-        self._small = 0
-        self._wanted = IN_A_ROW
+        self.small = 0
+        """How many small ticks have followed each other."""
+        self.wanted = IN_A_ROW
+        """After how many of them one thread goes on alone."""
         self._before: int | None = None
         self._lock = threading.Lock()
-        self._reading = 0
-        self._quiet_from = 0.0
+        self.readers = 0
+        """How many read, beside ticks."""
+        self.quiet_from = 0.0
+        """Until when what was read may be looked at once more."""
 
     @property
     def is_one(self) -> bool:
         """Whether one thread runs statements because ticks are small."""
         return self._before is not None
-
-    def may_be_one(self, elements: int) -> bool:
-        """Return whether a tick in which so many elements come may run on one thread.
-
-        It may not while somebody reads, and not before some such ticks have followed each other.
-        """
-        if elements > SOME:
-            self.all()
-            return False
-        self._small += 1
-        reads = self._reading > 0 or time.monotonic() < self._quiet_from
-        return self._small >= self._wanted and not reads
 
     def one(self) -> None:
         """Let one thread run what comes next."""
@@ -78,18 +70,19 @@ class Threads:
                 self._execute("SET threads = 1")
                 self._before = before
             else:
-                self._small = 0
+                self.small = 0
 
-    def took(self, seconds: float) -> None:
-        """Take note of what a tick took for each query; after a long one try half as often."""
-        if self.is_one and seconds > LONG:
+    def was_long(self) -> None:
+        """Take note that the queries of a tick took long; after such a one try half as often."""
+        if self._before is not None:
             self.all()
-            self._wanted *= 2
+            self.wanted *= 2
 
     def all(self) -> None:
         """Let as many threads as before run what comes next, which may be large."""
-        self._small = 0
-        self.give_back()
+        self.small = 0
+        if self._before is not None:
+            self.give_back()
 
     def give_back(self) -> None:
         """Let as many threads as before run this tick, and perhaps one thread the next."""
@@ -101,10 +94,10 @@ class Threads:
     def reading(self) -> Iterator[None]:
         """Let all threads read in the block, which may run beside ticks."""
         with self._lock:
-            self._reading += 1
+            self.readers += 1
         try:
             yield
         finally:
             with self._lock:
-                self._reading -= 1
-            self._quiet_from = time.monotonic() + QUIET
+                self.readers -= 1
+            self.quiet_from = time.monotonic() + QUIET

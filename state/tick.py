@@ -7,7 +7,7 @@ does not show in what is written.
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,12 +18,13 @@ from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Step
+from cqlduck.state.arrow import ones
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Queue
+from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
-from cqlduck.state.queues import ones
 from cqlduck.state.shared import Tables
 
 PREFETCH, PASSING = "prefetch", "passing"
@@ -81,47 +82,108 @@ class Ran:
     steps: tuple[StepRan, ...] = ()
 
 
-def run(
-    database: Database,
-    query: Query,
-    compiled: Compiled,
-    until: int,
-    begin: int,
-    chosen: Chosen,
-    come: Mapping[str, Queue],
-    prefetcher: Prefetcher,
-    tables: Tables,
-    buffer: OutputBuffer | None = None,
-) -> Ran:
-    """Bring a query's answer from its frontier to an instant.
+@dataclass(frozen=True)
+class Plan:
+    """What a tick of a query is to do.
 
-    Args:
-        database: The database, inside a transaction.
+    Attributes:
         query: The query; its frontier and its first instant move.
         compiled: Its statements.
-        until: t₁.
-        begin: The first instant of the query, if it has not begun.
+        until: t₁: the instant to which the tick brings its answer.
+        first: The instant after its frontier, or at which it begins if it has not begun.
         chosen: What it runs at points of choice.
-        come: The queues whose rows are the arrivals, by stream.
-        prefetcher: What has been worked out of them.
-        tables: What the tick's queries have made before this one.
-        buffer: Where elements may stay before they are in the log, if they may.
+        amends: Whether it may be worked out again.
+        may_wait: Whether its elements may stay in memory before they are in the log.
     """
-    values = _instants_of(query, until, begin)
-    steps = compiled.steps.of(chosen.form)
-    ahead = [s for s in steps if s.prefetch is not None and _is_ahead(chosen, s)]
-    prefetcher.note(ahead)
-    known = {select: table for queue in come.values() for select, table in queue.made.items()}
-    known = known if ahead else {}
-    running = _Running(database, query, values, chosen, come, prefetcher, tables, buffer, known)
-    ran = running.all(steps)
-    query.frontier = until
-    return Ran(running.elements, running.rows, ran)
+
+    query: Query
+    compiled: Compiled
+    until: int
+    first: int
+    chosen: Chosen
+    amends: bool = False
+    may_wait: bool = False
 
 
-def _is_ahead(chosen: Chosen, step: Step) -> bool:
-    """Return whether what a step makes of the arrivals alone may be worked out before the tick."""
-    return chosen.is_default(PREFETCH, step.operator)
+class Tick:
+    """Runs the statements of queries; what they share in a tick is here.
+
+    Args:
+        database: The database.
+        names: What the names of streams stand for.
+        prefetcher: What has been worked out before the tick.
+        tables: What the tick's queries make for each other.
+        output_buffer: Where elements may stay before they are in the log.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        names: Names,
+        prefetcher: Prefetcher,
+        tables: Tables,
+        output_buffer: OutputBuffer,
+    ) -> None:
+        """Have nothing run yet."""
+        self.database = database
+        self.names = names
+        self.prefetcher = prefetcher
+        self.tables = tables
+        self.output_buffer = output_buffer
+
+    def run(self, plan: Plan, waiting: Mapping[str, Queue]) -> Ran:
+        """Bring a query's answer from its frontier to an instant, inside a transaction.
+
+        Args:
+            plan: What is to run.
+            waiting: What waits of streams, by name.
+        """
+        query, compiled, chosen = plan.query, plan.compiled, plan.chosen
+        come: dict[str, Queue] = {}
+        for source in compiled.sources.values():
+            if source.kind == "stream":
+                queue = None if source.is_query else waiting.get(source.name)
+                if queue is not None and _covers_tick(queue, plan):
+                    come[source.name] = queue
+                is_held = queue is not None and queue.held is not None
+                has_just_come = source.name in come
+                self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
+        steps = compiled.steps.written.get(chosen.form) or compiled.steps.of(chosen.form)
+        ahead = [s for s in steps if s.prefetch and chosen.is_default(PREFETCH, s.operator)]
+        known: Mapping[str, pa.Table] = {}
+        if ahead:
+            self.prefetcher.note(ahead)
+            known = {
+                select: table for queue in come.values() for select, table in queue.made.items()
+            }
+        buffer = (
+            self.output_buffer if plan.may_wait and self.output_buffer.may_take(query) else None
+        )
+        if buffer is None and self.database.in_memory:
+            self.output_buffer.store(query)
+        values = _instants_of(query, plan.until, plan.first)
+        running = _Running(self, query, values, chosen, come, buffer, known)
+        ran, began = [], wall.perf_counter()
+        for step in steps:
+            before = running.rows
+            is_run = running.run(step)
+            if chosen.wants_steps:
+                ended = wall.perf_counter()
+                ran.append(StepRan(ended - began, running.rows - before) if is_run else SKIPPED)
+                began = ended
+        query.frontier = plan.until
+        return Ran(running.elements, running.rows, tuple(ran))
+
+
+def _covers_tick(queue: Queue, plan: Plan) -> bool:
+    """Return whether what lies in a queue is what comes of its stream in a query's tick."""
+    if queue.is_read_once:
+        return True
+    query, last = plan.query, queue.thing.last_instant
+    if query.begin_instant is None or query.frontier is None or plan.amends:
+        return False
+    is_after = queue.before is None or query.frontier >= queue.before
+    return is_after and last is not None and last <= plan.until
 
 
 def _instants_of(query: Query, until: int, begin: int) -> dict[str, int]:
@@ -152,34 +214,16 @@ class _Running:
         sizes: How many rows temporary tables have that were made.
     """
 
-    database: Database
+    tick: Tick
     query: Query
     values: Mapping[str, int]
     chosen: Chosen
     come: Mapping[str, Queue]
-    prefetcher: Prefetcher
-    tables: Tables
     buffer: OutputBuffer | None
     known: Mapping[str, pa.Table]
     elements: int = 0
     rows: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
-
-    def all(self, steps: Sequence[Step]) -> tuple[StepRan, ...]:
-        """Run all statements; return what became of each, if that is to be counted."""
-        if not self.chosen.wants_steps:
-            for step in steps:
-                self.run(step)
-            return ()
-        ran = []
-        began = wall.perf_counter()
-        for step in steps:
-            before = self.rows
-            is_run = self.run(step)
-            ended = wall.perf_counter()
-            ran.append(StepRan(ended - began, self.rows - before) if is_run else SKIPPED)
-            began = ended
-        return tuple(ran)
 
     def run(self, step: Step) -> bool:
         """Run the next statement, unless what it makes is there or it would do nothing.
@@ -187,39 +231,52 @@ class _Running:
         Returns:
             Whether it ran.
         """
-        if step.shared is not None and self.tables.has(step.shared, self.values):
-            self.sizes[step.shared.table] = self.tables.rows(step.shared)
-            return False
+        database, tables, shared = self.tick.database, self.tick.tables, step.shared
+        given: tuple[int, ...] = ()
+        if shared is not None:
+            given = tuple(self.values[name] for name in sorted(shared.parameters))
+            made = tables.made.get(shared.table)
+            if made is not None and made[0] == given:
+                self.sizes[shared.table] = made[1]
+                return False
         if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):
             return False
-        with self.database.part(self.query.name, step):
+        with database.part(self.query.name, step):
             if step.each is not None:
                 self._run_each(step, step.each)
                 return True
-            written = self._made(step)
+            written = None
+            if step.answer is not None and self.buffer is not None:
+                written = self._taken(step, self.buffer)
+            elif (
+                step.prefetch is not None
+                and self.known
+                and self.chosen.is_default(PREFETCH, step.operator)
+            ):
+                written = self.tick.prefetcher.take(self.known, step.prefetch)
             if written is None:
-                written = self.database.run(step, self.values)
-            if step.shared is not None:
-                self.tables.take(step.shared, self.values, written)
-            self._count(step, written)
+                parameters = {name: self.values[name] for name in step.parameters}
+                written = sum(int(row[0]) for row in database.execute(step.sql, parameters))
+            if shared is not None:
+                tables.note(shared.table, given, written)
+            self.rows += written
+            if step.makes is not None:
+                self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
             if step.answer is not None:
                 self.elements += written
-            if self.database.profile is not None:
-                self.database.profile.wrote(written)
+            if database.profile is not None:
+                database.profile.wrote(written)
         return True
 
     def _run_each(self, step: Step, instants: str) -> None:
-        for at, following in _instants(self.database, instants):
-            written = self.database.run(step, {**self.values, "at": at, "next": following})
-            self._count(step, written)
-
-    def _made(self, step: Step) -> int | None:
-        """Return how many rows a step has that need not run, or None."""
-        if step.answer is not None and self.buffer is not None:
-            return self._taken(step, self.buffer)
-        if step.prefetch is None or not self.known or not _is_ahead(self.chosen, step):
-            return None
-        return self.prefetcher.take(self.known, step.prefetch)
+        database = self.tick.database
+        for at, following in _instants(database, instants):
+            values = {**self.values, "at": at, "next": following}
+            given = {name: values[name] for name in step.parameters}
+            written = sum(int(row[0]) for row in database.execute(step.sql, given))
+            self.rows += written
+            if step.makes is not None:
+                self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
 
     def _taken(self, step: Step, buffer: OutputBuffer) -> int | None:
         """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
@@ -227,7 +284,7 @@ class _Running:
             given = {name: self.values[name] for name in step.parameters}
             table = self._passed(step, given)
             if table is None:
-                table = self.database.arrow(step.answer, given)
+                table = self.tick.database.arrow(step.answer, given)
             if buffer.take(self.query, table, self.values["t0"]):
                 return int(table.num_rows)
         buffer.store(self.query)
@@ -242,7 +299,7 @@ class _Running:
         (queue,) = self.come.values()
         rest = None
         if step.passing.rest is not None:
-            rest = self.database.arrow(step.passing.rest, given)
+            rest = self.tick.database.arrow(step.passing.rest, given)
         others = iter(() if rest is None else rest.columns)
         columns = [
             next(others) if name is None else queue.table.column(name)
@@ -250,11 +307,6 @@ class _Running:
         ]
         names = [*(c.name for c in self.query.columns), TS, WEIGHT]
         return pa.table([*columns, ones(queue.table.num_rows)], names=names)
-
-    def _count(self, step: Step, written: int) -> None:
-        self.rows += written
-        if step.makes is not None:
-            self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
 
 
 def _instants(database: Database, table: str) -> list[tuple[int, int | None]]:

@@ -26,30 +26,25 @@ class TickBuffer:
         """Begin with none."""
         self._database = database
         database.participants.append(self)
-        self._rows: list[catalog.TickRow] = []
+        self.kept: tuple[catalog.TickRow, ...] = ()
+        """The rows that wait."""
 
-    def mark(self) -> tuple[catalog.TickRow, ...]:
-        """Return the rows that wait now."""
-        return tuple(self._rows)
-
-    def roll_back(self, mark: tuple[catalog.TickRow, ...]) -> None:
+    def roll_back(self, kept: tuple[catalog.TickRow, ...]) -> None:
         """Let those wait again that did then."""
-        self._rows = list(mark)
+        self.kept = kept
 
     @property
     def holds_some(self) -> bool:
         """Whether rows wait."""
-        return bool(self._rows)
+        return bool(self.kept)
 
     def add(self, rows: Sequence[catalog.TickRow], *, may_wait: bool) -> None:
         """Take rows; write them and those that wait, unless they may wait too."""
-        self._rows += rows
-        if not (rows and may_wait and len(self._rows) < LATE):
-            self.flush()
+        self.kept += tuple(rows)
+        if self.kept and not (rows and may_wait and len(self.kept) < LATE):
+            catalog.write_ticks(self._database, self.kept)
+            self.kept = ()
 
     def flush(self) -> None:
         """Write the rows."""
-        if self._rows:
-            with self._database.transaction():
-                catalog.write_ticks(self._database, self._rows)
-            self._rows.clear()
+        self.add((), may_wait=False)

@@ -213,7 +213,7 @@ def test_a_long_read_of_another_thread_ends(tmp_path: Path) -> None:
     thread = threading.Thread(target=read)
     threads = con.engine.database.threads
     thread.start()
-    while not threads._reading:
+    while not threads.readers:
         time.sleep(0.001)
     con.close()
     thread.join(60)

@@ -1854,5 +1854,5 @@ def test_times_of_arrow_are_judged_as_a_scan_does(
     # several chunks
     batches.append(pa.concat_tables([batches[-1], batches[-1]]))
     quick = outcome(create, batches)
-    monkeypatch.setattr("cqlduck.state.queues.survey_of", lambda *given: None)
+    monkeypatch.setattr("cqlduck.state.arrivals.survey_of", lambda *given: None)
     assert outcome(create, batches) == quick

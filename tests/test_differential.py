@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from sql_strategies import sql_cases
 
 import cqlduck
+from cqlduck.state import intake
 
 
 def connect(
@@ -37,18 +38,18 @@ def connect(
 def work_ahead(con: cqlduck.Connection) -> None:
     """Have what a tick makes of its queues alone worked out before it, as of a drop zone's."""
     waiting, prefetcher = con.engine.input_buffer, con.engine.prefetcher
-    take = waiting.take
+    accept = waiting.accept
 
-    def taken(clock, thing, rows) -> bool:
+    def taken(thing, rows) -> intake.Taken:
         work, ready = prefetcher.order(thing.name), rows.ready
         begin = thing.next_seq
         queue = None if work is None or ready is None else ready.queue(thing, begin)
         if queue is not None:
-            ready = dataclasses.replace(ready, made=work(queue), begin=begin)
+            ready = dataclasses.replace(ready, stored=queue, made=work(queue), begin=begin)
             rows = dataclasses.replace(rows, ready=ready)
-        return take(clock, thing, rows)
+        return accept(thing, rows)
 
-    waiting.take = taken
+    waiting.accept = taken
 
 
 def changes(con: cqlduck.Connection, name: str) -> list[tuple]:

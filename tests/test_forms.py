@@ -249,7 +249,7 @@ def test_ticks_that_do_not_go_as_far_as_they_could_are_not_learned_from() -> Non
         con.advance(9)
         con.append("b", [(1, 10, 10)])
         con.advance(10)
-        points = con.engine.streamon.executor.chosen
+        points = con.engine.streamon.executor.kept.choices
         sizes = {p.ticks: con.engine.streamon.profiler.statistics(p) for p in points if p.ticks}
     (unknown,) = (known for ticks, known in sizes.items() if ticks.endswith("unknown size"))
     assert not unknown.warm

@@ -22,7 +22,7 @@ ONLY_IN = {"rule": ("rewrite/rules",), "queue": (), "cache": ()}
 STILL_WRONG = """
 CLEAR FEW HELD Held KEPT KEPT_TICKS LARGE LITTLE LONG LONGEST LOOK MANY MOST NO_QUEUES QUIET
 Queue RECENT SHARE SLOW SOME TAKEN_BACK Taken Tried WHOLE came compile_again held may_take
-moment queue queues set_apart settle shared take take_back take_over took tried
+moment queue set_apart settle shared take take_back take_over took tried
 """
 
 

@@ -143,7 +143,7 @@ def test_rows_of_many_ticks_are_held_in_few_pieces(con: cqlduck.Connection) -> N
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {QUERIES[2].replace('90', '100000')}")
     for t in range(100):
         con.tick({"s": rows(t)}, t)
-    held = con.engine.input_buffer._held["s"]
+    held = con.engine.input_buffer.kept["s"]
     assert 200 == sum(piece.table.num_rows for piece in held)
     assert len(held) <= 10
     assert [99] == [held[-1].last]

@@ -100,14 +100,14 @@ def test_what_is_chosen_survives_a_restart(tmp_path: Path) -> None:
         run(con, 0, 6)
         before = con.sql("FROM cql.points").fetchall()
         logged = con.sql("FROM cql.plan_log").fetchall()
-        chosen = dict(con.engine.streamon.executor.chosen)
+        chosen = dict(con.engine.streamon.executor.kept.choices)
         shown = con.sql("SELECT sql FROM cql.operators").fetchall()
         assert logged
         assert {"measured", "user"} <= {row[7] for row in before}
     with cqlduck.connect(path) as con:
         assert before == con.sql("FROM cql.points").fetchall()
         assert logged == con.sql("FROM cql.plan_log").fetchall()
-        assert chosen == dict(con.engine.streamon.executor.chosen)
+        assert chosen == dict(con.engine.streamon.executor.kept.choices)
         assert shown == con.sql("SELECT sql FROM cql.operators").fetchall()
         run(con, 6, 12)
         assert answers(con) == expected()
@@ -130,10 +130,10 @@ def test_a_tick_that_is_undone_undoes_what_it_chose(tmp_path: Path) -> None:
         choices.measure(con)
         run(con, 0, 3)
         executor = con.engine.streamon.executor
-        before = dict(executor.chosen)
+        before = dict(executor.kept.choices)
         with pytest.raises(ZeroDivisionError):
             undone(con)
-        assert before == dict(executor.chosen)
+        assert before == dict(executor.kept.choices)
         assert [] == con.sql("FROM cql.plan_log").fetchall()
         run(con, 3, 12)
         assert answers(con) == expected()
@@ -186,4 +186,4 @@ def test_what_is_no_option_is_refused(con: cqlduck.Connection) -> None:
     assert "threads" in (caught.value.hint or "")
     with pytest.raises(Error, match="no option two"):
         choices.force(con, THREADS, "two")
-    assert Point(ARRIVALS, None, None, None) not in con.engine.streamon.executor.chosen
+    assert Point(ARRIVALS, None, None, None) not in con.engine.streamon.executor.kept.choices

@@ -9,9 +9,8 @@ import choices
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state import shared
-from cqlduck.state.connection import Database
+from cqlduck.state.shared import Tables
 
 S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
 PAIRS = "SELECT n.v, w.v AS x FROM s [NOW] n, s [RANGE 5] w WHERE n.k + {} = w.k"
@@ -22,14 +21,13 @@ SUMS = "SELECT k, sum(v) AS total FROM s [RANGE 5] GROUP BY k {}"
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables that shared statements make from here on."""
     found: list[str] = []
-    run = Database.run
+    note = Tables.note
 
-    def noted(self: Database, step: Step, values: Any) -> int:
-        if step.shared is not None:
-            found.append(step.sql.split('"')[1])
-        return run(self, step, values)
+    def noted(self: Tables, table: str, *given: Any) -> None:
+        found.append(table)
+        note(self, table, *given)
 
-    monkeypatch.setattr(Database, "run", noted)
+    monkeypatch.setattr(Tables, "note", noted)
     return found
 
 

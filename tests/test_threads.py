@@ -99,6 +99,6 @@ def test_while_somebody_reads_and_shortly_after_all_threads_stay(
         assert 3 == setting(con)
     small_ticks(con, 10, 5)
     assert 3 == setting(con)
-    monkeypatch.setattr(con.engine.database.threads, "_quiet_from", 0.0)
+    monkeypatch.setattr(con.engine.database.threads, "quiet_from", 0.0)
     small_ticks(con, 20, 1)
     assert 1 == setting(con)

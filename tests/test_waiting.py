@@ -12,8 +12,9 @@ import pytest
 
 import cqlduck
 from cqlduck.engine import Engine
+from cqlduck.rewrite.plan import Source
 from cqlduck.sources import dropzone
-from cqlduck.state import input_buffer
+from cqlduck.state import input_buffer, names
 
 S = "CREATE STREAM s (a BIGINT, b VARCHAR, t BIGINT) TIMESTAMP BY t"
 ODD = "CREATE CONTINUOUS QUERY odd AS SELECT a, b FROM s WHERE a % 2 = 1"
@@ -59,14 +60,14 @@ def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     """Of what streams each tick from here on has all that is kept in queues."""
     found: list[frozenset[str]] = []
-    settle = input_buffer.InputBuffer.settle
+    settle = Engine._settle
 
-    def noted(self: input_buffer.InputBuffer, *args: object) -> Mapping[str, input_buffer.Queue]:
-        queues = settle(self, *args)  # type: ignore[arg-type]
+    def noted(*args: Any) -> Mapping[str, input_buffer.Queue]:
+        queues = settle(*args)
         found.append(frozenset(n for n, q in queues.items() if q.held is not None))
         return queues
 
-    monkeypatch.setattr(input_buffer.InputBuffer, "settle", noted)
+    monkeypatch.setattr(Engine, "_settle", noted)
     return found
 
 
@@ -333,14 +334,13 @@ PAIRS = "CREATE CONTINUOUS QUERY pairs AS SELECT x.a, y.b FROM s x, s y WHERE x.
 def arriving(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     """Of what streams the arrivals are what has just come, in each tick of a query from here on."""
     found: list[frozenset[str]] = []
-    bind = Engine._bind
+    bind = names.Names.bind
 
-    def noted(*args: Any) -> Mapping[str, input_buffer.Queue]:
-        come = bind(*args)
-        found.append(frozenset(come))
-        return come
+    def noted(self: names.Names, source: Source, **given: bool) -> None:
+        found.append(frozenset([source.name] if given["has_just_come"] else ()))
+        bind(self, source, **given)
 
-    monkeypatch.setattr(Engine, "_bind", noted)
+    monkeypatch.setattr(names.Names, "bind", noted)
     return found
 
 

@@ -43,8 +43,8 @@ def test_calls_and_statements_are_those_of_the_call() -> None:
         twice = walk.Recorder().of(lambda: [frontier(), frontier()])
     assert before is None is sys.getprofile()
     names = [visit.name for visit in twice.visits]
-    assert 2 == names.count("Engine.frontier")
-    assert ["Engine.frontier"] == [visit.name for visit in twice.first_visits()]
+    assert 2 == names.count("Core.frontier")
+    assert ["Core.frontier"] == [visit.name for visit in twice.first_visits()]
     assert 0 == walk.Walk.of(twice).room_changes
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from cqlduck.state.arrow import integers
 from cqlduck.state.catalog import Input
-from cqlduck.state.queues import integers
 
 _READ = {
     "TIMESTAMP": (pa.timestamp("us"), pa.timestamp("us", "UTC")),

@@ -11,6 +11,7 @@ text that is not UTF-8) is left to DuckDB, and so is a damaged file.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,10 +22,11 @@ import pyarrow.parquet as pq
 
 from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
-from cqlduck.sources import checksums
+from cqlduck.sources import checksums, dropzone, sparksink
 from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import columns_of
-from cqlduck.state.queues import Prepared
+from cqlduck.state.arrivals import Arrivals
+from cqlduck.state.catalog import Input
 
 MOST = 122_880
 """How many rows a small batch has at most: DuckDB's row group."""
@@ -37,10 +39,30 @@ _PLAIN = {
     *(pa.timestamp("us"), pa.timestamp("us", "UTC")),
 }
 
-Pending = Callable[[Path, int], Iterator[Batch]]
-"""Gives the batches of a folder from a number on."""
 
-Prepare = Callable[[pa.Table], Prepared]
+@dataclass(frozen=True)
+class Ready:
+    """The rows of a batch, ready for their way in.
+
+    Attributes:
+        thing: The input that takes them, as it was when they were made ready.
+        times: The column of the timestamps, and as what it is read.
+        rows: The rows.
+        is_as_said: Whether they are known to be what the manifest says.
+    """
+
+    thing: Input
+    times: Column
+    rows: Arrivals
+    is_as_said: bool
+
+
+Prepare = Callable[[Batch, pa.Table, dict[str, Column]], Ready]
+"""Makes rows ready that Arrow has read.
+
+Raises:
+    DropZoneError: They are not the input's.
+"""
 
 _Mark = tuple[tuple[int, int, int], ...]
 
@@ -50,15 +72,19 @@ class Small:
     """A small batch that has been read.
 
     Attributes:
+        batch: The batch.
         table: Its rows in arrival order.
         columns: Its columns, see `footers.columns_of`.
-        ready: The rows, prepared for their way in.
-        mark: Which files they are from.
+        ready: The rows, ready for their way in; None if they are not the input's.
+        paths: Its files, and its manifest if it has one.
+        mark: What tells these from others in their place.
     """
 
+    batch: Batch
     table: pa.Table
     columns: dict[str, Column]
-    ready: Prepared
+    ready: Ready | None
+    paths: tuple[Path, ...]
     mark: _Mark
 
 
@@ -72,30 +98,37 @@ class Ahead:
         self._thread.submit(first)
         self._kept: dict[Path, tuple[int, Future[Small | None]]] = {}
 
+    def batch(self, folder: Path, number: int) -> Batch | None:
+        """Return the next batch of a folder if it has been read, and is still the one in place."""
+        kept, future = self._kept.get(folder, (None, None))
+        if future is None or kept != number:
+            return None
+        found = future.result()
+        # a folder that was taken away and put back has other files
+        if found is None or found.mark != _mark(found.paths):
+            return None
+        return found.batch
+
     def small(self, batch: Batch, prepare: Prepare) -> Small | None:
         """Return a batch that has been read, or is read now; None if DuckDB has to read it."""
         if batch.manifest.rows > MOST:
             return None
-        number, future = self._kept.pop(batch.folder.parent, (None, None))
-        if future is not None and number == batch.number:
-            found = future.result()
-            # a folder that was taken away and put back has other files
-            if found is not None and found.mark == _mark(batch):
-                return found
+        _, future = self._kept.pop(batch.folder.parent, (None, None))
+        found = None if future is None else future.result()
+        if found is not None and found.batch is batch:
+            return found
         return _read(batch, prepare)
 
-    def begin(self, pending: Pending, folder: Path, number: int, prepare: Prepare) -> None:
+    def begin(self, folder: Path, number: int, prepare: Prepare) -> None:
         """Begin to read a batch, if it is there, for the tick that follows.
 
         Args:
-            pending: Finds it.
             folder: The input's.
             number: The batch's.
-            prepare: Prepares its rows.
+            prepare: Makes its rows ready.
         """
         assert self._thread is not None
-        future = self._thread.submit(_next, pending, folder, number, prepare)
-        self._kept[folder] = number, future
+        self._kept[folder] = number, self._thread.submit(_next, folder, number, prepare)
 
     def close(self) -> None:
         """Let go of what was read, and of the thread."""
@@ -105,9 +138,15 @@ class Ahead:
             self._thread = None
 
 
-def _next(pending: Pending, folder: Path, number: int, prepare: Prepare) -> Small | None:
+def batches(folder: Path, number: int) -> Iterator[Batch]:
+    """Yield the batches of a folder from a number on, whoever writes them; see `pending`."""
+    pending = sparksink.pending if sparksink.is_sink(folder) else dropzone.pending
+    return pending(folder, number)
+
+
+def _next(folder: Path, number: int, prepare: Prepare) -> Small | None:
     try:
-        batch = next(pending(folder, number), None)
+        batch = next(batches(folder, number), None)
     except (DropZoneError, OSError):
         return None  # it is said when its turn comes
     if batch is None or not 0 < batch.manifest.rows <= MOST:
@@ -115,17 +154,19 @@ def _next(pending: Pending, folder: Path, number: int, prepare: Prepare) -> Smal
     return _read(batch, prepare)
 
 
-def _mark(batch: Batch) -> _Mark | None:
+def _mark(paths: Sequence[Path]) -> _Mark | None:
     """Return what tells files from others in their place."""
     try:
-        found = [path.stat() for path in batch.files]
+        found = [os.stat(path) for path in paths]
     except OSError:
         return None
     return tuple((f.st_ino, f.st_size, f.st_mtime_ns) for f in found)
 
 
 def _read(batch: Batch, prepare: Prepare) -> Small | None:
-    mark = _mark(batch)
+    manifest = batch.folder / dropzone.MANIFEST
+    paths = (*batch.files, manifest) if manifest.exists() else batch.files
+    mark = _mark(paths)
     try:
         checksums.check(batch.folder, batch.manifest.checksums)
     except DropZoneError:
@@ -134,7 +175,11 @@ def _read(batch: Batch, prepare: Prepare) -> Small | None:
     columns = None if table is None else columns_of(table.schema)
     if not mark or table is None or columns is None:
         return None
-    return Small(table, columns, prepare(table), mark)
+    try:
+        ready = prepare(batch, table, columns)
+    except DropZoneError:
+        ready = None  # it is said when its turn comes
+    return Small(batch, table, columns, ready, paths, mark)
 
 
 def _table(files: Sequence[Path]) -> pa.Table | None:

@@ -13,9 +13,9 @@ from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources.dropzone import Batch
-from cqlduck.state import instants, queues
+from cqlduck.state import arrivals, instants
+from cqlduck.state.arrivals import Survey
 from cqlduck.state.connection import Database
-from cqlduck.state.queues import Survey
 
 EXACT = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")
 """The types that hold a manifest's microseconds as they are."""
@@ -44,8 +44,18 @@ def check(
         )
 
 
+def is_as_said(clock: Clock, times: Column, batch: Batch, seen: Survey) -> bool:
+    """Return whether a batch holds what its manifest says, as far as that is known without DuckDB.
+
+    For the arguments see `check`.
+    """
+    if clock.kind == "wall" and times.type not in EXACT:
+        return False
+    return mismatch(None, clock, times, batch, [seen]) is None
+
+
 def mismatch(
-    database: Database, clock: Clock, times: Column, batch: Batch, parts: Sequence[Survey]
+    database: Database | None, clock: Clock, times: Column, batch: Batch, parts: Sequence[Survey]
 ) -> str | None:
     """Return what a manifest says that is not so, or None; for the arguments see `check`."""
     manifest = batch.manifest
@@ -75,9 +85,10 @@ def mismatch(
     return None
 
 
-def _read(database: Database, clock: Clock, times: Column, raw: int) -> int:
+def _read(database: Database | None, clock: Clock, times: Column, raw: int) -> int:
     """Return a manifest's time as it is read as the type of a column: a DATE is its midnight."""
     if clock.kind == "integer" or times.type in EXACT:
         return raw
+    assert database is not None
     value = f"CAST(make_timestamp({raw}) AS {times.type})"
-    return int(database.value(f"SELECT {queues.raw_sql(clock, value, times.type)}"))
+    return int(database.value(f"SELECT {arrivals.raw_sql(clock, value, times.type)}"))

@@ -16,7 +16,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.sources import columns
 from cqlduck.sources.dropzone import Batch
-from cqlduck.state import queues
+from cqlduck.state import arrivals
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import literal
 
@@ -83,7 +83,7 @@ def _casts(clock: Clock, thing: Input, batch: Batch, file: Path) -> list[tuple[s
     there = matching.named(Column(name, kind) for name, kind, *_ in described)
     given = columns.matched(thing, batch.folder, there)
     casts = [
-        (own.name, queues.cast(mine, own.type))
+        (own.name, arrivals.cast(mine, own.type))
         for mine, own in zip(given, thing.columns, strict=True)
     ]
     if thing.timestamp_by is None:

@@ -22,7 +22,7 @@ from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.reads import has_on_conflict, tables_read
 from cqlduck.rewrite.text.statements import Dml
-from cqlduck.state import difference, instants, listing, queues, relations, stores
+from cqlduck.state import arrivals, difference, instants, listing, relations, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
 from cqlduck.statements import assignments, offsets
@@ -135,11 +135,11 @@ def _accept(engine: Engine, thing: Input, whole: bool) -> int:
     """Accept what a statement left in its table; return the number of elements."""
     if thing.timestamp_by is not None:
         own = next(c for c in thing.columns if c.name == thing.timestamp_by)
-        stamp = queues.raw_sql(engine.clock, quoted(own.name), own.type)
+        stamp = arrivals.raw_sql(engine.clock, quoted(own.name), own.type)
         return engine.accept(thing, difference.rows_after(thing, stamp)).taken
     if whole:
         rows = difference.elements(engine.database, thing)
     else:
         rows = difference.rows_after(thing, "")
-    rows = queues.at_once(rows, engine.clock, engine.next_instant(thing))
+    rows = arrivals.at_once(rows, engine.clock, engine.next_instant(thing))
     return engine.accept(thing, rows).taken

@@ -16,7 +16,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError, LateError, NotSupportedError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.text.reads import tables_read
-from cqlduck.state import difference, instants, queues
+from cqlduck.state import arrivals, difference, instants
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import quoted
@@ -88,7 +88,7 @@ def from_data(engine: Engine, thing: Input, table: pa.Table, at: Any = None) -> 
         return _replace(engine, thing, rows, at)
 
 
-def _replace(engine: Engine, thing: Input, rows: queues.Arrival, at: Any) -> int:
+def _replace(engine: Engine, thing: Input, rows: arrivals.Arrivals, at: Any) -> int:
     """Make rows the content of a relation; return the number of elements."""
     raw = engine.next_instant(thing) if at is None else raw_time(engine, at)
     instant = instants.instant_of(engine.clock, raw)
@@ -119,4 +119,4 @@ def _replace(engine: Engine, thing: Input, rows: queues.Arrival, at: Any) -> int
         )
     difference.write_before(engine.database, thing, instant, strict=engine.strict)
     rows = difference.elements(engine.database, thing)
-    return engine.accept(thing, queues.at_once(rows, engine.clock, raw)).taken
+    return engine.accept(thing, arrivals.at_once(rows, engine.clock, raw)).taken

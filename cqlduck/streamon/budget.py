@@ -32,8 +32,3 @@ class Budget:
     def affords(self, seconds: float) -> bool:
         """Return whether something may be done that takes so long."""
         return seconds <= self.left
-
-    @property
-    def affords_counting(self) -> bool:
-        """Whether single statements may be counted: that alone has taken no more than its share."""
-        return self.counting <= self.share * self.ticks

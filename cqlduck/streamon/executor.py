@@ -1,12 +1,13 @@
 """The executor: puts options into force between ticks, and writes the choices with their reasons.
 
-A rollback undoes the choices of its transaction: `mark` and `roll_back`. In a file `flush` writes
-in the transaction, in memory before the database is read.
+What it chooses in a transaction that is undone is undone too. In a file
+`flush` writes in the transaction, in memory when somebody is about to look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from cqlduck.state import choices
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
@@ -18,8 +19,24 @@ from cqlduck.streamon.tried import Proposal
 
 Choices = Mapping[Point, Choice]
 
-Mark = tuple[Choices, frozenset[Point], tuple[Change, ...]]
-"""What is chosen, what of it is to be written, and what is to be logged."""
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is chosen, as a value.
+
+    Attributes:
+        choices: What is chosen, by point.
+        unwritten: The points of which the database has something else, or nothing.
+        changes: What is still to be logged.
+        has_news: Whether some of what is unwritten is no default: that is written with its tick. A
+            default is chosen again if the process ends before somebody looks.
+    """
+
+    choices: Choices = field(default_factory=dict)
+    unwritten: frozenset[Point] = frozenset()
+    changes: tuple[Change, ...] = ()
+    has_news: bool = False
+
 
 _FORCED = "a user wants it"
 
@@ -31,7 +48,6 @@ class Executor:
         database: The database.
         profiler: What was measured.
         reoptimizer: What proposes options.
-        tick: Gives the number of the tick that runs.
     """
 
     def __init__(
@@ -39,52 +55,43 @@ class Executor:
         database: Database,
         profiler: Profiler,
         reoptimizer: Reoptimizer,
-        tick: Callable[[], int],
     ) -> None:
         """Begin with what is stored."""
         self._database = database
         self._profiler = profiler
         self.reoptimizer = reoptimizer
-        self._tick = tick
-        self._choices: Choices = choices.load(database)
-        self._unwritten: frozenset[Point] = frozenset()
-        self._changes: tuple[Change, ...] = ()
+        self.number = 1
+        """The number of the tick that runs, or of the next one."""
+        self.kept = Chosen(choices.load(database))
         self._has_wishes = self._has_some()
-        for point, choice in self._choices.items():
+        for point, choice in self.kept.choices.items():
             if choice.chosen_by == MEASURED:
                 profiler.remember(point, choice)
+        database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
 
-    def mark(self) -> Mark:
-        """Return what is chosen now."""
-        return self._choices, self._unwritten, self._changes
-
-    def roll_back(self, mark: Mark) -> None:
+    def roll_back(self, kept: Chosen) -> None:
         """Choose what was chosen then."""
-        self._choices, self._unwritten, self._changes = mark
+        self.kept = kept
         self._has_wishes = self._has_some()
 
     @property
     def holds_some(self) -> bool:
         """Whether something is chosen that is not written."""
-        return bool(self._unwritten or self._changes)
+        return bool(self.kept.unwritten or self.kept.changes)
 
     def flush(self) -> None:
         """Write what has changed; inside a transaction."""
-        if self._unwritten:
-            found = {point: self._choices.get(point) for point in self._unwritten}
+        kept = self.kept
+        if kept.unwritten:
+            found = {point: kept.choices.get(point) for point in kept.unwritten}
             choices.write(self._database, found)
-        if self._changes:
-            choices.log(self._database, self._changes)
-        self._unwritten, self._changes = frozenset(), ()
+        if kept.changes:
+            choices.log(self._database, kept.changes)
+        self.kept = Chosen(kept.choices)
 
     # -- choosing ---------------------------------------------------------------------------------
-
-    @property
-    def chosen(self) -> Choices:
-        """What is chosen, by point."""
-        return self._choices
 
     def choose(self, point: Point, facts: Facts, instant: int | None = None) -> str:
         """Return what the tick runs at a point; what it changes for good is in force from now on.
@@ -94,10 +101,9 @@ class Executor:
             facts: What is known of the tick.
             instant: The frontier before the tick, for the log.
         """
-        standing = self._choices.get(point)
+        standing = self.kept.choices.get(point)
         if standing is None:
-            option = self.reoptimizer.default(point, facts)
-            standing = self._put(point, option, DEFAULT)
+            standing = self._put(point, self.reoptimizer.default(point, facts), DEFAULT)
         if self._has_wishes:
             wish = self._wish(point)
             if wish is not None:
@@ -114,20 +120,20 @@ class Executor:
 
     def standing(self, point: Point) -> str | None:
         """Return the option that stands at a point, whatever a trial ran; None before any tick."""
-        found = self._choices.get(point)
+        found = self.kept.choices.get(point)
         return None if found is None else found.option
 
     def _wish(self, point: Point) -> str | None:
         """Return what a user wants at a point, or None; what is said of one owner counts first."""
         for owner in (point.owner, None):
-            found = self._choices.get(Point(point.name, owner, None, None))
+            found = self.kept.choices.get(Point(point.name, owner, None, None))
             if found is not None:
                 return found.option
         return None
 
     def _has_some(self) -> bool:
         """Return whether a user wants something."""
-        return any(point.ticks is None for point in self._choices)
+        return any(point.ticks is None for point in self.kept.choices)
 
     def wish(self, name: str, owner: str | None, option: str | None) -> None:
         """Let a user want an option, or none any more.
@@ -140,37 +146,43 @@ class Executor:
         point = Point(name, owner, None, None)
         if option is not None:
             self._put(point, option, USER)
-        elif point in self._choices:
-            self._choices = {p: c for p, c in self._choices.items() if p != point}
-            self._unwritten |= {point}
+        elif point in self.kept.choices:
+            left = {p: c for p, c in self.kept.choices.items() if p != point}
+            self.kept = Chosen(left, self.kept.unwritten | {point}, self.kept.changes, True)
         self._has_wishes = self._has_some()
 
     def _switch(
         self, point: Point, proposal: Proposal, chosen_by: str, instant: int | None
     ) -> None:
-        before = self._choices[point].option
+        before = self.kept.choices[point].option
         self._put(point, proposal.option, chosen_by)
         if before != proposal.option:
             change = Change(
-                self._tick(), instant, point, before, proposal.option, chosen_by, proposal.reason,
+                self.number, instant, point, before, proposal.option, chosen_by, proposal.reason,
                 (proposal.now, proposal.then),
             )  # fmt: skip
-            self._changes += (change,)
+            self.kept = replace(self.kept, changes=(*self.kept.changes, change))
 
     def _put(self, point: Point, option: str, chosen_by: str) -> Choice:
         options = KINDS[point.name].options
         known = self._profiler.statistics(point)
-        seconds = tuple(known.median(one) for one in options)
-        choice = Choice(option, options, chosen_by, self._tick(), seconds)
-        self._choices = {**self._choices, point: choice}
-        self._unwritten |= {point}
+        seconds = tuple(known.median(one) if known.seconds else None for one in options)
+        choice = Choice(option, options, chosen_by, self.number, seconds)
+        kept = self.kept
+        found = {**kept.choices, point: choice}
+        has_news = kept.has_news or chosen_by != DEFAULT
+        self.kept = Chosen(found, kept.unwritten | {point}, kept.changes, has_news)
         return choice
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream that is dropped, or planned anew; inside a change."""
-        self._choices = {p: c for p, c in self._choices.items() if p.owner != owner}
-        self._unwritten = frozenset(p for p in self._unwritten if p.owner != owner)
-        self._changes = tuple(c for c in self._changes if c.point.owner != owner)
+        kept = self.kept
+        self.kept = Chosen(
+            {p: c for p, c in kept.choices.items() if p.owner != owner},
+            frozenset(p for p in kept.unwritten if p.owner != owner),
+            tuple(c for c in kept.changes if c.point.owner != owner),
+            kept.has_news,
+        )
         self._profiler.forget(owner)
         self.reoptimizer.forget(owner)
         choices.forget(self._database, owner)

@@ -6,6 +6,7 @@ import statistics
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.steps import Step
@@ -49,7 +50,7 @@ class Statistics:
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
-    avoidable: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    avoidable: deque[float] = field(default_factory=partial(deque, maxlen=RECENT))
 
     def runs(self, option: str) -> int:
         """Return how many of the last ticks with an option count."""
@@ -105,11 +106,6 @@ class Profiler:
         if found is None:
             found = self._points[point] = Statistics()
         return found
-
-    @property
-    def wants_steps(self) -> bool:
-        """Whether the next tick is to say what each of its statements took."""
-        return self.budget.affords_counting
 
     def saw(self, query: str, form: Form, steps: Sequence[Step], ran: Sequence[StepRan]) -> None:
         """Count the statements of a tick.

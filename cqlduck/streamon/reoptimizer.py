@@ -44,8 +44,11 @@ class Reoptimizer:
 
     def default(self, point: Point, facts: Facts) -> str:
         """Return the option of a point before anything is known."""
-        policy = self._policy(point)
-        return KINDS[point.name].options[0] if policy is None else policy.default(facts)
+        made = POLICIES.get(point.name)
+        if made is None:
+            return KINDS[point.name].options[0]
+        policy = self._policies[point] = made(self._budget)
+        return policy.default(facts)
 
     def propose(self, point: Point, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run at a point, or None for what stands.
@@ -56,14 +59,13 @@ class Reoptimizer:
             known: What the profiler knows.
             facts: What is known of the tick.
         """
-        policy = self._policy(point)
-        return None if policy is None else policy.propose(now, known, facts)
-
-    def _policy(self, point: Point) -> Policy | None:
-        found = self._policies.get(point)
-        if found is None and point.name in POLICIES:
-            found = self._policies[point] = POLICIES[point.name](self._budget)
-        return found
+        made = POLICIES.get(point.name)
+        if made is None:
+            return None
+        policy = self._policies.get(point)
+        if policy is None:
+            policy = self._policies[point] = made(self._budget)
+        return policy.propose(now, known, facts)
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""

@@ -11,6 +11,7 @@ no stages, except for a query's first tick.
 from __future__ import annotations
 
 import statistics
+from dataclasses import dataclass
 
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import KINDS, STAGED, STAGES, WHOLE, Facts
@@ -33,18 +34,18 @@ LOOK = 256
 """For how many ticks what is known of the size of a state holds."""
 
 
+@dataclass
 class Stages:
     """The policy of a query's point `stages`, for ticks of one size.
 
-    Args:
+    Attributes:
         budget: What looking again may cost.
     """
 
-    def __init__(self, budget: Budget) -> None:
-        """Begin without knowing anything."""
-        self._tried = Tried(KINDS[STAGES].options, budget)
-        self._is_large = False
-        self._left = 0
+    budget: Budget
+    _tried: Tried | None = None
+    _is_large: bool = False
+    _left: int = 0
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -56,19 +57,19 @@ class Stages:
         """Return what the next tick is to run in place of what stands, or None."""
         if facts.elements is None or facts.elements > FEW:
             return None
-        if now == STAGED and not known.runs(WHOLE) and _is_little(known):
-            return None
+        if now == STAGED and WHOLE not in known.seconds:
+            # stages take so little that there is nothing to learn, as far as is known
+            shares = known.avoidable
+            if len(shares) < TRIALS or statistics.median(shares) < LITTLE:
+                return None
         if self._left == 0:
             self._is_large = facts.stored() > max(MUCH, TIMES * facts.elements)
             self._left = LOOK
         self._left -= 1
         if not self._is_large:
+            if self._tried is None:
+                self._tried = Tried(KINDS[STAGES].options, self.budget)
             return self._tried.propose(now, known)
         if now == STAGED:
             return None
         return Proposal(STAGED, reason="a few elements meet a large state")
-
-
-def _is_little(known: Statistics) -> bool:
-    """Return whether stages take so little that there is nothing to learn, as far as is known."""
-    return len(known.avoidable) < TRIALS or statistics.median(known.avoidable) < LITTLE

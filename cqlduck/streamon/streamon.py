@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
@@ -11,15 +11,15 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.state import choices, listing
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state import threads as one_thread
+from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
-from cqlduck.state.input_buffer import Place
 from cqlduck.state.threads import FEW as FEW_FOR_THREADS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import points, threads
 from cqlduck.streamon.budget import SHARE, Budget
-from cqlduck.streamon.executor import Choices, Executor, Mark
+from cqlduck.streamon.executor import Choices, Executor
 from cqlduck.streamon.points import KINDS, ONE, STAGED, STAGES, THREADS, Facts
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
@@ -40,19 +40,25 @@ class Chosen:
         form: The form of its statements.
         query: The query.
         stages: The point `stages` of such ticks, if there is something to measure.
-        ask: What is asked of points to which the tick comes on its way.
+        executor: What is asked of points to which the tick comes on its way.
+        facts: What is known of the tick.
+        instant: The frontier before it.
         wants_steps: Whether the tick is to say what each of its statements took.
     """
 
     form: Form
     query: str
     stages: Point | None
-    ask: Callable[[Point], str]
+    executor: Executor
+    facts: Facts
+    instant: int | None
     wants_steps: bool
 
     def is_default(self, point: str, operator: int | None = None) -> bool:
         """Return whether a point of the query, or of an operator, has its default option."""
-        return self.ask(Point(point, self.query, operator)) == KINDS[point].options[0]
+        where = Point(point, self.query, operator)
+        option = self.executor.choose(where, self.facts, self.instant)
+        return option == KINDS[point].options[0]
 
 
 class StreaMon:
@@ -61,7 +67,6 @@ class StreaMon:
     Args:
         database: The database.
         compiled: The queries' statements, by lower-case name.
-        tick: Gives the number of the tick that runs.
         share: Which share of the time of ticks learning may take.
     """
 
@@ -71,7 +76,6 @@ class StreaMon:
         self,
         database: Database,
         compiled: Mapping[str, Compiled],
-        tick: Callable[[], int],
         share: float = SHARE,
     ) -> None:
         """Begin with what is stored."""
@@ -79,53 +83,52 @@ class StreaMon:
         self._compiled = compiled
         self.budget = Budget(share)
         self.profiler = Profiler(self.budget)
-        self.executor = Executor(database, self.profiler, self.reoptimizer(self.budget), tick)
+        self.executor = Executor(database, self.profiler, self.reoptimizer(self.budget))
         self._threads: tuple[Point, str] | None = None
-        self._shown: Shown = {}
-        self._looked: tuple[Choices, int] = ({}, 0)
+        self.kept: Shown = {}
+        """What is shown."""
+        self.written = 0
+        """How many forms of statements there were when they were shown last."""
+        self._looked: Choices = {}
         database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
 
-    def mark(self) -> tuple[Mark, Shown]:
-        """Return what is chosen and shown now."""
-        return self.executor.mark(), self._shown
-
-    def roll_back(self, mark: tuple[Mark, Shown]) -> None:
-        """Choose and show what was chosen and shown then."""
-        chosen, self._shown = mark
-        self.executor.roll_back(chosen)
-        self._looked = {}, 0
+    def roll_back(self, kept: Shown) -> None:
+        """Show what was shown then."""
+        self.kept = kept
+        self._looked, self.written = {}, 0
 
     @property
     def holds_some(self) -> bool:
         """Whether something is chosen, or runs, that nobody sees yet in the database."""
-        return self.executor.holds_some or self._look() != self._looked
+        if self.executor.holds_some:
+            return True
+        # in a file what runs is shown by the change that has it run first
+        return self._database.in_memory and self._look() != (self._looked, self.written)
 
     def _look(self) -> tuple[Choices, int]:
         """Return what says, when it is another one, that other statements may run."""
         written = sum(len(compiled.steps.written) for compiled in self._compiled.values())
-        return self.executor.chosen, written
+        return self.executor.kept.choices, written
 
     def flush(self) -> None:
         """Write what has changed, and have `cql.operators` show what runs; in a transaction."""
         self.executor.flush()
         looked = self._look()
-        if looked != self._looked:
+        if looked != (self._looked, self.written):
             runs = self._run()
-            choices.show(
-                self._database,
-                {
-                    compiled.steps.name: compiled.steps.texts(runs[name])
-                    for name, compiled in self._compiled.items()
-                    if runs[name] != self._shown.get(name, (FIRST,))
-                },
-            )
-            self._shown, self._looked = runs, self._look()
+            texts = {
+                compiled.steps.name: compiled.steps.texts(runs[name])
+                for name, compiled in self._compiled.items()
+                if runs[name] != self.kept.get(name, (FIRST,))
+            }
+            choices.show(self._database, texts)
+            self.kept, (self._looked, self.written) = runs, looked
 
     def opened(self) -> None:
         """Take note of what the database shows when it has been opened."""
-        self._shown, self._looked = self._run(), self._look()
+        self.kept, (self._looked, self.written) = self._run(), self._look()
 
     def _run(self) -> Shown:
         """Return in which forms queries run that have run, by lower-case name."""
@@ -147,23 +150,21 @@ class StreaMon:
             single: Whether the tick has one instant.
             facts: What is known of it.
         """
-        instant = query.frontier
-
-        def ask(point: Point) -> str:
-            return self.executor.choose(point, facts, instant)
-
         few = facts.elements is not None and facts.elements <= FEW
         # to write a form takes longer than many a tick: for large ones that of the first is asked
         asked = Form(single, staged=True) if few else FIRST
         point, staged = None, facts.is_first
-        has_stages = compiled.steps.has_stages(asked)
+        has_stages = compiled.steps.staged.get(asked)
+        if has_stages is None:
+            has_stages = compiled.steps.has_stages(asked)
         started = time.perf_counter()
         if has_stages:
             point = Point(STAGES, query.name, None, points.sized(single, facts.elements, FEW))
-            staged = ask(point) == STAGED
+            staged = self.executor.choose(point, facts, query.frontier) == STAGED
+        wants_steps = self.budget.counting <= self.budget.share * self.budget.ticks
         chosen = Chosen(
-            Form(single, staged), query.name, point if few else None, ask,
-            self.profiler.wants_steps,
+            Form(single, staged), query.name, point if few else None,
+            self.executor, facts, query.frontier, wants_steps,
         )  # fmt: skip
         self.budget.counting += time.perf_counter() - started
         return chosen
@@ -178,7 +179,7 @@ class StreaMon:
             seconds: How long it took.
         """
         started = time.perf_counter()
-        steps = compiled.steps.of(chosen.form)
+        steps = compiled.steps.written[chosen.form]
         avoidable = None
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
@@ -196,10 +197,6 @@ class StreaMon:
 
     # -- other points -----------------------------------------------------------------------------
 
-    def place(self, thing: Input) -> Place:
-        """Return where what comes of a stream is to lie in the tick that begins."""
-        return Place(self.executor.choose(Point(points.ARRIVALS, thing.name), Facts()))
-
     def expect(self, elements: int | None) -> None:
         """Have a tick run on as many threads as is best.
 
@@ -208,17 +205,21 @@ class StreaMon:
         """
         self._threads = None
         mine = self._database.threads
-        if elements is None:
+        if elements is None or elements > one_thread.SOME:
             mine.all()
-        elif mine.may_be_one(elements):
-            point = Point(THREADS, ticks=threads.sized(elements))
-            option = self.executor.choose(point, Facts(elements))
-            if option == ONE:
-                mine.one()
-            else:
-                mine.give_back()
-            if elements > FEW_FOR_THREADS:
-                self._threads = point, option
+            return
+        mine.small += 1
+        # not while somebody reads, and not before some such ticks have followed each other
+        if mine.small < mine.wanted or mine.readers or time.monotonic() < mine.quiet_from:
+            return
+        point = Point(THREADS, ticks=threads.sized(elements))
+        option = self.executor.choose(point, Facts(elements))
+        if option == ONE:
+            mine.one()
+        else:
+            mine.give_back()
+        if elements > FEW_FOR_THREADS:
+            self._threads = point, option
 
     def ended(self, seconds: float) -> None:
         """Take note of a tick of all queries.
@@ -229,13 +230,13 @@ class StreaMon:
         if self._threads is not None:
             point, option = self._threads
             self.profiler.statistics(point).took(option, seconds)
-        else:
-            self._database.threads.took(seconds)
+        elif seconds > one_thread.LONG:
+            self._database.threads.was_long()
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream that is dropped, or planned anew; inside a change."""
         self.executor.forget(owner)
-        self._shown = {name: forms for name, forms in self._shown.items() if name != owner.lower()}
+        self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
 
     # -- what people see and want -----------------------------------------------------------------
 
@@ -274,7 +275,7 @@ class StreaMon:
         """Return these of all queries, where something was chosen."""
         found: dict[str, dict[bool, tuple[Form, ...]]] = {}
         last: dict[tuple[str, bool], int] = {}
-        for point, choice in self.executor.chosen.items():
+        for point, choice in self.executor.kept.choices.items():
             if point.name == STAGES and point.owner is not None and point.ticks is not None:
                 single = points.is_single(point.ticks)
                 form = Form(single, choice.option == STAGED)
@@ -290,7 +291,7 @@ class StreaMon:
     def notes(self, query: str) -> str:
         """Return in a line each which option is in force at the points of a query."""
         lines = []
-        for point, choice in sorted(self.executor.chosen.items(), key=str):
+        for point, choice in sorted(self.executor.kept.choices.items(), key=str):
             if point.owner == query:
                 whose = "" if point.operator is None else f" of operator {point.operator}"
                 ticks = f" in ticks of {point.ticks}" if point.ticks else ""

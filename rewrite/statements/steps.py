@@ -71,6 +71,8 @@ class Steps:
         self.clock = clock
         self.written: dict[Form, tuple[Step, ...]] = {}
         """The forms that have been asked for."""
+        self.staged: dict[Form, bool] = {}
+        """Of forms whether stages make a difference, as far as that was asked."""
         self.stored = dict(stored or {})
         self._make = make
 
@@ -145,7 +147,10 @@ class Steps:
 
     def has_stages(self, form: Form) -> bool:
         """Return whether stages make a difference to ticks of a form."""
-        return any(step.is_stage for step in self.of(replace(form, staged=True)))
+        if form not in self.staged:
+            steps = self.of(replace(form, staged=True))
+            self.staged[form] = any(step.is_stage for step in steps)
+        return self.staged[form]
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def gap(folder: Path, next_batch: int) -> int | None:
     Lists the folder if `next_batch` is missing: for showing, not for each poll.
     """
     with reading(folder):
-        if batch_folder(folder, next_batch).exists():
+        if (folder / batch_name(next_batch)).exists():
             return None
         try:
             with os.scandir(folder) as entries:

@@ -1,0 +1,390 @@
+"""What an engine holds, the frame of every change, and the one way to read.
+
+A change is a transaction. What lies in memory beside the database takes part in it
+(`state.running`); so does the engine with its plans and its catalogue, which is read again after a
+failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from cqlduck import arguments, failures
+from cqlduck.compiler import Compiler
+from cqlduck.engine.bounds import MAX_TICK, Bounds
+from cqlduck.errors import CatalogError, DatabaseError, Error, first_line
+from cqlduck.housekeeping import STANDING, Housekeeping
+from cqlduck.progress import Progress
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.statements.steps import OperatorRow, Steps
+from cqlduck.rewrite.text.names import bare
+from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import Clock
+from cqlduck.state import answers, catalog, instants, machine, plans, records
+from cqlduck.state.buffers import Buffer
+from cqlduck.state.catalog import Input, Query
+from cqlduck.state.connection import Database
+from cqlduck.state.input_buffer import InputBuffer
+from cqlduck.state.output_buffer import OutputBuffer
+from cqlduck.state.processes import OwnLock
+from cqlduck.state.results import Results
+from cqlduck.state.ticks import TickBuffer
+from cqlduck.streamon.streamon import StreaMon
+from cqlduck.subscription import Changed
+
+log = logging.getLogger("cqlduck")
+
+
+@dataclass(frozen=True)
+class TickReport:
+    """What a tick did: for progress displays and `on_tick`."""
+
+    until: int
+    elements_in: int
+    elements_out: int
+    seconds: float
+
+
+@dataclass
+class Core:
+    """What an engine holds."""
+
+    database: Database
+    max_tick: int = MAX_TICK
+    strict: bool = False
+    history: str | None = None
+    kept_records: int = records.KEPT
+    standing: str = STANDING
+    wanted: dict[str, str] = field(default_factory=dict)
+    catalogue: catalog.Catalogue = field(init=False)
+    compiled: dict[str, Compiled] = field(default_factory=dict)
+    lock: OwnLock = field(init=False)
+    closed: bool = False
+    compiler: Compiler = field(init=False)
+    input_buffer: InputBuffer = field(init=False)
+    output_buffer: OutputBuffer = field(init=False)
+    tick_buffer: TickBuffer = field(init=False)
+    results: Results = field(init=False)
+    progress: Progress = field(init=False)
+    housekeeping: Housekeeping = field(init=False)
+    streamon: StreaMon = field(init=False)
+    bounds: Bounds = field(init=False)
+    on_tick: list[Callable[[TickReport], None]] = field(default_factory=list)
+    ticks: int = 0
+    changed: Changed = field(default_factory=Changed)
+    _taken: int = 0
+    _before: dict[str, int] = field(default_factory=dict)
+    """Of queries: their frontiers before their last ticks."""
+    _ticked: list[catalog.Ticked] = field(default_factory=list)
+    """The ticks that the change has run, to be written with it."""
+    _listening: int | None = None
+    """The thread in which a listener runs, if one does."""
+    failed: list[Error] = field(default_factory=list)
+    """What is still to be told of queries that failed, and of ticks that had no room."""
+    pending: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    """Of relations: the next number when what is pending was looked at, and its first instant."""
+    kept: tuple[Mapping[str, Compiled], int, int] = field(default_factory=lambda: ({}, 0, 0))
+    """What it held at the end of the last change: plans, elements taken, and how many ticks."""
+    _written: int = 0
+    """How many forms of statements there were when they were written last."""
+
+    # -- the frame of every change ----------------------------------------------------------------
+
+    def refuse_closed(self) -> None:
+        """Refuse to go on when the database is closed.
+
+        Raises:
+            DatabaseError: It is.
+        """
+        if self.closed:
+            raise DatabaseError("the connection is closed", hint="connect again")
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Hold the engine still while the block runs, and let signals wait.
+
+        Raises:
+            DatabaseError: The database is closed, or there is no room to go on with it.
+        """
+        with self.database.interrupts.held, self.lock:
+            if self.closed:
+                self.refuse_closed()
+            if self.database.is_invalid and not self.database.depth:
+                self._attach_again()
+            yield
+
+    def _attach_again(self) -> None:
+        """Attach the file anew after a checkpoint of it failed.
+
+        Raises:
+            DatabaseError: There is still no room for it.
+        """
+        with self.database.interrupts.settling:
+            self.database.reattach()
+            self._read_again()
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """One change at a time, in a transaction; after a failure the engine is as it was."""
+        with self.opened():
+            stored: Sequence[tuple[Steps, Form]] = ()
+            with self.database.transaction() as is_outermost:
+                yield
+                if is_outermost:
+                    with self.database.part("catalogue"):
+                        stored = self._end_change()
+            for steps, form in stored:
+                steps.note(form)
+            if is_outermost:
+                self.kept = dict(self.compiled), self._taken, self.ticks
+                self._written = sum(len(c.steps.written) for c in self.compiled.values())
+
+    def _end_change(self) -> Sequence[tuple[Steps, Form]]:
+        """Write what a change leaves in memory; return the statements that are written with it."""
+        if self.database.recorded:
+            records.cut(self.database, self.kept_records)
+        stored: Sequence[tuple[Steps, Form]] = ()
+        written = sum(len(compiled.steps.written) for compiled in self.compiled.values())
+        if written != self._written:
+            stored = plans.save_statements(self.database, self.compiled)
+        rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
+        may_wait = self.database.in_memory and not self.on_tick
+        if rows or not may_wait:
+            self.tick_buffer.add(rows, may_wait=may_wait)
+        choices = self.streamon.executor.kept
+        if not may_wait and (choices.has_news or written != self.streamon.written):
+            self.streamon.flush()
+        self.ticks += len(self._ticked)
+        self._ticked.clear()
+        return stored
+
+    def roll_back(self, kept: tuple[Mapping[str, Compiled], int, int]) -> None:
+        """Hold again what it held when a transaction began that is undone."""
+        compiled, self._taken, self.ticks = kept
+        self._ticked.clear()
+        self.streamon.executor.number = self.ticks + 1
+        self.compiled.clear()
+        self.compiled.update(compiled)
+        self.recount()
+        self.housekeeping.recount()
+        self.tick_buffer.flush()
+        self._read_again()
+
+    def _read_again(self) -> None:
+        """Read the catalogue from the database; later, where that has to be attached anew first."""
+        if not self.database.is_invalid:
+            self.catalogue.restore(catalog.load(self.database))
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def flush(self, *, everything: bool = False) -> None:
+        """Write what buffers hold of the logs, so that all can be read.
+
+        Args:
+            everything: Whether rows go into the stores of streams too, ticks into `cql.ticks`, and
+                what is chosen into `cql.points`.
+        """
+        buffers: list[Buffer] = [self.output_buffer]
+        if everything:
+            buffers += [self.input_buffer, self.tick_buffer, self.streamon]
+        if any(buffer.holds_some for buffer in buffers):
+            with self.changing():
+                for buffer in buffers:
+                    buffer.flush()
+
+    def reading(
+        self, *, everything: bool = False, is_large: bool = True, answers: Iterable[Query] = ()
+    ) -> None:
+        """Have the database ready for somebody who is about to read it: the one way to do so.
+
+        Args:
+            everything: Whether that may be anything: the stores of streams, `cql.ticks`, and what
+                is chosen.
+            is_large: Whether it may be much, for which all threads are.
+            answers: The queries whose answers are read: what is kept of them is written anew where
+                the elements since outweigh it.
+        """
+        # in a file logs are written with their ticks
+        if everything or self.database.in_memory:
+            self.flush(everything=everything)
+        kept = [q for q in answers if self.compiled[q.name.lower()].answer is None]
+        if kept:
+            self.keep_answers(kept)
+        if is_large:
+            self.database.threads.all()
+
+    def keep_answers(self, queries: Iterable[Query] | None = None) -> None:
+        """Write the kept answers of queries anew where the elements since outweigh them.
+
+        It is done apart from ticks, because after a long history it takes as long as many of them.
+        Answers can be read without, so if it fails that is only logged.
+
+        Args:
+            queries: The queries; by default all.
+        """
+        with self.lock:
+            # in a tick, where a listener may read, others still see the answers as they were
+            if self.closed or self.database.depth:
+                return
+            self.flush()
+            wanted = self.catalogue.queries.values() if queries is None else queries
+            try:
+                for query in self.housekeeping.outweighed(wanted):
+                    self.database.threads.all()
+                    with self.changing():
+                        self.housekeeping.keep_answer(query)
+            except (duckdb.Error, DatabaseError) as error:
+                if isinstance(error, DatabaseError) and not machine.is_told(error):
+                    raise  # an interruption
+                log.warning("an answer is read from its log: %s", first_line(error))
+                if self.database.is_invalid:
+                    self._attach_again()
+
+    def recount(self) -> None:
+        """Forget what was counted of inputs; it is counted again when it is asked for."""
+        self.bounds.recount()
+        self.progress.recount()
+        self.pending.clear()
+
+    # -- names ------------------------------------------------------------------------------------
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the database."""
+        return self.catalogue.clock
+
+    def input(self, name: str) -> Input:
+        """Return a stream or relation.
+
+        Raises:
+            CatalogError: There is none of this name.
+        """
+        found = self.catalogue.inputs.get(arguments.name(name).lower())
+        found = found or self.catalogue.inputs.get(bare(name).lower())
+        if found is None:
+            if bare(name).lower() in self.catalogue.queries:
+                raise CatalogError(
+                    f"{name} is a continuous query, which makes its own elements",
+                    hint="append to a stream or relation",
+                )
+            known = [i.name for i in self.catalogue.inputs.values()]
+            raise CatalogError(
+                f"there is no stream or relation {name}",
+                hint=suggestion(name, known, "there are"),
+            )
+        return found
+
+    def query(self, name: str) -> Query:
+        """Return a continuous query.
+
+        Raises:
+            CatalogError: There is none of this name.
+        """
+        found = self.catalogue.queries.get(name.lower()) if isinstance(name, str) else None
+        if found is None:
+            arguments.name(name)
+            found = self.catalogue.queries.get(bare(name).lower())
+        if found is None:
+            known = [q.name for q in self.catalogue.queries.values()]
+            hint = suggestion(name, known, "there are")
+            if name.lower() in self.catalogue.inputs:
+                hint = f"{name} is a stream or relation; look at it with sql('FROM {name}')"
+            raise CatalogError(f"there is no continuous query {name}", hint=hint)
+        return found
+
+    def is_net(self, query: Query) -> bool:
+        """Return whether no two elements in a query's log have the same tuple and instant."""
+        return self.compiled[query.name.lower()].is_net and not self.catalogue.amends(query)
+
+    def is_lasting(self, query: Query) -> bool:
+        """Return whether what is in a query's log up to its frontier stays as it is, and is much.
+
+        Nothing else than to drop the query, or to bound its history from now on, takes it away.
+        """
+        kept = query.keep if query.keep is not None else self.history
+        stays = kept in (None, "unbounded") and not self.catalogue.amends(query)
+        return stays and query.frontier is not None and answers.is_long(self.database, query)
+
+    def operators(self, name: str) -> Sequence[OperatorRow]:
+        """Return the operators of a query's plan; none if there is no such query."""
+        found = self.compiled.get(name.lower())
+        return () if found is None else found.operators
+
+    def held(self, query: Query) -> str | None:
+        """Return how a query's answer is read from its synopses, or None."""
+        return self.compiled[query.name.lower()].answer
+
+    def answer_sql(self, query: Query, until: int | None = None) -> str:
+        """Return the SELECT of a query's answer at an instant, or at its frontier."""
+        return answers.answer_sql(
+            self.clock, query, self.compiled[query.name.lower()].answer, until
+        )
+
+    def frontier(self) -> int | None:
+        """Return the least frontier of the active queries, or None."""
+        known = [q.frontier for q in self.catalogue.queries.values() if q.state == "active"]
+        if not known or any(f is None for f in known):
+            return None
+        return min(f for f in known if f is not None)
+
+    def raise_heartbeat(self, thing: Input, instant: int) -> None:
+        """Promise that no element at or before an instant is still to come to an input."""
+        if thing.heartbeat is None or instant > thing.heartbeat:
+            thing.heartbeat = instant
+
+    def shown(self, instant: int | None) -> str:
+        """Return an instant as people write it."""
+        return instants.shown_instant(self.clock, instant)
+
+    # -- what is refused, and told later ----------------------------------------------------------
+
+    def refuse_failed(self, query: Query) -> None:
+        """Refuse to show what a query will never say, because it failed, or one below it.
+
+        Raises:
+            QueryError: It says at which instant, because of which row, and why.
+        """
+        if query.state != "active" or self.catalogue.reading.stopped.get(query.name):
+            error = failures.refusal(self.catalogue, query)
+            if error is not None:
+                raise error
+
+    def new_failures(self) -> list[Error]:
+        """Return what is to be told of failed queries and ticks since this was asked last."""
+        told, self.failed = self.failed, []
+        return told
+
+    def refuse_in_listener(self, call: str) -> None:
+        """Refuse what cannot be done from inside a listener: its tick is not at its end.
+
+        Raises:
+            DatabaseError: It is called from a listener.
+        """
+        if self._listening == threading.get_ident():
+            raise DatabaseError(
+                f"{call} is called by a listener, inside of a tick that waits for the listener",
+                hint="a listener may read; note what is to be done, and do it after the call that "
+                "runs ticks, or in another thread",
+            )
+
+    def may_return(self, error: BaseException) -> bool:
+        """Return whether a call that has committed what it was for returns in spite of an error.
+
+        Whoever calls it again would take in the same rows a second time. So an interruption waits
+        for its end, and of what the machine did to the ticks that follow there is a warning; they
+        run with the next call.
+        """
+        if self.database.interrupts.postpone(error):
+            return True
+        if isinstance(error, Error) and machine.is_told(error):
+            log.warning("the rows are committed, but not all ticks have run: %s", error.message)
+            self.failed.append(error)
+            return True
+        return False

@@ -1,0 +1,331 @@
+"""The engine: joins the catalogue, the rewriter and the state, and runs ticks.
+
+Its parts, each above the next: this one opens a database, keeps its settings and its time, compiles
+queries and takes elements in; `failing` separates a query that fails from the others; `ticking`
+runs ticks; `core` is what an engine holds and the frame of every change. How registrations change
+is in `registration`, how queries are compiled in `compiler`, how far they can go in `progress`, and
+what is done after a tick, so that nothing grows, in `housekeeping`.
+
+The way of a row: a source makes `Arrivals` of it, `accept` has them judged and taken by the input
+buffer; a tick has them settle, and runs the plan of each query up to its goal; what that writes is
+in the query's log, or in the output buffer before it; `reading` is before every read.
+
+It guarantees that a tick is one transaction: what the drop zone gave, the closing of relations'
+instants, every query's statements, frontiers and bookkeeping are committed together. After a
+failure the catalogue in memory is read again from the database, so the two never differ.
+"""
+
+from __future__ import annotations
+
+import time as wall
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cqlduck.compiler import Compiler
+from cqlduck.engine.bounds import Bounds
+from cqlduck.engine.failing import Failing
+from cqlduck.errors import BindError, DatabaseError, DataError, Error
+from cqlduck.housekeeping import Housekeeping
+from cqlduck.progress import Progress
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.text.time import BEGINNING
+from cqlduck.state import (
+    amend,
+    answers,
+    catalog,
+    inspection,
+    plans,
+    records,
+    relations,
+    synopses,
+)
+from cqlduck.state.arrivals import Arrivals
+from cqlduck.state.catalog import EXPIRED, Input, Query
+from cqlduck.state.contents import Frontier
+from cqlduck.state.input_buffer import InputBuffer
+from cqlduck.state.intake import Taken
+from cqlduck.state.names import Names
+from cqlduck.state.output_buffer import OutputBuffer
+from cqlduck.state.prefetch import Prefetcher
+from cqlduck.state.processes import OwnLock
+from cqlduck.state.results import Results
+from cqlduck.state.shared import Tables
+from cqlduck.state.tick import Tick
+from cqlduck.state.ticks import TickBuffer
+from cqlduck.streamon.streamon import StreaMon
+
+SETTINGS = {
+    "granularity": "1",
+    "instant": "1000000",
+    "window_edge": "closed",
+    "recompute": "allow",
+}
+
+
+@dataclass
+class Engine(Failing):
+    """Runs continuous queries over one database."""
+
+    def __post_init__(self) -> None:
+        """Read the catalogue and compile the queries that are there."""
+        base = self.database
+        self.lock = OwnLock(base.owner, base.interrupts)
+        self.catalogue = catalog.load(base)
+        self.compiler = Compiler(base)
+        base.participants.append(self.compiler)
+        self.input_buffer = InputBuffer(base, self.catalogue)
+        self.tick_buffer = TickBuffer(base)
+        self.output_buffer = OutputBuffer(base)
+        self.prefetcher = Prefetcher(base)
+        self.names = Names(base)
+        self.tables = Tables(base)
+        self.tick = Tick(base, self.names, self.prefetcher, self.tables, self.output_buffer)
+        self.progress = Progress(self.catalogue, self.compiled, base.in_memory)
+        self.bounds = Bounds(
+            base, self.catalogue, self.compiled, self.progress, self.input_buffer, self.max_tick
+        )
+        self.results = Results(base)
+        self.housekeeping = Housekeeping(
+            base,
+            self.catalogue,
+            self.compiled,
+            self.output_buffer,
+            self.input_buffer,
+            self.progress,
+            self.results,
+            self.history,
+            self.standing,
+        )
+        self.ticks = int(base.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0)
+        self.streamon = StreaMon(base, self.compiled)
+        self.streamon.executor.number = self.ticks + 1
+        self.configure(self.wanted)
+        changed = self._compile_all()
+        self._adopt(changed)
+        for key in changed:
+            name = self.catalogue.queries[key].name
+            plans.save(base, name, self.compiled[key])
+            self.streamon.forget(name)
+        self.streamon.opened()
+        self._inspectable()
+        self.kept = dict(self.compiled), self._taken, self.ticks
+        base.participants.append(self)
+
+    def compile(self, name: str, body: str) -> Compiled:
+        """Compile a query against what is registered now.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        return self.compiler.compile(self.catalogue, name, body)
+
+    def compile_again(self, query: Query) -> Compiled:
+        """Compile a query that is registered, with the macros as they were then.
+
+        Raises:
+            Error: Of the family, with its place in the query.
+        """
+        return self.compiler.compile(self.catalogue, query.name, query.body, query.taken)
+
+    def _compile_all(self) -> list[str]:
+        """Take the plans that are stored, and compile the queries that have none of this version.
+
+        Returns:
+            The queries that were compiled, by lower-case name.
+
+        Raises:
+            DatabaseError: One of these is refused now.
+        """
+        queries, changed = self.catalogue.queries, []
+        stored = plans.load(
+            self.database,
+            self.clock,
+            [query.name for query in queries.values()],
+            lambda name: self.compile_again(self.query(name)),
+        )
+        for key, query in queries.items():
+            if key in stored:
+                self.compiled[key] = stored[key]
+            else:
+                try:
+                    self.compiled[key] = self.compile_again(query)
+                except Error as error:
+                    raise DatabaseError(
+                        f"the continuous query {query.name} cannot be compiled any more: "
+                        f"{error.message}",
+                        hint="another version of cqlduck has made it, or something that it names "
+                        "is gone; make that again with duckdb, or use that version",
+                    ) from error
+                query.taken = self.compiled[key].taken
+                changed.append(key)
+        return changed
+
+    def _adopt(self, changed: Sequence[str]) -> None:
+        """Bring what another version of cqlduck has written to the plans that would run.
+
+        Args:
+            changed: The queries that were compiled anew, by lower-case name.
+
+        Raises:
+            DatabaseError: That cannot be done.
+        """
+        if self.database.is_new:
+            return
+        there: dict[str, set[str]] = {}
+        for name, table in self.database.rows("SELECT query, table_name FROM cql_state.synopses"):
+            there.setdefault(name, set()).add(table)
+        described = {
+            name for (name,) in self.database.rows("SELECT DISTINCT query FROM cql_state.operators")
+        }
+        for key, query in self.catalogue.queries.items():
+            compiled, is_anew = self.compiled[key], key in changed
+            has_all = there.get(query.name, set()) == {s.name for s in compiled.synopses}
+            if not has_all or (is_anew and not synopses.fits(self.database, query.name, compiled)):
+                frontier = Frontier(query, self.catalogue, self.database.value, self.shown)
+                synopses.adopt(self.database, frontier, compiled)
+            elif is_anew or query.name not in described:
+                synopses.describe(self.database, query.name, compiled)
+
+    def _inspectable(self) -> None:
+        """Bring what people look at up to date with what is registered."""
+        if self.database.is_new:
+            return
+        with self.database.transaction():
+            inspection.refresh_all(self.database, self.catalogue)
+            self.database.execute("DELETE FROM cql_state.stubs")
+            for query in self.catalogue.queries.values():
+                inspection.write_stubs(self.database, query, self.stubs(query))
+            records.cut_all(self.database, self.kept_records)
+
+    def stubs(self, query: Query) -> dict[str, int | None]:
+        """Return how far a query looks back on the store of each input that it reads itself."""
+        spans = self.compiled[query.name.lower()].spans
+        names = [
+            name for name in dict.fromkeys(query.inputs) if name.lower() in self.catalogue.inputs
+        ]
+        return {name: spans.get(name, 0) for name in names}
+
+    # -- settings and time ------------------------------------------------------------------------
+
+    def configure(self, wanted: dict[str, str]) -> None:
+        """Write the settings of a new database, or compare them with those it was made with.
+
+        Raises:
+            DatabaseError: A setting that a database keeps for life is another one.
+        """
+        known = self.catalogue.settings
+        for name, want in wanted.items():
+            if name in known and want != known[name]:
+                raise DatabaseError(
+                    f"the database has {name} = {known[name]}, not {want}",
+                    hint=f"leave {name} out, or make a new database",
+                )
+        chosen = SETTINGS | wanted
+        with self.changing():
+            missing = {name: value for name, value in chosen.items() if name not in known}
+            catalog.choose(self.database, self.catalogue, missing)
+
+    def set_time(self, kind: str, why: str) -> None:
+        """Settle the kind of time, or refuse another one.
+
+        Raises:
+            DataError: The database has the other kind.
+        """
+        known = self.catalogue.settings.get("time")
+        if known == kind:
+            return
+        if known is not None:
+            words = {"integer": "integers", "wall": "wall-clock time"}
+            raise DataError(
+                f"the database's time is {words[known]}, and {why} is {words[kind]}",
+                hint="a database has one kind of time; use another database for the other",
+            )
+        catalog.choose(self.database, self.catalogue, {"time": kind})
+        if kind == "wall":
+            for query in self.catalogue.queries.values():
+                self._plan_anew(query)
+
+    def _plan_anew(self, query: Query) -> None:
+        """Compile a query that was compiled while the kind of time was open, and has no state yet.
+
+        Its plan, its synopses and the types of its columns may depend on the kind of time.
+
+        Raises:
+            BindError: It does not fit the kind of time.
+        """
+        try:
+            compiled = self.compile_again(query)
+        except Error as error:
+            raise BindError(
+                f"the continuous query {query.name} was made for time in integers: {error.message}",
+                hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
+            ) from error
+        self.compiled[query.name.lower()] = compiled
+        plans.save(self.database, query.name, compiled)
+        answers.drop(self.database, query)
+        synopses.drop(self.database, query.name)
+        self.streamon.forget(query.name)
+        query.columns = compiled.columns
+        synopses.create(self.database, query.name, compiled)
+        answers.create(self.database, self.clock, query, compiled.answer)
+        if query.kind == "stream" and self.catalogue.amends(query):
+            amend.create(self.database, query)
+        catalog.move(self.database, query)
+        inspection.refresh(self.database, self.catalogue, query)
+        self.database.execute("DELETE FROM cql_state.stubs WHERE query = ?", [query.name])
+        inspection.write_stubs(self.database, query, self.stubs(query))
+
+    # -- elements ---------------------------------------------------------------------------------
+
+    def accept(self, thing: Input, rows: Arrivals) -> Taken:
+        """Take rows into an input, inside a change."""
+        done = self.input_buffer.accept(thing, rows)
+        self._taken += done.taken
+        if done.amends is not None:
+            self._note_amendment(thing, done.amends)
+        return done
+
+    def _note_amendment(self, thing: Input, instant: int) -> None:
+        """Let the queries that have gone past an instant know that a stream has changed there."""
+        readers = self.catalogue.readers(thing)
+        readers = [q for q in readers if q.state != EXPIRED]
+        past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
+        for query in past:
+            if query.amend_from is None or instant < query.amend_from:
+                query.amend_from = instant
+
+    def close_beginning(self, thing: Input) -> None:
+        """Let a new relation show what it has been filled with without an instant."""
+        relations.close(self.database, thing, BEGINNING, strict=self.strict)
+
+    def next_instant(self, thing: Input) -> int:
+        """Return the instant that a change without one gets, as a raw time.
+
+        That is the first instant after the input's heartbeat, or that of its latest pending element
+        if later. Before either a relation changes at the beginning of time, a stream by the clock.
+        """
+        known = [self.clock.granularity * (i + (k == "heartbeat"))
+                 for k, i in (("heartbeat", thing.heartbeat), ("last", thing.last_instant))
+                 if i is not None]  # fmt: skip
+        if known:
+            return max(known)
+        if thing.kind == "relation":
+            return BEGINNING
+        return int(wall.time() * 1_000_000) if self.clock.kind == "wall" else 0
+
+    def close(self) -> None:
+        """Close the database; further calls are errors."""
+        if self.database.owner.is_other:
+            return
+        with self.lock:
+            if not self.closed:
+                try:
+                    if not self.database.in_memory:
+                        self.flush(everything=True)
+                        self.keep_answers()
+                    self.results.close()
+                finally:
+                    self.closed = True
+                    self.database.close()
+        with self.changed:
+            self.changed.notify_all()

@@ -1,0 +1,331 @@
+"""Ticks: how far each query goes, and what is done around its statements.
+
+A tick is one transaction. Its way: what has come of streams settles where it is to lie; relations
+close their instants; each query goes to its goal, which is one call of `state.tick` with the plan
+of what is to run; housekeeping. A query that fails ends the tick, see `failing`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time as wall
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import duckdb
+
+from cqlduck.engine.core import Core, TickReport, log
+from cqlduck.errors import DatabaseError, Error, first_line
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.physical.form import FIRST
+from cqlduck.rewrite.plan import NEVER
+from cqlduck.state import amend, answers, catalog, relations
+from cqlduck.state.catalog import EXPIRED, Input, Query
+from cqlduck.state.choices import Point
+from cqlduck.state.connection import quoted
+from cqlduck.state.input_buffer import Place, Queue, Stay
+from cqlduck.state.names import Names
+from cqlduck.state.prefetch import Prefetcher
+from cqlduck.state.profile import INGEST
+from cqlduck.state.shared import Tables
+from cqlduck.state.threads import SOME
+from cqlduck.state.tick import Plan, Ran, Tick
+from cqlduck.streamon.points import ARRIVALS, OUTPUT, Facts
+from cqlduck.streamon.streamon import stored
+
+NO_FACTS = Facts()
+
+NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
+
+
+@dataclass
+class Ticking(Core):
+    """Runs ticks."""
+
+    names: Names = field(init=False)
+    tables: Tables = field(init=False)
+    prefetcher: Prefetcher = field(init=False)
+    tick: Tick = field(init=False)
+
+    def _behind(self, until: int | None) -> bool:
+        """Return whether there is something for a tick to do."""
+        goal = self.progress.goal
+        queries = self.catalogue.queries.values()
+        if any(q.state == "active" and goal(q, until, until) is not None for q in queries):
+            return True
+        if (
+            any(q.state not in ("active", EXPIRED) for q in queries)
+            and self.housekeeping.expiring()
+        ):
+            return True
+        return any(
+            thing.kind == "relation" and self._may_close(thing) and self._waits(thing)
+            for thing in self.catalogue.inputs.values()
+        )
+
+    def _waits(self, thing: Input) -> bool:
+        """Return whether something is pending in a relation at or before its heartbeat."""
+        return bool(
+            self.database.value(
+                f"SELECT EXISTS (SELECT 1 FROM cql_state.{quoted(thing.pending)} WHERE _ts <= ?)",
+                [thing.heartbeat],
+            )
+        )
+
+    def _try_tick(
+        self, before: Callable[[], int | None]
+    ) -> tuple[int | None, tuple[str, Exception] | None]:
+        """Return what `before` did, and the query that failed with its error, or None."""
+        current: list[str] = []
+        bound: int | None = None
+        try:
+            with self.changing(), self.input_buffer.open():
+                with self.database.part(INGEST):
+                    bound = before()
+                self._tick(current, bound)
+        except duckdb.Error as error:
+            if not current:
+                raise _outside(error) from error
+            return bound, (current[-1], of_the_query(error))
+        return bound, None
+
+    def _tick(self, current: list[str], bound: int | None) -> None:
+        """Run one tick, inside a change.
+
+        Args:
+            current: Gets the name of the query that runs, for who has to know which one failed.
+            bound: An instant that it does not go beyond, or None.
+        """
+        started = wall.perf_counter()
+        apart = self.progress.apart
+        queries = self.catalogue.queries.values()
+        active = [q for q in queries if q.state == "active" and q.name not in apart]
+        with self.database.part("bounds"):
+            targets = {query.name: self.progress.target(query) for query in active}
+            most = self.bounds.until(active, targets)
+        until = bound if most is None or (bound is not None and bound < most) else most
+        with self.database.part(INGEST):
+            come = self._settle(targets, until)
+        self.streamon.expect(self._taken if most is None else None)
+        with self.database.part("relations"):
+            self._close_relations(active, until, bound)
+        before = [q.frontier for q in active if q.frontier is not None]
+        self.prefetcher.tick += 1
+        self.tables.made.clear()
+        elements, moved = 0, []
+        for query in active:
+            goal = self.progress.goal(query, until, bound)
+            if goal is None:
+                continue
+            current.append(query.name)
+            elements += self._advance(query, goal, come)
+            current.pop()
+            moved.append(query)
+        if self.tables.large:
+            self.tables.end()
+        self.housekeeping.finish(moved)
+        seconds = wall.perf_counter() - started
+        self.streamon.ended(seconds / max(len(moved), 1))
+        reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
+        if reached is not None:
+            number, since = self.ticks + len(self._ticked) + 1, min(before, default=None)
+            self._ticked.append(
+                catalog.Ticked(number, since, reached, len(moved), elements, seconds)
+            )
+            self.streamon.executor.number = number + 1
+        self._report(reached, elements, seconds)
+
+    def _settle(self, going: Container[str], until: int | None) -> Mapping[str, Queue]:
+        """Have what has come of streams lie where it is to lie; return what waits, by stream.
+
+        Args:
+            going: The names of the queries that the tick runs.
+            until: Where the tick ends, if that is before the heartbeats.
+        """
+        buffer, choose = self.input_buffer, self.streamon.executor.choose
+        for thing in self.catalogue.inputs.values():
+            queue, held = buffer.arrived.get(thing.name), buffer.kept.get(thing.name)
+            if queue is None and not held:
+                continue
+            place, stay = Place(choose(Point(ARRIVALS, thing.name), NO_FACTS)), Stay.STORED
+            if place is Place.QUEUE:
+                new = queue if held is None else None
+                stay = self.progress.stay(thing, new, going, until)
+            if buffer.settle(thing, stay, is_queue=place is not Place.STORE):
+                self.bounds.has_read(thing)
+        return buffer.queues
+
+    def _close_relations(
+        self, active: Sequence[Query], until: int | None, bound: int | None
+    ) -> None:
+        """Close the instants of relations up to where the queries that read them go."""
+        goals: dict[str, int] = {}
+        for query in active:
+            goal = self.progress.goal(query, until, bound)
+            if goal is not None:
+                goals[query.name] = goal
+        above = self.catalogue.reading.above
+        for thing in self.catalogue.inputs.values():
+            if thing.kind == "relation":
+                mine = [goals[q.name] for q in above.get(thing.name, ()) if q.name in goals]
+                highest = max(mine, default=None)
+                if highest is not None and (thing.heartbeat is None or highest > thing.heartbeat):
+                    thing.heartbeat = highest
+                if self._may_close(thing):
+                    assert thing.heartbeat is not None
+                    first = relations.close(
+                        self.database, thing, thing.heartbeat, strict=self.strict
+                    )
+                    self.pending[thing.name] = thing.next_seq, first
+
+    def _may_close(self, thing: Input) -> bool:
+        """Return whether something may be pending in a relation at or before its heartbeat."""
+        if not thing.next_seq or thing.heartbeat is None:
+            return False
+        number, first = self.pending.get(thing.name, (None, None))
+        return number != thing.next_seq or (first is not None and first <= thing.heartbeat)
+
+    def _advance(self, query: Query, goal: int, come: Mapping[str, Queue] = NO_QUEUES) -> int:
+        """Bring a query to an instant; return how many elements it wrote."""
+        written = 0 if query.amend_from is None else self._amend(query)
+        if query.begin_instant is None:
+            return written + self._begin(query, goal, come)
+        compiled, before = self.compiled[query.name.lower()], query.frontier
+        assert before is not None
+        if compiled.period is not None and compiled.rests(before, goal):
+            query.frontier = goal
+            self.housekeeping.ran(query, Ran())
+            return written
+        return written + self._run(query, compiled, goal, before + 1, come)
+
+    def _begin(self, query: Query, goal: int, come: Mapping[str, Queue]) -> int:
+        """Bring a query to an instant that has not begun; return how many elements it wrote."""
+        is_first = query.since is not None and query.frontier == query.since
+        begins, written = self.progress.begins(query, goal), 0
+        if begins is None or begins > goal:
+            query.frontier = goal
+        else:
+            if query.since is not None:
+                begins = max(begins, query.since + 1)
+            written = self._run(query, self.compiled[query.name.lower()], goal, begins, come)
+        if is_first:
+            answers.take_over(self.database, self.clock, query, self.held(query))
+        return written
+
+    def _run(
+        self, query: Query, compiled: Compiled, goal: int, first: int, come: Mapping[str, Queue]
+    ) -> int:
+        """Run a query's statements up to an instant; return how many elements they wrote.
+
+        Args:
+            query: The query.
+            compiled: Its statements.
+            goal: The instant.
+            first: The first instant after its frontier, or the one at which it begins.
+            come: What waits of streams.
+        """
+        database, catalogue = self.database, self.catalogue
+        facts = Facts(
+            self.progress.arrived(query, goal),
+            # how many came before a query's first tick here is not known
+            query.name not in self._before,
+            lambda: stored(database, catalogue, query, compiled),
+        )
+        chosen = self.streamon.choose(query, compiled, goal == first, facts)
+        started = wall.perf_counter()
+        before = None if query.begin_instant is None else query.frontier
+        self._before[query.name] = NEVER if before is None else before
+        amends = catalogue.reading.amending[query.name]
+        # what a large tick writes may be too much for memory, and a listener reads what is written
+        may_wait = database.in_memory and not (amends or self.on_tick or self._taken > SOME)
+        may_wait = may_wait and not catalogue.readers(query) and chosen.is_default(OUTPUT)
+        ran = self.tick.run(
+            Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait), come
+        )
+        self.streamon.saw(chosen, compiled, ran, wall.perf_counter() - started)
+        self.housekeeping.ran(query, ran)
+        return ran.elements
+
+    def _amend(self, query: Query) -> int:
+        """Work a query out again, because late elements have changed what it has read."""
+        self.output_buffer.store(query)
+        self.database.threads.all()
+        compiled = self.compiled[query.name.lower()]
+        written = amend.amend(
+            self.database, query, compiled, lambda until: self._replay(query, until)
+        )
+        self.housekeeping.tails.pop(query.name, None)
+        return written
+
+    def _replay(self, query: Query, until: int) -> None:
+        """Run a query again from its beginning up to an instant, in ticks of bounded size."""
+        self.bounds.recount()
+        while query.frontier is None or query.frontier < until:
+            most = self.bounds.until([query], {query.name: self.progress.target(query)})
+            self.tables.made.clear()
+            self._advance(query, until if most is None else min(most, until))
+        self.bounds.recount()
+        self.tables.made.clear()
+
+    def _report(self, until: int | None, elements: int, seconds: float) -> None:
+        taken, self._taken = self._taken, 0
+        if self.database.profile is not None:
+            self.database.profile.ticked(taken, elements)
+        if until is not None and self.on_tick:
+            self._tell(TickReport(until, taken, elements, seconds))
+        with self.changed:
+            self.changed.notify_all()
+
+    def _tell(self, report: TickReport) -> None:
+        """Tell listeners of a tick, inside of it; what goes wrong in one undoes nothing."""
+        self._listening = threading.get_ident()
+        try:
+            for listener in list(self.on_tick):
+                try:
+                    listener(report)
+                except Exception:
+                    log.exception("a listener failed in the tick up to %s", report.until)
+        finally:
+            self._listening = None
+
+    def reads_last_tick(self, query: Query, since: int | None) -> bool:
+        """Return whether elements after an instant are those of a query's last tick at most."""
+        return since is not None and since >= self._before.get(query.name, since + 1)
+
+    def explain(self, query: Query) -> str:
+        """Return the plan of a query, and the statements that run by what is chosen."""
+        forms = self.streamon.forms(query.name)
+        return self.compiled[query.name.lower()].explain(forms, self.streamon.notes(query.name))
+
+    def expect(self, query: Query) -> None:
+        """Parse what a query's first ticks will run, so that these need not."""
+        steps = self.compiled[query.name.lower()].steps.of(FIRST)
+        self.prefetcher.note(steps)
+        for step in steps:
+            self.database.expect(step.sql)
+
+
+def of_the_query(error: duckdb.Error) -> duckdb.Error:
+    """Return an error that is about the data and the query.
+
+    Raises:
+        DatabaseError: It is about the machine.
+    """
+    if isinstance(error, _OF_THE_MACHINE):
+        raise _outside(error) from error
+    return error
+
+
+_OF_THE_MACHINE = (
+    duckdb.IOException,
+    duckdb.InterruptException,
+    duckdb.ConnectionException,
+    duckdb.TransactionException,
+)
+
+
+def _outside(error: duckdb.Error) -> Error:
+    return DatabaseError(
+        f"the tick was undone: {first_line(error)}", hint="resolve that, and call again"
+    )
