@@ -324,7 +324,7 @@ class Core:
     def answer_sql(self, query: Query, until: int | None = None) -> str:
         """Return the SELECT of a query's answer at an instant, or at its frontier."""
         return answers.answer_sql(
-            self.clock, query, self.compiled[query.name.lower()].answer, until
+            self.catalogue.clock, query, self.compiled[query.name.lower()].answer, until
         )
 
     def frontier(self) -> int | None:
