@@ -357,7 +357,7 @@ class Connection:
         thing = self._engine.input(name)
         if thing.kind == "stream":
             raise DataError(
-                f"{name} is a stream, and a stream only grows",
+                f"{name} is a stream, and a stream is append-only",
                 hint="retract from a relation; a window forgets a stream's tuples by itself",
             )
         return self._append(name, data, at, "-").taken

@@ -370,7 +370,7 @@ def test_a_writer_that_fails_leaves_nothing(
         patch.setattr(writer.pq if step == "write_table" else writer, step, full)
         with pytest.raises(DropZoneError, match=f"batch 0 .* {tmp_path}/s: No space") as caught:
             write_batch(tmp_path, "s", 0, rows(1))
-    assert "make room" in str(caught.value.hint)
+    assert "free some space" in str(caught.value.hint)
     folder = tmp_path / "s"
     assert [] == (os.listdir(folder) if folder.exists() else [])
     assert write_batch(tmp_path, "s", 0, rows(1))

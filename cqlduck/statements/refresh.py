@@ -32,7 +32,9 @@ def relation(engine: Engine, name: str) -> Input:
     """
     thing = engine.input(name)
     if thing.kind == "stream":
-        raise DataError(f"{name} is a stream, and a stream only grows", hint="refresh a relation")
+        raise DataError(
+            f"{name} is a stream, and a stream is append-only", hint="refresh a relation"
+        )
     return thing
 
 
@@ -59,7 +61,7 @@ def from_query(engine: Engine, name: str, query: str | None = None, at: Any = No
         )
     if not reads(query):
         raise NotSupportedError(
-            f"{name} is refreshed from what only reads", hint="as in FROM (SELECT …)"
+            f"{name} can only be refreshed from a query that reads", hint="as in FROM (SELECT …)"
         )
     with pending_shown(engine, tables_read(query)):
         rows = ingest.of_query(engine, thing, query)
@@ -82,7 +84,7 @@ def from_data(engine: Engine, thing: Input, table: pa.Table, at: Any = None) -> 
     with ingest.arriving(engine, thing, table, at, "+") as rows:
         if at is None and "_ts" in rows.stamp:
             raise DataError(
-                f"the data for {thing.name} has a column _ts, and a refresh is of one instant",
+                f"the data for {thing.name} has a column _ts, and a refresh has one instant",
                 hint="pass the instant as at, and leave the column out",
             )
         return _replace(engine, thing, rows, at)

@@ -182,7 +182,7 @@ def _files(fields: Mapping[str, Any], rows: int, path: Path) -> tuple[str, ...]:
         if not file.is_file():
             raise wrong(path, f"'files' names {name!r}, which is not a file there")
         if not file.resolve().is_relative_to(home):
-            raise wrong(path, outside, "copy the file into the folder; a link out does not do")
+            raise wrong(path, outside, "copy the file into the folder; a link out of it is refused")
     return tuple(files)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from cqlduck.errors import DropZoneError, first_line
 from cqlduck.state.machine import NO_ROOM
 
-NO_LINK = "copy what it leads to into the drop zone; a link out does not do"
+NO_LINK = "copy what it leads to into the drop zone; a link out of it is refused"
 _REWRITE = "write the batch again under a hidden name and rename it into place"
 
 
@@ -48,7 +48,9 @@ def writing(folder: Path, number: int) -> Iterator[None]:
         yield
     except OSError as error:
         why = _reason(error)
-        first = "make room on its disk" if why in NO_ROOM else "see whether you may write there"
+        first = (
+            "free some space on its disk" if why in NO_ROOM else "see whether you may write there"
+        )
         raise DropZoneError(
             f"batch {number} cannot be written into {folder}: {why}",
             hint=f"{first}, then write the batch again; no reader sees a part of it",
