@@ -50,7 +50,8 @@ class Threads:
         """How many small ticks have followed each other."""
         self.wanted = IN_A_ROW
         """After how many of them one thread goes on alone."""
-        self._before: int | None = None
+        self.before: int | None = None
+        """How many threads there were before one goes on alone, while it does."""
         self._lock = threading.Lock()
         self.readers = 0
         """How many read, beside ticks."""
@@ -60,7 +61,7 @@ class Threads:
     @property
     def is_one(self) -> bool:
         """Whether one thread runs statements because ticks are small."""
-        return self._before is not None
+        return self.before is not None
 
     def one(self) -> None:
         """Let one thread run what comes next."""
@@ -68,27 +69,27 @@ class Threads:
             (before,) = self._execute("SELECT current_setting('threads')")[0]
             if before > 1:
                 self._execute("SET threads = 1")
-                self._before = before
+                self.before = before
             else:
                 self.small = 0
 
     def was_long(self) -> None:
         """Take note that the queries of a tick took long; after such a one try half as often."""
-        if self._before is not None:
+        if self.before is not None:
             self.all()
             self.wanted *= 2
 
     def all(self) -> None:
         """Let as many threads as before run what comes next, which may be large."""
         self.small = 0
-        if self._before is not None:
+        if self.before is not None:
             self.give_back()
 
     def give_back(self) -> None:
         """Let as many threads as before run this tick, and perhaps one thread the next."""
-        if self._before is not None:
-            self._execute(f"SET threads = {self._before}")
-            self._before = None
+        if self.before is not None:
+            self._execute(f"SET threads = {self.before}")
+            self.before = None
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:

@@ -217,8 +217,11 @@ class Core:
         kept = [q for q in answers if self.compiled[q.name.lower()].answer is None]
         if kept:
             self.keep_answers(kept)
+        threads = self.database.threads
         if is_large:
-            self.database.threads.all()
+            threads.small = 0
+            if threads.before is not None:
+                threads.all()
 
     def keep_answers(self, queries: Iterable[Query] | None = None) -> None:
         """Write the kept answers of queries anew where the elements since outweigh them.
