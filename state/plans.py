@@ -114,12 +114,18 @@ def _read(database: Database, name: str, form: str) -> tuple[Step, ...]:
 
 
 def save(database: Database, name: str, compiled: Compiled) -> None:
-    """Write the plan of a query, in place of what stands there."""
+    """Write the plan of a query that has none there."""
     if not database.in_memory:
-        drop(database, name)
         database.execute(
             "INSERT INTO cql_state.plans VALUES (?, ?, ?)", [name, version(), plan_text(compiled)]
         )
+
+
+def renew(database: Database, name: str, compiled: Compiled) -> None:
+    """Write the plan of a query, in place of what stands there."""
+    if not database.in_memory:
+        drop(database, name)
+        save(database, name, compiled)
 
 
 def save_statements(database: Database, plans: Mapping[str, Compiled]) -> list[tuple[Steps, Form]]:

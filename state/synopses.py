@@ -37,7 +37,7 @@ def create(database: Database, query: str, compiled: Compiled) -> None:
     """
     for synopsis in compiled.synopses:
         _make(database, query, synopsis)
-    describe(database, query, compiled)
+    _list(database, query, compiled)
 
 
 def _make(database: Database, query: str, synopsis: Synopsis) -> None:
@@ -62,6 +62,10 @@ def _note(database: Database, query: str, synopsis: Synopsis) -> None:
 def describe(database: Database, query: str, compiled: Compiled) -> None:
     """Describe the operators of a query in `cql.operators`, in place of what stands there."""
     database.execute("DELETE FROM cql_state.operators WHERE query = ?", [query])
+    _list(database, query, compiled)
+
+
+def _list(database: Database, query: str, compiled: Compiled) -> None:
     rows = [
         (query, o.number, o.parent, o.id, list(o.inputs), o.kind, o.description, o.sql)
         for o in compiled.operators

@@ -104,7 +104,7 @@ class Engine(Failing):
         self._adopt(changed)
         for key in changed:
             name = self.catalogue.queries[key].name
-            plans.save(base, name, self.compiled[key])
+            plans.renew(base, name, self.compiled[key])
             self.streamon.forget(name)
         self.streamon.opened()
         self._inspectable()
@@ -261,7 +261,7 @@ class Engine(Failing):
                 hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
             ) from error
         self.compiled[query.name.lower()] = compiled
-        plans.save(self.database, query.name, compiled)
+        plans.renew(self.database, query.name, compiled)
         answers.drop(self.database, query)
         synopses.drop(self.database, query.name)
         self.streamon.forget(query.name)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from sqlglot import exp
+
+from cqlduck.rewrite.plan.trees import nodes
 
 
 def without_parens(tree: exp.Expr) -> exp.Expr:
@@ -29,6 +31,6 @@ def conjuncts(tree: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def names_in(conditions: Sequence[exp.Expr]) -> set[str]:
-    """Return the columns that conditions name."""
-    return {node.name for c in conditions for node in c.find_all(exp.Column)}
+def names_in(expressions: Iterable[exp.Expr]) -> set[str]:
+    """Return the columns that expressions name."""
+    return {node.name for e in expressions for node in nodes(e, exp.Column)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -34,7 +33,7 @@ from cqlduck.rewrite.plan import (
     unique,
     walk,
 )
-from cqlduck.rewrite.plan.trees import nodes
+from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.relalg.builders import column, typed_null
 from cqlduck.rewrite.rules.unread import is_risky, is_risky_call, without_unread
 
@@ -65,16 +64,16 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
                 if c.name in needed
             ] or [_harmless(plan)]
             expressions, columns = zip(*kept, strict=True)
-            inner = _pruned(plan.input, _used(expressions), seen)
+            inner = _pruned(plan.input, names_in(expressions), seen)
             if inner is plan.input and columns == plan.columns:
                 return plan
             return Project(inner, expressions, columns)
         case Filter():
-            below = needed | _used([plan.predicate])
+            below = needed | names_in([plan.predicate])
         case During():
-            below = needed | _used((*plan.begins, *plan.ends))
+            below = needed | names_in((*plan.begins, *plan.ends))
         case Join():
-            wanted = needed | _used(plan.predicates)
+            wanted = needed | names_in(plan.predicates)
             inputs = tuple([_pruned(i, wanted, seen) for i in plan.inputs])
             names = [c.name for i in inputs for c in i.columns]
             outside = tuple([name for name in names if name in needed]) or (names[0],)
@@ -85,7 +84,7 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
             calls = tuple([c for c in plan.calls if c.name in wanted or not is_risky_call(plan, c)])
             if not calls and not plan.keys:
                 calls = (_counting(plan.calls[0]),)
-            below = set(plan.keys) | _used([call.call for call in calls])
+            below = set(plan.keys) | names_in([call.call for call in calls])
             below |= {call.argument for call in calls if call.argument is not None}
             plan = plan if calls == plan.calls else replace(plan, calls=calls)
         case RowWindow() | Sample() if not properties(plan.input).is_numbered:
@@ -98,7 +97,9 @@ def _pruned(plan: Plan, needed: set[str], seen: dict[int, set[str]]) -> Plan:
             shown = _listed(plan.columns, needed)
             return UnionAll(tuple(_exactly(i, shown, seen) for i in plan.inputs))
         case Difference():
-            read = _used(p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates)
+            read = names_in(
+                p for n in walk(plan.right) if isinstance(n, Join) for p in n.predicates
+            )
             shown = _listed(plan.columns, needed | read)
             left, right = (_exactly(side, shown, seen) for side in (plan.left, plan.right))
             return replace(plan, left=left, right=right)
@@ -148,7 +149,3 @@ def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:
     if isinstance(plan, StreamScan):
         return replace(plan, names=names, instant=plan.instant if plan.instant in needed else None)
     return replace(plan, names=names)
-
-
-def _used(expressions: Iterable[exp.Expr]) -> set[str]:
-    return {node.name for e in expressions for node in nodes(e, exp.Column)}
