@@ -144,20 +144,25 @@ def cases() -> Iterator[tuple[str, bool]]:
         "i IS NULL OR NOT v = 'y'", "coalesce(i, 0) > b", "CAST(i AS BIGINT) = b", "d * 2 + d > 1",
         "CASE WHEN v = 'x' THEN i ELSE 0 END = 1", "TRY_CAST(v AS INTEGER) = i", "lower(v) = 'x'",
         "i BETWEEN 1 AND b", "CAST(b AS VARCHAR) = v", "i IS NOT DISTINCT FROM b",
+        "m < 24", "m BETWEEN 0.05 AND -0.5", "m = i", "m = b", "coalesce(m, 0.5) > i", "m = '1'",
+        "t < DATE '1995-01-31' + INTERVAL 3 MONTH", "t >= (DATE '1995-01-31') - INTERVAL 90 DAY",
     ):  # fmt: skip
         yield safe, safe == "i > 1.5 AND d > 2"
     for unsafe in (
         "CAST(v AS INTEGER) = 1", "i + 1 > 2", "v = 1", "v = i", "b // i = 1",
         "CAST(b AS INTEGER) = 1",
         "CASE WHEN v = 'x' THEN i + 1 ELSE 0 END = 1", "coalesce(CAST(v AS INTEGER), 0) = 1",
-        "sqrt(d) > 1", "-i = 1",
+        "sqrt(d) > 1", "-i = 1", "w < 0.001", "w = m", "m = d", "m < 1e3", "m IN (1, '2')",
+        "t < DATE '1995-01-31' + INTERVAL (i) MONTH", "t + INTERVAL 3 MONTH > t",
+        "t < DATE '1995-01-31' + INTERVAL 100000 YEAR", "t < TIMESTAMP '1995-01-31 12:00:00'",
     ):  # fmt: skip
         yield unsafe, True
 
 
 @pytest.mark.parametrize(("text", "unsafe"), list(cases()))
 def test_what_may_raise(text: str, unsafe: bool) -> None:
-    types = {"i": "INTEGER", "b": "BIGINT", "d": "DOUBLE", "v": "VARCHAR"}
+    types = {"i": "INTEGER", "b": "BIGINT", "d": "DOUBLE", "v": "VARCHAR", "t": "DATE"}
+    types |= {"m": "DECIMAL(15,2)", "w": "DECIMAL(38,0)"}
     assert unsafe == raising.can_raise(parse_one(text, read="duckdb"), types)
 
 

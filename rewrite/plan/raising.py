@@ -8,6 +8,7 @@ and some functions of text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
@@ -22,6 +23,12 @@ _WIDENED = {
 
 _ALIASES = {"INT": "INTEGER", "TEXT": "VARCHAR", "REAL": "FLOAT"}
 
+_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 38}
+"""How many digits whole numbers have where they meet decimals."""
+
+_MOST_DIGITS = 38
+_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+
 _COMPARISONS = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
 )  # fmt: skip
@@ -33,6 +40,14 @@ _OF_TEXT: Mapping[type[exp.Expr], str] = {
 """Functions of text that never raise, and the type of what they give."""
 
 _LITERAL = "a constant"
+
+_MIDNIGHT = "midnight of a day that the text names"
+"""A TIMESTAMP by its type. DuckDB compares a DATE with its day, so that no DATE is cast."""
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_STEPS = frozenset({"DAY", "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS"})
+_MOST_STEPS = 99_999
+"""So many years from a day of four digits are still a TIMESTAMP."""
 
 _UNKNOWN = "not known"
 """The type of what is under TRY, if the text does not show it: it is compared with its own type."""
@@ -130,6 +145,8 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             return _shown(tree.this, types)
         case exp.Cast():
             return _cast(tree, types)
+        case exp.Add() | exp.Sub() if _is_midnight(tree):
+            return _MIDNIGHT
         case exp.Add() | exp.Sub() | exp.Mul():
             # of doubles there are infinities, of whole numbers none
             kind = _common([tree.left, tree.right], types)
@@ -187,8 +204,63 @@ def _common(trees: Sequence[exp.Expr], types: Mapping[str, str]) -> str | None:
         widest = max((str(kind) for kind in known), key=_WIDENED.__getitem__)
         whole = all(number.is_int for number in numbers)
         return widest if whole or widest in ("FLOAT", "DOUBLE") else None
+    if (numbers or len(known) > 1) and any(_DECIMAL.fullmatch(str(kind)) for kind in known):
+        has_texts = len(numbers) < len(constants)
+        return None if has_texts else _common_decimal([str(kind) for kind in known], numbers)
+    if _MIDNIGHT in known and known <= {_MIDNIGHT, "DATE", "TIMESTAMP"} and len(known) == 2:
+        known.remove(_MIDNIGHT)
     (kind, *others) = known
     return None if others or numbers else kind
+
+
+def _common_decimal(kinds: Sequence[str], numbers: Sequence[exp.Expr]) -> str | None:
+    """Return the DECIMAL that holds decimals, whole numbers and constants; None if none does."""
+    shapes = [_shape(kind) for kind in kinds]
+    shapes += [_shape_of(number) for number in numbers]
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) < len(shapes):
+        return None
+    whole, scale = (max(part) for part in zip(*known, strict=True))
+    return f"DECIMAL({whole + scale},{scale})" if whole + scale <= _MOST_DIGITS else None
+
+
+def _shape(kind: str) -> tuple[int, int] | None:
+    """Return how many digits a type has before the point and behind it; None if that varies."""
+    found = _DECIMAL.fullmatch(kind)
+    if found is not None:
+        width, scale = int(found[1]), int(found[2])
+        return width - scale, scale
+    return (_DIGITS[kind], 0) if kind in _DIGITS else None
+
+
+def _shape_of(number: exp.Expr) -> tuple[int, int] | None:
+    """Return the same of a constant; None if it is written as a DOUBLE."""
+    text = number.this.name if isinstance(number, exp.Neg) else number.name
+    whole, _, fraction = text.partition(".")
+    if not (whole + fraction).isdigit():
+        return None
+    return (len(whole), len(fraction)) if fraction else (max(len(whole), _DIGITS["INTEGER"]), 0)
+
+
+def _is_midnight(tree: exp.Expr) -> bool:
+    """Return whether a constant is a day, so many days, months or years before or after a day."""
+    day, step = tree.this, tree.expression
+    if isinstance(day, exp.Paren):
+        day = day.this
+    if not (isinstance(day, exp.Cast) and _plain(day.to.sql("duckdb")) == "DATE"):
+        return False
+    if not (isinstance(day.this, exp.Literal) and _DAY.fullmatch(day.this.name)):
+        return False
+    if not (isinstance(step, exp.Interval) and isinstance(step.this, exp.Literal)):
+        return False
+    unit = step.args.get("unit")
+    count = step.this.name
+    return (
+        unit is not None
+        and unit.name.upper() in _STEPS
+        and count.isdigit()
+        and int(count) <= _MOST_STEPS
+    )
 
 
 def _case(tree: exp.Case, types: Mapping[str, str]) -> str | None:

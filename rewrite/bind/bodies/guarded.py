@@ -11,7 +11,7 @@ Conditions with a subquery of their own stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -105,13 +105,40 @@ class _Conditions:
         early = [
             condition
             for n, condition in enumerate(conditions)
-            if n < risky[0] or (n not in risky and _is_link(condition))
+            if n < risky[0] or (n not in risky and self._is_link(condition))
         ]
         early = [condition for condition in early if condition not in asking]
         tested = [c for c in conditions if c not in early and c not in asking]
         ahead = [c.copy() for c in [*early, *present]]
         guard = guards.nested([exp.and_(*ahead), *tested] if ahead else tested)
         return exp.and_(*(c.copy() for c in [*early, *asking]), guard)
+
+    def _is_link(self, condition: exp.Expr) -> bool:
+        """Return whether a condition compares columns of two items for equality.
+
+        An item of a SELECT around this one counts too: a subquery is joined by such equalities.
+        """
+        if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
+            return False
+        sides = (condition.this, condition.expression)
+        if not all(isinstance(side, exp.Column) for side in sides):
+            return False
+        one, other = (self._item_of(side) for side in sides)
+        return one is not None and other is not None and one != other
+
+    def _item_of(self, column: exp.Column) -> str | None:
+        """Return the name of the item that has a column, or None if the text does not tell."""
+        if column.table:
+            return column.table.lower()
+        for scope in _scopes(self.select):
+            items = [item for item, _ in from_items(scope)]
+            having = [item for item in items if self._has(item, column.name)]
+            if having or any(self.inputs.columns_of(item) is None for item in items):
+                return having[0].alias_or_name.lower() if len(having) == 1 else None
+        return None
+
+    def _has(self, item: exp.Expr, name: str) -> bool:
+        return any(c.name.lower() == name.lower() for c in self.inputs.columns_of(item) or ())
 
     def _may_raise(self, condition: exp.Expr) -> bool:
         if condition.find(exp.Query) is not None:
@@ -125,21 +152,38 @@ class _Conditions:
 
 
 def column_types(select: exp.Select, inputs: Items) -> Mapping[str, str]:
-    """Return the types of the columns that a SELECT names, where its items tell them.
+    """Return the types of the columns that a SELECT names, where the text tells them.
+
+    A column may be one of a SELECT around it, or of one inside. A name that has several types, or
+    that is also one of an item of which nothing is known, is left out.
 
     Args:
         select: The SELECT.
-        inputs: What is known of the items of its FROM clause.
+        inputs: What is known of the items of FROM clauses.
     """
     known: dict[str, set[str]] = {}
-    for item, _ in from_items(select):
-        for found in inputs.columns_of(item) or ():
-            known.setdefault(found.name.lower(), set()).add(found.type)
+    aliases: set[str] = set()
+    for scope in [*_scopes(select), *select.find_all(exp.Select)]:
+        for item, _ in from_items(scope):
+            for found in inputs.columns_of(item) or ():
+                known.setdefault(found.name.lower(), set()).add(found.type)
+                aliases.add(item.alias_or_name.lower())
+    columns = list(select.find_all(exp.Column))
+    hidden = {c.name.lower() for c in columns if c.table and c.table.lower() not in aliases}
     return {
         node.name: next(iter(known[node.name.lower()]))
-        for node in select.find_all(exp.Column)
-        if len(known.get(node.name.lower(), ())) == 1
+        for node in columns
+        if len(known.get(node.name.lower(), ())) == 1 and node.name.lower() not in hidden
     }
+
+
+def _scopes(select: exp.Select) -> Iterator[exp.Select]:
+    """Yield a SELECT and those around it, whose columns it may name."""
+    scope: exp.Expr | None = select
+    while scope is not None:
+        if isinstance(scope, exp.Select):
+            yield scope
+        scope = scope.parent
 
 
 def is_inner(join: exp.Join) -> bool:
@@ -163,16 +207,6 @@ def _is_asking(join: exp.Join) -> bool:
 def _is_ordered(join: exp.Join) -> bool:
     """Return whether a join combines rows by conditions alone."""
     return not _words(join) & {"ASOF", "POSITIONAL", "LATERAL"}
-
-
-def _is_link(condition: exp.Expr) -> bool:
-    """Return whether a condition compares columns of two items for equality."""
-    if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
-        return False
-    sides = (condition.this, condition.expression)
-    if not all(isinstance(side, exp.Column) and side.table for side in sides):
-        return False
-    return len({side.table.lower() for side in sides}) == 2
 
 
 def _present(items: Sequence[exp.Expr], inputs: Items) -> list[exp.Expr]:
