@@ -9,6 +9,7 @@ writes over named inputs. The head has a key a line, and what belongs to it inde
     -- means: SQL over {input} or {stream Window()}, for `reference`; optional
     -- asks: elements; or some of elements, lives, standing, alive, answer
     -- form: single, staged, or nothing for neither; optional
+    -- hides: kinds or purposes of statements that another block shows; optional
     -- l(k INTEGER, v BIGINT) has_unit_weights:
     --   1..4: (1, 2) (NULL, 3)
     -- stream s(k INTEGER):

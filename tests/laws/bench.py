@@ -35,6 +35,8 @@ class Part:
     purpose: str
     tree: exp.Expr
     each: str | None = None
+    is_hidden: bool = False
+    """Whether another block shows it and breaks it."""
 
     @property
     def title(self) -> str:
@@ -49,7 +51,8 @@ class Written:
     synopses: tuple[Synopsis, ...]
 
     def __str__(self) -> str:
-        return "\n".join(f"-- {part.title}\n{text.written(part.tree)};" for part in self.parts)
+        shown = (part for part in self.parts if not part.is_hidden)
+        return "\n".join(f"-- {part.title}\n{text.written(part.tree)};" for part in shown)
 
     def with_part(self, place: int, tree: exp.Expr | None) -> Written:
         """Return the same with another statement in a place, or none.
@@ -84,10 +87,13 @@ def written(law: Law, plan: Plan, form: Form | None = None, *, every: bool = Fal
             query = _query(getattr(writer, name)(plan), plan, name)
             if query is not None:
                 asked.append(Part(name, name, text.plain(query)))
-    return Written(
-        (*_parts("delta", writer.statements), *asked, *_parts("upkeep", writer.updates)),
-        tuple(writer.synopses),
-    )
+    after = [part for part in asked if part.kind == "answer"]
+    asked = [part for part in asked if part not in after]
+    parts = (
+        *_parts("delta", writer.statements), *asked, *_parts("upkeep", writer.updates), *after,
+    )  # fmt: skip
+    shown = (replace(part, is_hidden=bool({part.kind, part.purpose} & law.hides)) for part in parts)
+    return Written(tuple(shown), tuple(writer.synopses))
 
 
 def form_of(law: Law) -> Form:
@@ -138,7 +144,8 @@ class Bench:
         columns = ", ".join(f'"{name}" {kind}' for name, kind in given.columns)
         time = f"{ENTER} BIGINT, {LEAVE} BIGINT, {WEIGHT} BIGINT, _cql_seq BIGINT"
         self.con.execute(f"CREATE TABLE given.{given.name} ({columns}, {time})")
-        for number, one in enumerate(given.tuples):
+        # the last ones first: no statement may rely on the order of rows
+        for number, one in reversed(list(enumerate(given.tuples))):
             leave = FOREVER if one.leave is None else one.leave
             row = f"{one.row}, {one.enter}, {leave}, {one.weight}, {number}"
             self.con.execute(f"INSERT INTO given.{given.name} VALUES ({row})")
@@ -233,12 +240,15 @@ class Bench:
         """Yield in what the answers of a tick are not what the block gives."""
         elements, contents = {}, {}
         for name, rows in answers.items():
+            if any(None in row[len(self.plan.columns) :] for row in rows):
+                yield f"{name} in ({t0}, {t1}]: an instant or a weight is NULL"
+                return
             yield from (f"{name} in ({t0}, {t1}]: no weight: {row}" for row in rows if not row[-1])
             if name in _MEANT:
-                stray = (row for row in rows if not _MEANT[name](*row[-3:-1], t0, t1))
+                stray = [row for row in rows if not _MEANT[name](*row[-3:-1], t0, t1)]
+                empty = [row for row in rows if row[-3] >= row[-2]]
                 yield from (f"{name} in ({t0}, {t1}]: not asked for: {row}" for row in stray)
-                never = (row for row in rows if row[-3] >= row[-2])
-                yield from (f"{name} in ({t0}, {t1}]: never there: {row}" for row in never)
+                yield from (f"{name} in ({t0}, {t1}]: never there: {row}" for row in empty)
             match name:
                 case "elements":
                     elements[name] = rows

@@ -52,6 +52,7 @@ class Law:
     means: str | None = None
     asks: tuple[str, ...] = ("elements",)
     form: frozenset[str] = frozenset()
+    hides: frozenset[str] = frozenset()
     begin: int = 0
     ticks: tuple[int, ...] = ()
     inputs: list[Given] = field(default_factory=list)
@@ -91,6 +92,8 @@ def _block(file: str, head: str, sql: str = "") -> Law:
                 law.form = frozenset(listed)
             case "begin":
                 law.begin = int(value)
+            case "hides":
+                law.hides = frozenset(listed)
             case "ticks":
                 law.ticks = tuple(map(int, listed))
             case "gives":

@@ -24,26 +24,18 @@
 --   7: (2, 2)
 ----
 -- elements
-SELECT k, v, _ts, _weight
-FROM delta_l
+SELECT k, v, _ts, _weight FROM delta_l
 UNION ALL
-SELECT k, v, _ts, -_weight AS _weight
-FROM delta_r;
+SELECT k, v, _ts, -_weight AS _weight FROM delta_r;
 -- lives
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight
-FROM lives_r;
+SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight FROM lives_r;
 -- standing
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight
-FROM r;
+SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight FROM r;
 -- alive
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM alive_l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight
-FROM alive_r;
+SELECT k, v, _cql_enter, _cql_leave, -_weight AS _weight FROM alive_r;

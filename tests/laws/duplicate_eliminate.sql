@@ -21,28 +21,19 @@
 ----
 -- the tuples that were not there yet
 INSERT INTO cql_state.distinct_counts
-SELECT k, v, _ts
-FROM (SELECT k, v, MIN(_ts) AS _ts FROM delta_l GROUP BY k, v) AS first
-WHERE
-  NOT EXISTS(
-    SELECT 1
-    FROM cql_state.distinct_counts AS kept
+SELECT k, v, _ts FROM (SELECT k, v, MIN(_ts) AS _ts FROM delta_l GROUP BY k, v) AS first
+WHERE NOT EXISTS(
+    SELECT 1 FROM cql_state.distinct_counts AS kept
     WHERE first.k IS NOT DISTINCT FROM kept.k AND first.v IS NOT DISTINCT FROM kept.v
   );
 -- elements
-SELECT k, v, _ts, CAST(1 AS BIGINT) AS _weight
-FROM cql_state.distinct_counts
-WHERE _ts > $t0;
+SELECT k, v, _ts, CAST(1 AS BIGINT) AS _weight FROM cql_state.distinct_counts WHERE _ts > $t0;
 -- lives
 SELECT k, v, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, CAST(1 AS BIGINT) AS _weight
-FROM cql_state.distinct_counts
-WHERE _ts > $t0;
+FROM cql_state.distinct_counts WHERE _ts > $t0;
 -- standing
-SELECT
-  k, v, CAST($t0 AS BIGINT) AS _cql_enter, 9223372036854775807 AS _cql_leave,
-  CAST(1 AS BIGINT) AS _weight
-FROM cql_state.distinct_counts
-WHERE _ts <= $t0;
+SELECT k, v, CAST($t0 AS BIGINT) AS _cql_enter, 9223372036854775807 AS _cql_leave,
+  CAST(1 AS BIGINT) AS _weight FROM cql_state.distinct_counts WHERE _ts <= $t0;
 
 -- law: the same in stages: only what meets the tick is read of the synopsis
 -- operator: First
@@ -65,35 +56,23 @@ WHERE _ts <= $t0;
 --   (1, 1, 0) (NULL, 1, 0) (1, NULL, 1) (2, 2, 3) (1, 2, 4) (2, NULL, 8)
 -- same, the stage reads no more than what it is compared with:
 --   the tuples that were not there yet: without EXISTS(SELECT 1 FROM (SELECT * … v IS NOT DISTINCT FROM kept.v)
---   the tuples that were not there yet: without first.k IS NOT DISTINCT FROM kept.k 2
---   the tuples that were not there yet: without first.v IS NOT DISTINCT FROM kept.v 2
+--   the tuples that were not there yet: without first.k IS NOT DISTINCT FROM kept.k
+--   the tuples that were not there yet: without first.v IS NOT DISTINCT FROM kept.v
 ----
 -- the tuples of the tick, each once
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_first_distinct AS
-SELECT k, v, MIN(_ts) AS _ts
-FROM delta_l
-GROUP BY k, v;
+SELECT k, v, MIN(_ts) AS _ts FROM delta_l GROUP BY k, v;
 -- the tuples that were not there yet
 INSERT INTO cql_state.distinct_counts
 WITH here AS MATERIALIZED (
-  SELECT k, v
-  FROM cql_state.distinct_counts AS kept
-  WHERE
-    EXISTS(
-      SELECT 1
-      FROM (SELECT * FROM temp._cql_first_distinct) AS first
+  SELECT k, v FROM cql_state.distinct_counts AS kept WHERE EXISTS(
+      SELECT 1 FROM (SELECT * FROM temp._cql_first_distinct) AS first
       WHERE first.k IS NOT DISTINCT FROM kept.k AND first.v IS NOT DISTINCT FROM kept.v
     )
 )
-SELECT k, v, _ts
-FROM (SELECT * FROM temp._cql_first_distinct) AS first
-WHERE
-  NOT EXISTS(
-    SELECT 1
-    FROM here AS kept
+SELECT k, v, _ts FROM (SELECT * FROM temp._cql_first_distinct) AS first WHERE NOT EXISTS(
+    SELECT 1 FROM here AS kept
     WHERE first.k IS NOT DISTINCT FROM kept.k AND first.v IS NOT DISTINCT FROM kept.v
   );
 -- elements
-SELECT k, v, _ts, CAST(1 AS BIGINT) AS _weight
-FROM cql_state.distinct_counts
-WHERE _ts > $t0;
+SELECT k, v, _ts, CAST(1 AS BIGINT) AS _weight FROM cql_state.distinct_counts WHERE _ts > $t0;

@@ -21,9 +21,7 @@
 --   7: (3, 3)
 ----
 -- elements
-SELECT k, v, _ts, CAST(SUM(_weight) AS BIGINT) AS _weight
-FROM delta_l
-GROUP BY k, v, _ts
+SELECT k, v, _ts, CAST(SUM(_weight) AS BIGINT) AS _weight FROM delta_l GROUP BY k, v, _ts
 HAVING SUM(_weight) > 0;
 
 -- law: of what only grows all elements
@@ -39,5 +37,4 @@ HAVING SUM(_weight) > 0;
 --   3: (1, 1) (NULL, 1)
 ----
 -- elements
-SELECT k, v, _ts, _weight
-FROM delta_l;
+SELECT k, v, _ts, _weight FROM delta_l;

@@ -24,25 +24,24 @@
 -- same, the log has nothing of the tick yet: it is appended to when all have read it
 --   standing: without _ts <= $t0
 --   standing: _ts <= $t0 with $t1
+-- same, the log has nothing of the tick yet:
+--   standing: without _ts <= $t0
+--   standing: _ts <= $t0 with $t1
 ----
 -- the elements of the tick
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_trace AS
-SELECT k, v, _ts, _weight
-FROM delta_l;
+SELECT k, v, _ts, _weight FROM delta_l;
 -- elements
-SELECT k, v, _ts, _weight
-FROM temp._cql_delta_trace;
+SELECT k, v, _ts, _weight FROM temp._cql_delta_trace;
 -- standing
 SELECT k, v, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
-FROM cql_state.trace_trace
-WHERE _ts <= $t0;
+FROM cql_state.trace_trace WHERE _ts <= $t0;
 -- lives
 SELECT k, v, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
 FROM temp._cql_delta_trace;
 -- upkeep: append them to the trace
 INSERT INTO cql_state.trace_trace
-SELECT k, v, _ts, _weight
-FROM temp._cql_delta_trace;
+SELECT k, v, _ts, _weight FROM temp._cql_delta_trace;
 
 -- law: what lives for an instant is kept for the tick alone
 -- operator: Moments
@@ -69,17 +68,11 @@ FROM temp._cql_delta_trace;
 ----
 -- the tuples of single instants
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_trace AS
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_l;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_l;
 -- elements
 WITH lives AS (SELECT k, v, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_trace)
-SELECT k, v, _cql_enter AS _ts, _weight
-FROM lives
-WHERE _cql_enter > $t0
+SELECT k, v, _cql_enter AS _ts, _weight FROM lives WHERE _cql_enter > $t0
 UNION ALL
-SELECT k, v, _cql_leave AS _ts, -_weight AS _weight
-FROM lives
-WHERE _cql_leave <= $t1;
+SELECT k, v, _cql_leave AS _ts, -_weight AS _weight FROM lives WHERE _cql_leave <= $t1;
 -- lives
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM temp._cql_delta_trace;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_trace;

@@ -36,7 +36,7 @@ class Mutation:
             return statements.with_part(self.statement, None)
         # whoever is replaced has a parent
         root = exp.Paren(this=statements.parts[self.statement].tree.copy())
-        node = list(root.this.walk())[self.node]
+        node = list(root.this.walk(bfs=False))[self.node]
         _, change = list(changes(node))[self.way]
         change()
         return statements.with_part(self.statement, root.this)
@@ -46,8 +46,10 @@ def mutations(statements: Written) -> list[Mutation]:
     """Return all mutations of statements."""
     found: list[Mutation] = []
     for place, part in enumerate(statements.parts):
+        if part.is_hidden:
+            continue
         tree = exp.Paren(this=part.tree.copy()).this
-        for number, node in enumerate(tree.walk()):
+        for number, node in enumerate(tree.walk(bfs=False)):
             for way, (title, _) in enumerate(changes(node)):
                 found.append(Mutation(f"{part.title}: {title}", place, number, way))
         if part.kind == "upkeep" or isinstance(part.tree, (exp.Insert, exp.Delete, exp.Update)):
@@ -211,14 +213,15 @@ def numbers(node: exp.Expr) -> Iterator[Change]:
 
 
 def frames(node: exp.Expr) -> Iterator[Change]:
-    """A window function goes over more rows, or in no order."""
+    """A window function goes over more rows, or in the other order."""
     if not isinstance(node, exp.Window):
         return
     for key in node.args.get("partition_by") or []:
         yield f"{_short(node)} without {_short(key)}", lambda key=key: key.replace(exp.true())
-    order = node.args.get("order")
-    if order is not None:
-        yield f"{_short(node)} without order", lambda: node.set("order", None)
+    for key in node.find_all(exp.Ordered):
+        if key.find_ancestor(exp.Window) is node:
+            title = f"{_short(node)} with {_short(key)} turned round"
+            yield title, lambda key=key: key.set("desc", not key.args.get("desc"))
 
 
 def values(node: exp.Expr) -> Iterator[Change]:

@@ -21,14 +21,10 @@
 --   7: -(1, 2)
 ----
 -- elements
-SELECT k, COALESCE(v, 0) - k AS w, _ts, _weight
-FROM delta_l;
+SELECT k, COALESCE(v, 0) - k AS w, _ts, _weight FROM delta_l;
 -- lives
-SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight
-FROM lives_l;
+SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight FROM lives_l;
 -- standing
-SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight
-FROM l;
+SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight FROM l;
 -- alive
-SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight
-FROM alive_l;
+SELECT k, COALESCE(v, 0) - k AS w, _cql_enter, _cql_leave, _weight FROM alive_l;

@@ -28,8 +28,7 @@ FROM (
   SELECT
     k, v, UNNEST(RANGE(GREATEST(_cql_enter, $t0 + 1), LEAST(_cql_leave, $t1 + 1))) AS _ts, _weight
   FROM alive_l
-) AS elements
-GROUP BY k, v, _ts
+) AS elements GROUP BY k, v, _ts
 HAVING SUM(_weight) <> 0;
 
 -- law: of what lives for an instant nothing stands, so only what begins or ends is read
@@ -60,6 +59,5 @@ FROM (
   SELECT
     k, v, UNNEST(RANGE(GREATEST(_cql_enter, $t0 + 1), LEAST(_cql_leave, $t1 + 1))) AS _ts, _weight
   FROM lives_l
-) AS elements
-GROUP BY k, v, _ts
+) AS elements GROUP BY k, v, _ts
 HAVING SUM(_weight) <> 0;

@@ -15,33 +15,27 @@
 --   5: (1) (2) (8)
 --   8: (7)
 -- same, no number of these is beyond 2³²; that of an instant below is:
---   elements: (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295 with 4294967296
 --   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 -> ((_cql_seq >> 32) & 4294967295)
---   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 with 739982446
---   elements: (_cql_seq >> 32) & 4294967295 with 4294967296
 --   elements: _cql_seq >> 32 with 33
+--   elements: (_cql_seq >> 32) & 4294967295 with 4294967296
+--   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 with 739982446
+--   elements: (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295 with 4294967296
 ----
 -- elements
 SELECT k, _ts, _weight
 FROM (
-  SELECT
-    k, _ts, _weight,
+  SELECT k, _ts, _weight,
     (XOR(XOR(_cql_hash, _cql_hash >> 15), 3178415476) * 1935289751) & 4294967295 AS _cql_hash
   FROM (
-    SELECT
-      k, _ts, _weight, (XOR(_cql_hash, _cql_hash >> 16) * 569420461) & 4294967295 AS _cql_hash
+    SELECT k, _ts, _weight, (XOR(_cql_hash, _cql_hash >> 16) * 569420461) & 4294967295 AS _cql_hash
     FROM (
-      SELECT
-        k, _ts, _weight,
-        XOR(
+      SELECT k, _ts, _weight, XOR(
           XOR(_cql_seq & 4294967295, (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295),
           2272344580
-        ) AS _cql_hash
-      FROM delta_s
+        ) AS _cql_hash FROM delta_s
     ) AS stream
   ) AS stream
-) AS stream
-WHERE ((XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295) < 2027612768;
+) AS stream WHERE ((XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295) < 2027612768;
 
 -- law: an element of a derived stream has its instant and its place there for a number
 -- operator: Sampling
@@ -60,48 +54,37 @@ WHERE ((XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295) < 2027612768;
 --   4294967299: (3)
 --   4294967300: 2(3)
 -- same, no number of these is beyond 2³²; the instants are:
---   elements: (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295 with 4294967296
 --   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 -> ((_cql_seq >> 32) & 4294967295)
---   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 with 739982446
---   elements: (_cql_seq >> 32) & 4294967295 with 4294967296
 --   elements: _cql_seq >> 32 with 33
+--   elements: (_cql_seq >> 32) & 4294967295 with 4294967296
+--   elements: ((_cql_seq >> 32) & 4294967295) * 739982445 with 739982446
+--   elements: (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295 with 4294967296
 ----
 -- elements
 SELECT k, _ts, _weight
 FROM (
-  SELECT
-    k, _ts, _weight,
+  SELECT k, _ts, _weight,
     (XOR(XOR(_cql_hash, _cql_hash >> 15), 3178415476) * 1935289751) & 4294967295 AS _cql_hash
   FROM (
-    SELECT
-      k, _ts, _weight, (XOR(_cql_hash, _cql_hash >> 16) * 569420461) & 4294967295 AS _cql_hash
+    SELECT k, _ts, _weight, (XOR(_cql_hash, _cql_hash >> 16) * 569420461) & 4294967295 AS _cql_hash
     FROM (
-      SELECT
-        k, _ts, _weight,
-        XOR(
+      SELECT k, _ts, _weight, XOR(
           XOR(_cql_seq & 4294967295, (((_cql_seq >> 32) & 4294967295) * 739982445) & 4294967295),
           (XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295
         ) AS _cql_hash
       FROM (
-        SELECT
-          k, _ts, _weight, _cql_seq,
-          (
-            XOR(XOR(_cql_hash, _cql_hash >> 15), 3178415476) * 1935289751
-          ) & 4294967295 AS _cql_hash
+        SELECT k, _ts, _weight, _cql_seq,
+          (XOR(XOR(_cql_hash, _cql_hash >> 15), 3178415476) * 1935289751) & 4294967295 AS _cql_hash
         FROM (
-          SELECT
-            k, _ts, _weight, _cql_seq,
+          SELECT k, _ts, _weight, _cql_seq,
             (XOR(_cql_hash, _cql_hash >> 16) * 569420461) & 4294967295 AS _cql_hash
           FROM (
-            SELECT
-              k, _ts, _weight, _cql_seq,
-              XOR(
+            SELECT k, _ts, _weight, _cql_seq, XOR(
                 XOR(_ts & 4294967295, (((_ts >> 32) & 4294967295) * 739982445) & 4294967295),
                 2272344580
               ) AS _cql_hash
             FROM (
-              SELECT
-                k, _ts, CAST(1 AS BIGINT) AS _weight,
+              SELECT k, _ts, CAST(1 AS BIGINT) AS _weight,
                 ROW_NUMBER() OVER (PARTITION BY _ts ORDER BY k) AS _cql_seq
               FROM (SELECT k, _ts, UNNEST(RANGE(_weight)) AS _cql_copy FROM delta_s) AS copies
             ) AS stream
@@ -110,5 +93,4 @@ FROM (
       ) AS stream
     ) AS stream
   ) AS stream
-) AS stream
-WHERE ((XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295) < 2338334607;
+) AS stream WHERE ((XOR(_cql_hash, _cql_hash >> 15) * 739982445) & 4294967295) < 2338334607;

@@ -19,14 +19,8 @@
 --   6: -(1, 2)
 ----
 -- elements
-SELECT k, v, _ts, _weight
-FROM delta_l
-WHERE v > 1;
+SELECT k, v, _ts, _weight FROM delta_l WHERE v > 1;
 -- lives
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_l
-WHERE v > 1;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_l WHERE v > 1;
 -- standing
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM l
-WHERE v > 1;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM l WHERE v > 1;

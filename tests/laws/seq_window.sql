@@ -26,26 +26,19 @@
 --   standing: _ts + 3 with 4
 ----
 -- elements
-SELECT k, _ts, _weight
-FROM delta_s
+SELECT k, _ts, _weight FROM delta_s
 UNION ALL
-SELECT k, _ts + 3 AS _ts, -_weight AS _weight
-FROM s
-WHERE _ts > $t0 - 3 AND _ts <= $t1 - 3;
+SELECT k, _ts + 3 AS _ts, -_weight AS _weight FROM s WHERE _ts > $t0 - 3 AND _ts <= $t1 - 3;
 -- lives
-SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight
-FROM delta_s
+SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight FROM delta_s
 UNION ALL
-SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight
-FROM s
+SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight FROM s
 WHERE _ts > $t0 - 3 AND _ts <= $t1 - 3 AND _ts <= $t0;
 -- standing
-SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight
-FROM s
+SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight FROM s
 WHERE _ts > $t1 - 3 AND _ts <= $t0;
 -- alive
-SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight
-FROM s
+SELECT k, _ts AS _cql_enter, _ts + 3 AS _cql_leave, _weight FROM s
 WHERE _ts > $t0 - 3 AND _ts <= $t1;
 
 -- law: half-open: a tuple lives in [t, t + 2)
@@ -67,12 +60,9 @@ WHERE _ts > $t0 - 3 AND _ts <= $t1;
 --   7: -(NULL)
 ----
 -- elements
-SELECT k, _ts, _weight
-FROM delta_s
+SELECT k, _ts, _weight FROM delta_s
 UNION ALL
-SELECT k, _ts + 2 AS _ts, -_weight AS _weight
-FROM s
-WHERE _ts > $t0 - 2 AND _ts <= $t1 - 2;
+SELECT k, _ts + 2 AS _ts, -_weight AS _weight FROM s WHERE _ts > $t0 - 2 AND _ts <= $t1 - 2;
 
 -- law: [RANGE UNBOUNDED]: a tuple lives in [t, ∞)
 -- operator: Stub
@@ -92,15 +82,11 @@ WHERE _ts > $t0 - 2 AND _ts <= $t1 - 2;
 --   5: (NULL)
 ----
 -- elements
-SELECT k, _ts, _weight
-FROM delta_s;
+SELECT k, _ts, _weight FROM delta_s;
 -- lives
-SELECT k, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
-FROM delta_s;
+SELECT k, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight FROM delta_s;
 -- standing
-SELECT k, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight
-FROM s
-WHERE _ts <= $t0;
+SELECT k, _ts AS _cql_enter, 9223372036854775807 AS _cql_leave, _weight FROM s WHERE _ts <= $t0;
 
 -- law: [RANGE 4 SLIDE 3]: a tuple lives in [⌈t/3⌉·3, (⌊(t + 4)/3⌋ + 1)·3)
 -- operator: Stub
@@ -126,26 +112,17 @@ WHERE _ts <= $t0;
 -- elements
 SELECT
   k, ((_ts + 2) - (_ts + 2) % 3 - CASE WHEN (_ts + 2) % 3 < 0 THEN 3 ELSE 0 END) AS _ts, _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END)
+FROM s WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END)
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END)
 UNION ALL
-SELECT
-  k, ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts,
-  -_weight AS _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
+SELECT k, ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts,
+  -_weight AS _weight FROM s
+WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END) - 5;
 -- alive
-SELECT
-  k, ((_ts + 2) - (_ts + 2) % 3 - CASE WHEN (_ts + 2) % 3 < 0 THEN 3 ELSE 0 END) AS _cql_enter,
+SELECT k, ((_ts + 2) - (_ts + 2) % 3 - CASE WHEN (_ts + 2) % 3 < 0 THEN 3 ELSE 0 END) AS _cql_enter,
   ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _cql_leave,
-  _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
+  _weight FROM s WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END);
 
 -- law: [RANGE 0 SLIDE 2]: what falls between two slides is never there
@@ -169,37 +146,35 @@ WHERE
 --   4: (0) -(1) -(2)
 --   6: -(0) (2)
 --   8: -(2)
--- same, a tuple of an odd instant is never there, and lifetimes are not compared for others:
---   elements: (_ts) - (_ts) % 2 - CASE WHEN  … _ts) % 2 < 0 THEN 2 ELSE 0 END -> (_ts) - (_ts) % 2 + CASE WHEN  … _ts) % 2 < 0 THEN 2 ELSE 0 END
---   elements: _ts > (($t0) - ($t0) % 2 - CAS … % 2 < 0 THEN 2 ELSE 0 END) - 1 -> _ts >= (($t0) - ($t0) % 2 - CA … % 2 < 0 THEN 2 ELSE 0 END) - 1
---   elements: _ts <= (($t1) - ($t1) % 2 - CA … % 2 < 0 THEN 2 ELSE 0 END) - 1 -> _ts < (($t1) - ($t1) % 2 - CAS … % 2 < 0 THEN 2 ELSE 0 END) - 1
---   elements: (_ts) - (_ts) % 2 -> (_ts) + (_ts) % 2
+-- same, a tuple of an odd instant is never there, and an even one is an edge of no other:
 --   elements: (_ts + 1) % 2 < 0 -> (_ts + 1) % 2 <= 0
---   elements: (($t0) - ($t0) % 2 - CASE WHEN … % 2 < 0 THEN 2 ELSE 0 END) - 1 with 2
---   elements: (($t1) - ($t1) % 2 - CASE WHEN … % 2 < 0 THEN 2 ELSE 0 END) - 1 with 2
 --   elements: (_ts + 1) % 2 < 0 with 1
---   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3
---   elements: CASE WHEN (_ts + 1) % 2 < 0 THEN 2 END with 3 2
---   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END with 1 2
---   elements: CASE WHEN (_ts + 1) % 2 < 0 THEN 2 END with 3 3
---   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END with 1 3
---   elements: _ts + 1 with 2 3
---   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3 2
---   elements: CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END with 1 2
---   elements: CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END with 1 2
 --   elements: _ts + 1 with 2 4
---   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3 3
+--   elements: _ts + 1 -> _ts - 1 6
+--   elements: CASE WHEN (_ts + 1) % 2 < 0 THEN 2 END with 3 2
+--   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3
+--   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END with 1
+--   elements: (_ts) - (_ts) % 2 - CASE WHEN  … _ts) % 2 < 0 THEN 2 ELSE 0 END -> (_ts) - (_ts) % 2 + CASE WHEN  … _ts) % 2 < 0 THEN 2 ELSE 0 END 2
+--   elements: (_ts) - (_ts) % 2 -> (_ts) + (_ts) % 2 2
+--   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3 2
+--   elements: _ts > (($t0) - ($t0) % 2 - CAS … % 2 < 0 THEN 2 ELSE 0 END) - 1 -> _ts >= (($t0) - ($t0) % 2 - CA … % 2 < 0 THEN 2 ELSE 0 END) - 1
 --   elements: CASE WHEN ($t0) % 2 < 0 THEN 2 END with 3 2
+--   elements: CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END with 1 2
+--   elements: (($t0) - ($t0) % 2 - CASE WHEN … % 2 < 0 THEN 2 ELSE 0 END) - 1 with 2
+--   elements: _ts <= (($t1) - ($t1) % 2 - CA … % 2 < 0 THEN 2 ELSE 0 END) - 1 -> _ts < (($t1) - ($t1) % 2 - CAS … % 2 < 0 THEN 2 ELSE 0 END) - 1
 --   elements: CASE WHEN ($t1) % 2 < 0 THEN 2 END with 3 2
---   elements: _ts + 1 -> _ts - 1 8
+--   elements: CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END with 1 2
+--   elements: (($t1) - ($t1) % 2 - CASE WHEN … % 2 < 0 THEN 2 ELSE 0 END) - 1 with 2
+--   elements: _ts + 1 with 2 7
 --   elements: _ts + 1 -> _ts - 1 9
+--   elements: CASE WHEN (_ts + 1) % 2 < 0 THEN 2 END with 3 3
+--   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 END with 3 3
+--   elements: CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END with 1 3
 ----
 -- elements
 SELECT
   k, ((_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END) AS _ts, _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END)
+FROM s WHERE _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END)
   AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END)
   AND (
     (_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END
@@ -208,11 +183,8 @@ WHERE
   ) + 2
 UNION ALL
 SELECT
-  k, ((_ts) - (_ts) % 2 - CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END) + 2 AS _ts,
-  -_weight AS _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END) - 1
+  k, ((_ts) - (_ts) % 2 - CASE WHEN (_ts) % 2 < 0 THEN 2 ELSE 0 END) + 2 AS _ts, -_weight AS _weight
+FROM s WHERE _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 END) - 1
   AND _ts <= (($t1) - ($t1) % 2 - CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END) - 1
   AND (
     (_ts + 1) - (_ts + 1) % 2 - CASE WHEN (_ts + 1) % 2 < 0 THEN 2 ELSE 0 END
@@ -241,25 +213,16 @@ WHERE
 --   12: -(1) -(2)
 ----
 -- elements
-SELECT k, ((_ts) - (_ts) % 3 - CASE WHEN (_ts) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts, _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 1
+SELECT k, ((_ts) - (_ts) % 3 - CASE WHEN (_ts) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts, _weight FROM s
+WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 1
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END) - 1
 UNION ALL
-SELECT
-  k, ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts,
-  -_weight AS _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
+SELECT k, ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _ts,
+  -_weight AS _weight FROM s
+WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END) - 5;
 -- alive
-SELECT
-  k, ((_ts) - (_ts) % 3 - CASE WHEN (_ts) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _cql_enter,
+SELECT k, ((_ts) - (_ts) % 3 - CASE WHEN (_ts) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _cql_enter,
   ((_ts + 4) - (_ts + 4) % 3 - CASE WHEN (_ts + 4) % 3 < 0 THEN 3 ELSE 0 END) + 3 AS _cql_leave,
-  _weight
-FROM s
-WHERE
-  _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
+  _weight FROM s WHERE _ts > (($t0) - ($t0) % 3 - CASE WHEN ($t0) % 3 < 0 THEN 3 ELSE 0 END) - 5
   AND _ts <= (($t1) - ($t1) % 3 - CASE WHEN ($t1) % 3 < 0 THEN 3 ELSE 0 END) - 1;

@@ -26,11 +26,8 @@
 SELECT b, e, _cql_enter, _cql_leave, _weight
 FROM (
   SELECT b, e, GREATEST(_cql_enter, b) AS _cql_enter, LEAST(_cql_leave, e) AS _cql_leave, _weight
-  FROM alive_l
-  WHERE NOT b IS NULL AND NOT e IS NULL
-) AS cut
-WHERE
-  _cql_enter <= $t1
+  FROM alive_l WHERE NOT b IS NULL AND NOT e IS NULL
+) AS cut WHERE _cql_enter <= $t1
   AND _cql_leave > $t0
   AND _cql_enter < _cql_leave
   AND (_cql_enter > $t0 OR _cql_leave <= $t1);
@@ -38,18 +35,14 @@ WHERE
 SELECT b, e, _cql_enter, _cql_leave, _weight
 FROM (
   SELECT b, e, GREATEST(_cql_enter, b) AS _cql_enter, LEAST(_cql_leave, e) AS _cql_leave, _weight
-  FROM l
-  WHERE NOT b IS NULL AND NOT e IS NULL
-) AS cut
-WHERE _cql_enter <= $t0 AND _cql_leave > $t1;
+  FROM l WHERE NOT b IS NULL AND NOT e IS NULL
+) AS cut WHERE _cql_enter <= $t0 AND _cql_leave > $t1;
 -- alive
 SELECT b, e, _cql_enter, _cql_leave, _weight
 FROM (
   SELECT b, e, GREATEST(_cql_enter, b) AS _cql_enter, LEAST(_cql_leave, e) AS _cql_leave, _weight
-  FROM alive_l
-  WHERE NOT b IS NULL AND NOT e IS NULL
-) AS cut
-WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_enter < _cql_leave;
+  FROM alive_l WHERE NOT b IS NULL AND NOT e IS NULL
+) AS cut WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_enter < _cql_leave;
 
 -- law: from the greatest of several instants on
 -- operator: Cut
@@ -84,20 +77,15 @@ WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_enter < _cql_leave;
 -- lives
 SELECT b, c, _cql_enter, _cql_leave, _weight
 FROM (
-  SELECT b, c, GREATEST(_cql_enter, b, c) AS _cql_enter, _cql_leave, _weight
-  FROM alive_l
+  SELECT b, c, GREATEST(_cql_enter, b, c) AS _cql_enter, _cql_leave, _weight FROM alive_l
   WHERE NOT b IS NULL AND NOT c IS NULL
-) AS cut
-WHERE
-  _cql_enter <= $t1
+) AS cut WHERE _cql_enter <= $t1
   AND _cql_leave > $t0
   AND _cql_enter < _cql_leave
   AND (_cql_enter > $t0 OR _cql_leave <= $t1);
 -- standing
 SELECT b, c, _cql_enter, _cql_leave, _weight
 FROM (
-  SELECT b, c, GREATEST(_cql_enter, b, c) AS _cql_enter, _cql_leave, _weight
-  FROM l
+  SELECT b, c, GREATEST(_cql_enter, b, c) AS _cql_enter, _cql_leave, _weight FROM l
   WHERE NOT b IS NULL AND NOT c IS NULL
-) AS cut
-WHERE _cql_enter <= $t0 AND _cql_leave > $t1;
+) AS cut WHERE _cql_enter <= $t0 AND _cql_leave > $t1;

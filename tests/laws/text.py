@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-WIDTH = 98
+WIDTH = 100
 
 
 def plain(tree: exp.Expr) -> exp.Expr:
@@ -50,22 +50,32 @@ def _items(lines: Sequence[tuple[int, str]], place: int, indent: int) -> tuple[l
 def _block(items: Sequence[_Item], indent: int) -> list[str]:
     """Return items that stand below each other; what fits into a line is one."""
     out: list[str] = []
-    is_open = False
     for group in _groups(items):
         one = _joined(group)
-        fits = indent + len(one) <= WIDTH
-        if not fits:
-            for item in group:
-                out.append(" " * indent + item.line)
-                out += _block(item.below, indent + 2)
-            is_open = False
-            continue
-        # a list goes on in the same line
-        if is_open and len(out[-1]) + 1 + len(one) <= WIDTH:
-            out[-1] += f" {one}"
-        else:
-            out.append(" " * indent + one)
-        is_open = one.endswith(",")
+        lines = [" " * indent + one] if indent + len(one) <= WIDTH else _broken(group, indent)
+        if out and _goes_on(out[-1], lines[0].strip()):
+            out[-1] += f" {lines.pop(0).strip()}"
+        out += lines
+    return out
+
+
+def _goes_on(line: str, other: str) -> bool:
+    """Return whether a line goes on with another one: in a list, and from clause to clause."""
+    if len(line) + 1 + len(other) > WIDTH or other == "FROM (":
+        return False
+    return line.endswith(",") or other.startswith(("FROM ", "WHERE ", "GROUP BY "))
+
+
+def _broken(group: Sequence[_Item], indent: int) -> list[str]:
+    """Return items that belong together, as lines; what stands below begins behind a keyword."""
+    out: list[str] = []
+    for item in group:
+        below = _block(item.below, indent + 2)
+        first = " " * indent + item.line
+        is_keyword = below and not item.line.endswith("(")
+        if is_keyword and len(first) + len(below[0]) - indent - 1 <= WIDTH:
+            first += f" {below.pop(0).strip()}"
+        out += [first, *below]
     return out
 
 

@@ -26,38 +26,26 @@
 --   7: -(1, 1) -(1, NULL) (NULL, NULL)
 ----
 -- elements
-SELECT k, v, _ts, _weight
-FROM delta_l
+SELECT k, v, _ts, _weight FROM delta_l
 UNION ALL
-SELECT k, v, _ts, _weight
-FROM delta_r
+SELECT k, v, _ts, _weight FROM delta_r
 UNION ALL
-SELECT k, v, _ts, _weight
-FROM delta_m;
+SELECT k, v, _ts, _weight FROM delta_m;
 -- lives
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_r
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_r
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM lives_m;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM lives_m;
 -- standing
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM r
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM r
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM m;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM m;
 -- alive
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM alive_l
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_l
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM alive_r
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_r
 UNION ALL
-SELECT k, v, _cql_enter, _cql_leave, _weight
-FROM alive_m;
+SELECT k, v, _cql_enter, _cql_leave, _weight FROM alive_m;
