@@ -680,7 +680,6 @@ WHERE _cql_is AND _cql_changed;
 -- same, 0 adds nothing, wherever it is counted:
 --   the values that stay as they are: without OR x = 0
 --   the values that stay as they are: x = 0 with 1
---   the elements, summed up: SUM(CASE WHEN x = 0 OR ABS(x)  … BLE) AS INT128) END * _weight) -> MAX(CASE WHEN x = 0 OR ABS(x)  … BLE) AS INT128) END * _weight)
 --   the elements, summed up: without OR x = 0
 --   the elements, summed up: x = 0 with 1
 -- same, what is not touched has no instant in the tick:
