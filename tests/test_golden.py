@@ -110,8 +110,8 @@ def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
         for single, staged in itertools.product((False, True), repeat=2):
             for step in compiled.steps.of(Form(single, staged)):
                 taken = {name: values[name] for name in step.parameters}
-                database.execute(f"EXPLAIN {step.sql}", taken).fetchall()
-                database.execute(step.sql, taken).fetchall()
+                database.execute(f"EXPLAIN {step.sql}", taken)
+                database.execute(step.sql, taken)
         raise Undone
 
 
