@@ -148,6 +148,11 @@ def save_statements(database: Database, plans: Mapping[str, Compiled]) -> list[t
     return new
 
 
+def written(plans: Mapping[str, Compiled]) -> Mapping[str, tuple[Steps, int]]:
+    """Return how many forms of each plan are written: equal while none is written or replaced."""
+    return {name: (one.steps, len(one.steps.written)) for name, one in plans.items()}
+
+
 def drop(database: Database, name: str) -> None:
     """Remove the plan of a query and its statements."""
     for table in ("plans", "statements"):

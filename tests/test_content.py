@@ -121,7 +121,7 @@ def keep_stores(con: cqlduck.Connection) -> None:
     """Let the stores of streams forget nothing, so that more content can be had."""
     con.engine.progress.is_read_once = lambda *_: False  # type: ignore[method-assign]
     con.engine.progress.may_stay = lambda *_: False  # type: ignore[method-assign]
-    con.engine.housekeeping._forget = lambda _: None  # type: ignore[method-assign]
+    con.engine.housekeeping._forget = lambda: None  # type: ignore[method-assign]
 
 
 def lines(con: cqlduck.Connection, query: str | None = None) -> list[dict[str, Any]]:
@@ -326,7 +326,7 @@ def test_before_what_came_late_is_amended_nothing_can_be_said(con: cqlduck.Conne
     (line,) = lines(con)
     assert (line["state"], line["reason"]) == (
         "cannot be had",
-        "what came late at 2 comes in with the next tick",
+        "late elements at 2 enter with the next tick",
     )
     con.advance(6)
     assert states(con) == {"right"}

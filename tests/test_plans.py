@@ -72,6 +72,23 @@ def test_opening_compiles_nothing_and_ticks_as_before_neither(
         assert ["sums"] == compiling
 
 
+def test_what_takes_the_place_of_a_query_is_stored_with_its_statements(
+    tmp_path: Path, compiling: list[str]
+) -> None:
+    path = tmp_path / "one.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        con.execute("CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT k + 1 AS k FROM s")
+        (count,) = con.engine.database.rows("SELECT count(*) FROM cql_state.statements")
+        assert count[0] > 0
+    compiling.clear()
+    with cqlduck.connect(path) as con:
+        con.append("s", [(1,)], at=1)
+        con.advance(1)
+        assert [(2, 1)] == con.table("q").fetchall()
+    assert [] == compiling
+
+
 def test_what_another_version_has_written_is_written_anew(path: Path, compiling: list[str]) -> None:
     with cqlduck.connect(path) as con:
         con.engine.database.execute("UPDATE cql_state.plans SET version = 'another'")

@@ -92,8 +92,8 @@ class Core:
     """Of relations: the next number when what is pending was looked at, and its first instant."""
     kept: tuple[Mapping[str, Compiled], int, int] = field(default_factory=lambda: ({}, 0, 0))
     """What it held at the end of the last change: plans, elements taken, and how many ticks."""
-    _written: int = 0
-    """How many forms of statements there were when they were written last."""
+    _written: Mapping[str, tuple[Steps, int]] = field(default_factory=dict)
+    """How many forms each plan had when they were stored last."""
 
     # -- the frame of every change ----------------------------------------------------------------
 
@@ -144,14 +144,14 @@ class Core:
                 steps.note(form)
             if is_outermost:
                 self.kept = dict(self.compiled), self._taken, self.ticks
-                self._written = sum(len(c.steps.written) for c in self.compiled.values())
+                self._written = plans.written(self.compiled)
 
     def _end_change(self) -> Sequence[tuple[Steps, Form]]:
         """Write what a change leaves in memory; return the statements that are written with it."""
         if self.database.recorded:
             records.cut(self.database, self.kept_records)
         stored: Sequence[tuple[Steps, Form]] = ()
-        written = sum(len(compiled.steps.written) for compiled in self.compiled.values())
+        written = plans.written(self.compiled)
         if written != self._written:
             stored = plans.save_statements(self.database, self.compiled)
         rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.state import choices, listing
+from cqlduck.state import choices, listing, plans
 from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
@@ -87,8 +88,8 @@ class StreaMon:
         self._threads: tuple[Point, str] | None = None
         self.kept: Shown = {}
         """What is shown."""
-        self.written = 0
-        """How many forms of statements there were when they were shown last."""
+        self.written: Mapping[str, tuple[Steps, int]] = {}
+        """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
         database.participants.append(self)
 
@@ -97,7 +98,7 @@ class StreaMon:
     def roll_back(self, kept: Shown) -> None:
         """Show what was shown then."""
         self.kept = kept
-        self._looked, self.written = {}, 0
+        self._looked, self.written = {}, {}
 
     @property
     def holds_some(self) -> bool:
@@ -107,10 +108,9 @@ class StreaMon:
         # in a file what runs is shown by the change that has it run first
         return self._database.in_memory and self._look() != (self._looked, self.written)
 
-    def _look(self) -> tuple[Choices, int]:
+    def _look(self) -> tuple[Choices, Mapping[str, tuple[Steps, int]]]:
         """Return what says, when it is another one, that other statements may run."""
-        written = sum(len(compiled.steps.written) for compiled in self._compiled.values())
-        return self.executor.kept.choices, written
+        return self.executor.kept.choices, plans.written(self._compiled)
 
     def flush(self) -> None:
         """Write what has changed, and have `cql.operators` show what runs; in a transaction."""
