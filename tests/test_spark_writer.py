@@ -141,7 +141,7 @@ def test_a_batch_without_room_is_not_there(spark: SparkSession, tmp_path: Path) 
     given = spark.sql("SELECT id AS _ts FROM range(9)")
     with full_from(0), pytest.raises(DropZoneError, match=r"batch 0 cannot be written") as caught:
         write_batch(given, tmp_path, "s", 0)
-    assert "room" in str(caught.value.hint)
+    assert "space" in str(caught.value.hint)
     assert [] == os.listdir(tmp_path / "s")
     assert write_batch(given, tmp_path, "s", 0)
 
