@@ -26,6 +26,7 @@ from sqlglot import exp
 import cqlduck
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.connection import Database
+from cqlduck.state.input_buffer import Stay
 
 INPUTS = """
     CREATE STREAM s (k INTEGER, v DOUBLE, t INTEGER) TIMESTAMP BY t;
@@ -119,8 +120,7 @@ def fill(con: cqlduck.Connection, upto: int = 22) -> None:
 
 def keep_stores(con: cqlduck.Connection) -> None:
     """Let the stores of streams forget nothing, so that more content can be had."""
-    con.engine.progress.is_read_once = lambda *_: False  # type: ignore[method-assign]
-    con.engine.progress.may_stay = lambda *_: False  # type: ignore[method-assign]
+    con.engine.progress.stay = lambda *_: Stay.STORED  # type: ignore[method-assign]
     con.engine.housekeeping._forget = lambda: None  # type: ignore[method-assign]
 
 
@@ -468,8 +468,7 @@ def play(case: strategies.Case, keeps: bool, edge: reference.Edge) -> None:
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         if keeps:
-            patch.setattr("cqlduck.progress.Progress.is_read_once", lambda *_: False)
-            patch.setattr("cqlduck.progress.Progress.may_stay", lambda *_: False)
+            patch.setattr("cqlduck.progress.Progress.stay", lambda *_: Stay.STORED)
             patch.setattr("cqlduck.housekeeping.Housekeeping._forget", lambda *_: None)
         restarts = any(isinstance(step, strategies.Restart) for step in case.script)
         database = str(Path(folder) / "case.duckdb") if restarts else ":memory:"

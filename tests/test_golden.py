@@ -1,16 +1,20 @@
-"""Golden SQL: what a query becomes, as text, one file an operator.
+"""Golden SQL: what a query becomes, one file an operator.
 
 A block of `golden/<operator>.sql` is a line `-- title:` that says the point, CQL, a line `----`,
-and all statements of a tick. The CQL is a query over the streams and relations of `CATALOG`; other
-statements may come before it. `pytest --update-golden` writes what is below the line.
+the operators of its plan, and a digest of all statements of a tick. The CQL is a query over the
+streams and relations of `CATALOG`; other statements may come before it. `pytest --update-golden`
+writes what is below the line.
 
-The text is for the reader; that it is right is shown elsewhere. But each statement is bound and run
-by DuckDB here, so a file cannot hold SQL that does not compile.
+The statements of an operator by itself are in its law (`laws/`), and how operators compose is shown
+by the statements of large ticks in `golden/composition.sql` alone. A digest says that the statements
+of a query have become others; `cqlduck explain` shows them. Each statement is bound and run by
+DuckDB here, so that no query here has SQL that does not compile.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,10 +27,12 @@ import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.plan import NEVER, Plan, walk
+from cqlduck.rewrite.statements.steps import OperatorRow
 from cqlduck.rewrite.text.statements import Sql
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(path.stem for path in FOLDER.glob("*.sql"))
+IN_FULL = "composition"
 TITLE, LINE = "-- title: ", "----"
 CATALOG = """
     CREATE STREAM s (k INTEGER, v BIGINT, d DOUBLE);
@@ -95,6 +101,29 @@ def written(compiled: Compiled) -> str:
     return text
 
 
+def plan(compiled: Compiled) -> str:
+    """Return the operators of a plan on one line, each with its inputs in brackets."""
+    below: dict[int | None, list[OperatorRow]] = {}
+    for operator in compiled.operators:
+        below.setdefault(operator.parent, []).append(operator)
+
+    def shown(operator: OperatorRow) -> str:
+        inputs = below.get(operator.number, [])
+        inner = ", ".join(map(shown, inputs)) if inputs else operator.description
+        return f"{operator.kind}({inner})"
+
+    return ", ".join(map(shown, below[None]))
+
+
+def below_the_line(name: str, compiled: Compiled) -> str:
+    """Return what a block of a file says of what its query has become."""
+    if name == IN_FULL:
+        shown = [f"-- {one.kind}\n{one.sql};" for one in compiled.operators if one.sql]
+        return "\n\n".join([plan(compiled), *reversed(shown)])
+    digest = hashlib.sha256(written(compiled).encode()).hexdigest()
+    return f"{plan(compiled)}\n{digest[:16]}"
+
+
 class Undone(Exception):
     """What was run is to be undone."""
 
@@ -131,7 +160,7 @@ def test_files_are_as_they_would_be_written(name: str, request: pytest.FixtureRe
         for block in found:
             with cqlduck.connect() as connection:
                 connection.execute(CATALOG)
-                block.sql = written(register(connection, block.cql))
+                block.sql = below_the_line(name, register(connection, block.cql))
         (FOLDER / f"{name}.sql").write_text("\n".join(map(str, found)), encoding="utf-8")
     assert len(set(titles)) == len(titles)
     assert "\n".join(map(str, found)) == (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
@@ -142,7 +171,7 @@ def test_sql_is_the_golden_one_and_runs(con: cqlduck.Connection, name: str, plac
     """Each statement of each form binds, and the query runs over elements."""
     block = read(name)[place]
     compiled = register(con, block.cql)
-    assert block.sql == written(compiled)
+    assert block.sql == below_the_line(name, compiled)
     bind_and_run(con, compiled)
     for at in range(4):
         con.append("s", [(1, at, 0.5), (2, None, 1e300), (None, -at, None)], at=5 * at)
