@@ -5,10 +5,10 @@ the operators of its plan, and a digest of all statements of a tick. The CQL is 
 streams and relations of `CATALOG`; other statements may come before it. `pytest --update-golden`
 writes what is below the line.
 
-The statements of an operator by itself are in its law (`laws/`), and how operators compose is shown
-by the statements of large ticks in `golden/composition.sql` alone. A digest says that the statements
-of a query have become others; `cqlduck explain` shows them. Each statement is bound and run by
-DuckDB here, so that no query here has SQL that does not compile.
+The statements of an operator by itself are in its law (`laws/`), and how operators compose is
+shown by the statements of large ticks in `golden/composition.sql` alone. A digest says that the
+statements of a query have become others; `cqlduck explain` shows them. Each statement is bound and
+run by DuckDB here, so that no query here has SQL that does not compile.
 """
 
 from __future__ import annotations
