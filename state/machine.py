@@ -32,8 +32,8 @@ NO_ROOM = frozenset(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, e
 _UNDONE = "uncommitted changes are rolled back"
 _MAKE_ROOM = f"free some space on its disk, then call again; {_UNDONE}"
 _SPILLS = (
-    "DuckDB writes there what does not fit into memory: make room, SET temp_directory to another "
-    f"folder, or give it more memory with memory_limit; {_UNDONE}"
+    "DuckDB writes there what does not fit into memory: free some space, SET temp_directory to "
+    f"another folder, or give it more memory with memory_limit; {_UNDONE}"
 )
 
 

@@ -49,7 +49,7 @@ def is_told(error: cqlduck.Error, path: Path) -> None:
     assert str(path) in error.message
     assert SAID in error.message
     assert error.hint is not None
-    assert "room" in error.hint
+    assert "space" in error.hint
     other = pickle.loads(pickle.dumps(error))
     assert (str(other), vars(other)) == (str(error), vars(error))
 
@@ -304,6 +304,6 @@ def test_a_batch_without_room_is_not_there(tmp_path: Path, size: int) -> None:
         write_batch(tmp_path, "s", 0, given, heartbeat=9_000)
     assert str(tmp_path / "s") in caught.value.message
     assert SAID in caught.value.message
-    assert "room" in str(caught.value.hint)
+    assert "space" in str(caught.value.hint)
     assert [] == list((tmp_path / "s").iterdir())
     assert write_batch(tmp_path, "s", 0, given, heartbeat=9_000)

@@ -5,6 +5,7 @@ The tables are small, and of few values: those that the queries ask for, and som
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -111,26 +112,6 @@ def registered(con: cqlduck.Connection, tables: duckdb.DuckDBPyConnection, query
     return text
 
 
-@pytest.mark.parametrize("query", tpch_data.QUERIES)
-def test_a_query_equals_duckdb_that_answers_anew(
-    query: str, tables: duckdb.DuckDBPyConnection
-) -> None:
-    with cqlduck.connect() as con:
-        text = registered(con, tables, query)
-        drawer = Drawer(tables, CHANGED)
-        seen = 0
-        for now in range(TICKS + 1):
-            if now:
-                changes = drawer.of(query)
-                tpch.taken_by_duckdb(tables, changes)
-                tpch.taken_by_cqlduck(con, changes, now)
-            con.advance(now)
-            right = tables.sql(text).to_arrow_table()
-            assert "" == tpch.difference(con.arrow("answer"), right)
-            seen += right.num_rows
-        assert seen > 0
-
-
 def pairs(profile: dict[str, Any]) -> Iterator[tuple[int, Any]]:
     """Yield how many pairs of rows each join without an equality meets, and its conditions.
 
@@ -151,27 +132,45 @@ def _is_equality(condition: str) -> bool:
     return len(sides) == 2 and not {"_ts", "_cql_at"} & set(sides)
 
 
+@contextlib.contextmanager
+def profiled(con: cqlduck.Connection, profile: Path) -> Iterator[list[tuple[int, Any]]]:
+    """Collect what the joins of the block's statements meet (`pairs`)."""
+    database = con.engine.database
+    met: list[tuple[int, Any]] = []
+
+    def look(*_: object) -> None:
+        if profile.exists() and profile.stat().st_size:
+            for operator in json.loads(profile.read_text())["operator"]:
+                met.extend(pairs(operator))
+            profile.unlink()
+
+    database.execute("SET enable_profiling = 'json'")
+    database.execute(f"SET profiling_output = '{profile}'")
+    database.trace = look
+    yield met
+    database.trace = None
+    database.execute("RESET enable_profiling")
+
+
 @pytest.mark.parametrize("query", tpch_data.QUERIES)
-def test_no_join_meets_all_pairs_of_two_tables(
+def test_a_query_equals_duckdb_that_answers_anew(
     query: str, tables: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     """Instants, of which there are few, meet all rows of a table; tables are joined by keys."""
-    profile = tmp_path / "profile.json"
     with cqlduck.connect() as con:
-        registered(con, tables, query)
-        database = con.engine.database
-        database.execute("SET enable_profiling = 'json'")
-        database.execute(f"SET profiling_output = '{profile}'")
-        met: list[tuple[int, Any]] = []
-
-        def look(*_: object) -> None:
-            if profile.exists() and profile.stat().st_size:
-                for operator in json.loads(profile.read_text())["operator"]:
-                    met.extend(pairs(operator))
-                profile.unlink()
-
-        database.trace = look
-        con.advance(1)
-        database.trace = None
-    for count, conditions in met:
-        assert count <= 3 * sum(ROWS.values()), conditions
+        text = registered(con, tables, query)
+        drawer = Drawer(tables, CHANGED)
+        seen = 0
+        for now in range(TICKS + 1):
+            if now:
+                changes = drawer.of(query)
+                tpch.taken_by_duckdb(tables, changes)
+                tpch.taken_by_cqlduck(con, changes, now)
+            with profiled(con, tmp_path / "profile.json") as met:
+                con.advance(now)
+            right = tables.sql(text).to_arrow_table()
+            assert "" == tpch.difference(con.arrow("answer"), right)
+            seen += right.num_rows
+            for count, conditions in met:
+                assert count <= 3 * sum(ROWS.values()), conditions
+        assert seen > 0

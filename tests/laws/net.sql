@@ -51,6 +51,7 @@ SELECT k, v, _ts, _weight FROM temp._cql_delta_net;
 --   upkeep: forget the old counts of the tuples that changed: without _cql_last
 -- same, what cancels changes no count:
 --   the tuples and instants that changed: without SUM(_weight) <> 0
+--   the tuples and instants that changed: SUM(_weight) -> MAX(_weight) 2
 -- same, what is not touched has no instant in the tick:
 --   the tuples and instants that changed: without EXISTS(SELECT 1 FROM changes W … v IS NOT DISTINCT FROM kept.v)
 --   the tuples and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
