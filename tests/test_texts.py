@@ -57,7 +57,7 @@ def test_what_arrow_reads_duckdb_reads_so(
 ) -> None:
     found = read([text], kind)
     if found.type != pa.string():
-        value = fitted("$1", kind, is_text=True, cast="TRY_CAST")
+        value = f"TRY({fitted('$1', kind, is_text=True)})"
         sql = f"SELECT epoch_us(CAST({value} AS TIMESTAMP))"
         micros = found.cast(pa.timestamp("us")).cast(pa.int64())
         assert own.execute(sql, [text]).fetchone() == (micros[0].as_py(),)
