@@ -137,10 +137,12 @@ def profiled(con: cqlduck.Connection, profile: Path) -> Iterator[list[tuple[int,
     """Collect what the joins of the block's statements meet (`pairs`)."""
     database = con.engine.database
     met: list[tuple[int, Any]] = []
+    operators: list[str] = []
 
     def look(*_: object) -> None:
         if profile.exists() and profile.stat().st_size:
             for operator in json.loads(profile.read_text())["operator"]:
+                operators.append(operator["type"])
                 met.extend(pairs(operator))
             profile.unlink()
 
@@ -150,6 +152,7 @@ def profiled(con: cqlduck.Connection, profile: Path) -> Iterator[list[tuple[int,
     yield met
     database.trace = None
     database.execute("RESET enable_profiling")
+    assert operators
 
 
 @pytest.mark.parametrize("query", tpch_data.QUERIES)
