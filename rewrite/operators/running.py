@@ -109,6 +109,21 @@ class Running(Accumulating):
         )
         return exp.Exists(this=touched)
 
+    def _is_touched_input(self, alias: str) -> exp.Expr:
+        """Return the same of a tuple of the input, where `alias` is what its SELECT is called.
+
+        A column that is composed loses this alias, so the keys of the changes have other names.
+        """
+        names = [f"_cql_key{place}" for place in range(len(self.node.keys))]
+        keys = [named(key, name) for key, name in zip(self.keys, names, strict=True)]
+        changes = exp.select(*keys).from_(self.source, copy=False).subquery("touched", copy=False)
+        touched = (
+            exp.select("1")
+            .from_(changes, copy=False)
+            .where(same([column(name) for name in names], self.keys_of(alias)), copy=False)
+        )
+        return exp.Exists(this=touched)
+
     def _over(self, function: exp.Expr, spec: exp.WindowSpec | None = None) -> exp.Window:
         return exp.Window(
             this=function,
@@ -145,7 +160,7 @@ class Running(Accumulating):
             return union_all([before, changes])
         conditions = [until(column(ENTER), parameter("t0"))]
         if self.node.keys:
-            conditions.append(self._is_touched("l"))
+            conditions.append(self._is_touched_input("l"))
         earlier = self.writer.alive(self.node.input).select(
             [
                 *self.keys,

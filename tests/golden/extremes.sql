@@ -8,4 +8,4 @@ project(aggregate(project(seq-window(stream(s)))))
 SELECT k, max(v) AS most FROM s [RANGE 10] GROUP BY k
 ----
 project(aggregate(project(seq-window(stream(s)))))
-2cad2ce8880ca692
+d94d820dea5c763e

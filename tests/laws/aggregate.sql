@@ -445,14 +445,14 @@ WHERE _cql_is AND _cql_changed;
 -- hides: upkeep
 -- means: SELECT k, max(v) AS high FROM {s Range(2)} GROUP BY k
 -- stream s(k INTEGER, v INTEGER):
---   0: (1, 5) (1, 7) (NULL, 7); 1: (1, 6); 2: (2, NULL) (1, 3); 4: (1, 3) (NULL, 7); 5: (1, 1)
+--   0: (1, 5) (1, 7) (NULL, 7); 1: (1, 6); 2: (2, NULL) (1, 3) (NULL, 3); 4: (1, 3) (NULL, 7); 5: (1, 1)
 --   6: (1, NULL); 7: (2, 1) (2, 1); 8: (2, 2)
 -- ticks: 1, 3, 6, 8, 12
 -- gives:
 --   0: (1, 7) (NULL, 7)
 --   2: (2, NULL)
---   3: (1, 6) -(1, 7) -(NULL, 7)
---   4: (1, 3) -(1, 6) (NULL, 7)
+--   3: (1, 6) -(1, 7) (NULL, 3) -(NULL, 7)
+--   4: (1, 3) -(1, 6) (NULL, 7) -(NULL, 3)
 --   5: -(2, NULL)
 --   7: (1, 1) -(1, 3) (2, 1) -(NULL, 7)
 --   8: -(1, 1) (1, NULL) -(2, 1) (2, 2)
@@ -462,8 +462,6 @@ WHERE _cql_is AND _cql_changed;
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 -- same, a result that is not carried along does not ask what is old:
 --   the groups and instants that changed: TRUE -> FALSE
--- same, it compares a column with itself, so all groups are read:
---   the groups and instants that changed: changes.k IS NOT DISTINCT FROM k -> changes.k = k
 -- same, no weight is 0:
 --   the elements, summed up: _weight > 0 -> _weight >= 0
 -- same, it is never NULL:
@@ -471,8 +469,8 @@ WHERE _cql_is AND _cql_changed;
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … nges.k IS NOT DISTINCT FROM k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM k
+--   the groups and instants that changed: without EXISTS(SELECT 1 FROM (SELECT k … l_key0 IS NOT DISTINCT FROM k)
+--   the groups and instants that changed: without _cql_key0 IS NOT DISTINCT FROM k
 -- same, a result that is not carried along does not ask what is old:
 --   the groups and instants that changed: TRUE -> FALSE
 -- same, earlier ones are in no frame, and later ones are cut off at $t0:
@@ -482,8 +480,6 @@ WHERE _cql_is AND _cql_changed;
 --   the groups and instants that changed: $t0 - 3 with 4
 --   the groups and instants that changed: _ts <= $t1 -> _ts < $t1
 --   the groups and instants that changed: _ts <= $t1 with $t0
--- same, it compares a column with itself, so all groups are read:
---   the groups and instants that changed: changes.k IS NOT DISTINCT FROM k -> changes.k = k
 -- same, rows from before the tick are not shown:
 --   the groups and instants that changed: without NOT r._cql_old IS NULL
 ----
@@ -522,7 +518,8 @@ FROM (
       FROM (SELECT k, v, _ts AS _cql_enter FROM s WHERE _ts > $t0 - 3 AND _ts <= $t1) AS l
       WHERE _cql_enter <= $t0
         AND EXISTS(
-          SELECT 1 FROM temp._cql_sums_aggregate AS changes WHERE changes.k IS NOT DISTINCT FROM k
+          SELECT 1 FROM (SELECT k AS _cql_key0 FROM temp._cql_sums_aggregate AS changes) AS touched
+          WHERE _cql_key0 IS NOT DISTINCT FROM k
         ) GROUP BY k, _cql_enter
     ) AS history
   ), valued AS (
