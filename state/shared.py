@@ -26,6 +26,9 @@ class Tables:
     def __init__(self, database: Database) -> None:
         """Begin without any."""
         self._database = database
+        database.participants.append(self)
+        self.kept: frozenset[str] = frozenset()
+        """Those that are there and empty, from whichever tick."""
         self.made: dict[str, tuple[tuple[int, ...], int]] = {}
         """By name of a table that is there: with which parameters it was made, and its rows.
 
@@ -39,8 +42,14 @@ class Tables:
         """Take note of a table that was made with some parameters."""
         self.made[table] = given, rows
         self._left.add(table)
+        if (table in self.kept) != (not rows):
+            self.kept ^= {table}
         if rows > LARGE:
             self.large.add(table)
+
+    def roll_back(self, kept: frozenset[str]) -> None:
+        """Know of none that it is empty: those that the transaction has made are undone."""
+        self.kept = frozenset()
 
     def end(self) -> None:
         """Drop what is large, at the end of a tick."""
@@ -54,4 +63,5 @@ class Tables:
         for table in sorted(tables):
             self._database.execute(f"DROP TABLE IF EXISTS temp.{quoted(table)}")
             self.made.pop(table, None)
+        self.kept -= tables
         tables.clear()

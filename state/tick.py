@@ -14,12 +14,13 @@ from typing import Protocol
 import pyarrow as pa
 
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.arrow import ones
-from cqlduck.state.catalog import Query
+from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import Queue
 from cqlduck.state.names import Names
@@ -110,6 +111,7 @@ class Tick:
 
     Args:
         database: The database.
+        catalogue: What is registered.
         names: What the names of streams stand for.
         prefetcher: What has been worked out before the tick.
         tables: What the tick's queries make for each other.
@@ -119,6 +121,7 @@ class Tick:
     def __init__(
         self,
         database: Database,
+        catalogue: Catalogue,
         names: Names,
         prefetcher: Prefetcher,
         tables: Tables,
@@ -126,6 +129,7 @@ class Tick:
     ) -> None:
         """Have nothing run yet."""
         self.database = database
+        self.catalogue = catalogue
         self.names = names
         self.prefetcher = prefetcher
         self.tables = tables
@@ -239,6 +243,11 @@ class _Running:
             if made is not None and made[0] == given:
                 self.sizes[shared.table] = made[1]
                 return False
+            quiet = shared.quiet
+            if quiet is not None and shared.table in tables.kept and self._is_quiet(quiet):
+                tables.note(shared.table, given, 0)
+                self.sizes[shared.table] = 0
+                return False
         if step.needs and not any(self.sizes.get(table, 1) for table in step.needs):
             return False
         with database.part(self.query.name, step):
@@ -267,6 +276,13 @@ class _Running:
             if database.profile is not None:
                 database.profile.wrote(written)
         return True
+
+    def _is_quiet(self, quiet: Quiet) -> bool:
+        """Return whether nothing comes of a stream in the tick, and nothing leaves its window."""
+        stream = self.tick.catalogue.inputs[quiet.stream.lower()]
+        return quiet.holds(
+            stream.first_instant, stream.last_instant, self.values["t0"], self.values["t1"]
+        )
 
     def _run_each(self, step: Step, instants: str) -> None:
         database = self.tick.database

@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("cqlduck", "rewrite", "state", "sql")
 
 SEMANTICS = "test_semantics.py::test_"
+PIPES = "test_pipelines.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
 CONTENT = "test_content.py::test_"
@@ -169,7 +170,17 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_sharing.py::test_what_queries_have_in_common_is_worked_out_once"),
     ),
     *_of(
+        "rewrite/physical/quiet.py",
+        ("a window forgets what leaves it", "return back is None or not (", "return True or not (",
+         PIPES + "a_window_over_a_quiet_stream_is_not_asked_what_begins_or_ends"),
+        ("one that never changed is asked", "if first <= t1 and t0 < last:", "if t0 < last:",
+         PIPES + "nothing_begins_or_ends_while_it_is_quiet"),
+    ),
+    *_of(
         "state/shared.py",
+        ("a table that was undone is taken for empty",
+         "        self.kept = frozenset()\n", "        pass\n",
+         PIPES + "what_a_tick_made_that_was_undone_is_made_again"),
         ("what is large is left behind",
          "if rows > LARGE:", "if False:",
          "test_sharing.py::test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query"),

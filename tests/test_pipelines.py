@@ -18,6 +18,7 @@ import cqlduck
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.operators import pipelines
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import Join, walk
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import lifetime_names
@@ -102,6 +103,73 @@ def test_a_pipeline_whose_input_did_not_change_is_not_run(con: cqlduck.Connectio
     assert 2 == sum(into in sql for sql in run(con, {}, 11))
     assert 0 == sum(into in sql for sql in run(con, {}, 12))
     assert "active" == con.sql("SELECT state FROM cql.queries").fetchall()[0][0]
+
+
+WINDOWS = (
+    "SELECT s0.a FROM s0 [RANGE 9], s1 [RANGE 9], s2 [RANGE 3] WHERE s0.a = s1.a AND s1.b = s2.b"
+)
+LIVES = 'TEMPORARY TABLE temp."_cql_lives_'
+
+
+def lives(statements: list[str]) -> set[str]:
+    """Return the streams of which it was asked what begins or ends."""
+    return {sql.split('temp."_cql_arrivals_')[1][:2] for sql in statements if LIVES in sql}
+
+
+def test_a_window_over_a_quiet_stream_is_not_asked_what_begins_or_ends(
+    con: cqlduck.Connection,
+) -> None:
+    streams(con, 3)
+    choices.force_stages(con, True)
+    compiled(con, WINDOWS)
+    assert {"s0", "s1", "s2"} == lives(run(con, {"s0": [1], "s1": [1], "s2": [1]}, 1))
+    # what was there is no longer
+    assert {"s0", "s1", "s2"} == lives(run(con, {"s0": [2]}, 2))
+    assert {"s0"} == lives(run(con, {"s0": [1]}, 3))
+    assert {"s0"} == lives(run(con, {}, 4))
+    # what came at 1 leaves
+    assert {"s2"} == lives(run(con, {}, 5))
+    assert {"s2", "s1"} == lives(run(con, {"s1": [1]}, 6))
+    assert {"s0", "s1"} == lives(run(con, {}, 13))
+    assert 0 == len(con.table("q"))
+
+
+def test_what_a_tick_made_that_was_undone_is_made_again(con: cqlduck.Connection) -> None:
+    streams(con, 3)
+    choices.force_stages(con, True)
+    compiled(con, WINDOWS)
+    run(con, {"s0": [1], "s1": [1], "s2": [1]}, 1)
+
+    def fail(sql: object, _: object) -> None:
+        if str(sql) == "COMMIT":
+            raise KeyboardInterrupt
+
+    con.append("s0", [(2, 1, 1, 1)])
+    con.engine.database.trace = fail
+    with pytest.raises(KeyboardInterrupt):
+        con.advance(2)
+    con.engine.database.trace = None
+    assert {"s0", "s1", "s2"} == lives(run(con, {}, 2))
+    assert 2 == len(con.table("q"))
+
+
+@given(
+    instants=st.lists(st.integers(-3, 12), max_size=3),
+    lifetime=st.none() | st.integers(0, 6),
+    t0=st.integers(-2, 20),
+    width=st.integers(1, 4),
+)
+def test_nothing_begins_or_ends_while_it_is_quiet(instants, lifetime, t0, width) -> None:
+    def is_quiet() -> bool:
+        ends = (min(instants), max(instants)) if instants else (None, None)
+        return Quiet("s", lifetime).holds(*ends, t0, t0 + width)
+
+    moves = [t for instant in instants for t in (instant, instant + (lifetime or 0))]
+    changes = any(t0 < t <= t0 + width for t in moves)
+    assert not (changes and is_quiet())
+    # one element can be told exactly
+    if len(set(instants)) < 2:
+        assert changes != is_quiet()
 
 
 def joins(plan: dict[str, Any]) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:

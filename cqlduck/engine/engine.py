@@ -79,7 +79,9 @@ class Engine(Failing):
         self.prefetcher = Prefetcher(base)
         self.names = Names(base)
         self.tables = Tables(base)
-        self.tick = Tick(base, self.names, self.prefetcher, self.tables, self.output_buffer)
+        self.tick = Tick(
+            base, self.catalogue, self.names, self.prefetcher, self.tables, self.output_buffer
+        )
         self.progress = Progress(self.catalogue, self.compiled, base.in_memory)
         self.bounds = Bounds(
             base, self.catalogue, self.compiled, self.progress, self.input_buffer, self.max_tick

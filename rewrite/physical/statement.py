@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Duration
 
@@ -34,10 +35,17 @@ class Synopsis:
 
 @dataclass(frozen=True)
 class Reusable:
-    """A temporary table that other queries may need too, and the parameters it depends on."""
+    """A temporary table that other queries may need too.
+
+    Args:
+        table: Its name, which says what it holds.
+        parameters: On which of them it depends.
+        quiet: When it is empty, as far as that can be told without asking for it.
+    """
 
     table: str
     parameters: frozenset[str]
+    quiet: Quiet | None = None
 
 
 @dataclass(frozen=True)

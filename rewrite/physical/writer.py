@@ -12,6 +12,7 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.arrivals import arrivals, stream
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.place import Place
+from cqlduck.rewrite.physical.quiet import Quiet, quiet
 from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
 from cqlduck.rewrite.plan.trees import nodes, placeholders
@@ -153,6 +154,7 @@ class Writer:
         *,
         is_stage: bool = False,
         is_sure: bool = False,
+        empty: Quiet | None = None,
     ) -> str:
         """Keep what other queries may need in the same tick; return its temporary table.
 
@@ -166,6 +168,7 @@ class Writer:
             purpose: What it is for.
             is_stage: Whether another form reads that where it needs it.
             is_sure: Whether that form is known to be no faster.
+            empty: When it holds nothing.
         """
         parts = nodes(query, exp.Expr)
         read = {t.name for t in parts if isinstance(t, exp.Table) and t.db == "temp"}
@@ -173,7 +176,7 @@ class Writer:
         if read <= self._shared.keys():
             digest = hashlib.sha256(query.sql("duckdb").encode()).hexdigest()
             parameters = placeholders(query).union(*[self._shared[table] for table in read])
-            shared = Reusable(f"_cql_{name}_{digest[:12]}", parameters)
+            shared = Reusable(f"_cql_{name}_{digest[:12]}", parameters, empty)
             self._shared[shared.table] = parameters
         table = f"_cql_{name}_{self.instance(node)}" if shared is None else shared.table
         self.statements.append(
@@ -211,8 +214,9 @@ class Writer:
             if conditions and self.readers[id(node)] == 1:
                 lives = lives.where(*conditions)
             purpose = "what begins or ends"
-            query = lives.query()
-            self._staged[id(node)] = self.reusable(node, "lives", query, purpose, is_stage=True)
+            self._staged[id(node)] = self.reusable(
+                node, "lives", lives.query(), purpose, is_stage=True, empty=quiet(node)
+            )
         return Rows.of(temp_table(self._staged[id(node)]), lifetime_names(node.columns))
 
     def staged(

@@ -16,6 +16,7 @@ from typing import Any
 
 from cqlduck.rewrite.physical.arrivals import Passing, Prefetch
 from cqlduck.rewrite.physical.form import Form
+from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.statements.compiled import Compiled
@@ -81,8 +82,9 @@ def _step(values: dict[str, Any]) -> Step:
     if values["prefetch"] is not None:
         values["prefetch"] = Prefetch(**values["prefetch"])
     if values["shared"] is not None:
-        table, parameters = values["shared"]["table"], values["shared"]["parameters"]
-        values["shared"] = Reusable(table, frozenset(parameters))
+        shared = values["shared"]
+        quiet = None if shared["quiet"] is None else Quiet(**shared["quiet"])
+        values["shared"] = Reusable(shared["table"], frozenset(shared["parameters"]), quiet)
     return Step(**values)
 
 
