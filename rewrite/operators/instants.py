@@ -120,7 +120,9 @@ class Laid:
 
 
 def laid_out(lives: exp.Expr, how: Laid) -> exp.Select:
-    """Return (keys, `_cql_at`, columns, `_weight`): a tuple as often as it is there at an instant.
+    """Return (keys, `_cql_at`, columns): a tuple as often as it is there at an instant.
+
+    With blanks `_weight` tells them from tuples.
 
     Args:
         lives: An item of FROM: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
@@ -130,20 +132,18 @@ def laid_out(lives: exp.Expr, how: Laid) -> exp.Select:
     if how.is_unit:
         return pairs
     own = [*map(column, how.own_keys), column(AT)]
-    total: exp.Expr = exp.Sum(this=column(WEIGHT))
-    there = after(total, number(0))
-    blank: list[exp.Expr] = []
-    if how.is_blank:
-        there = exp.or_(there, exp.Is(this=total.copy(), expression=exp.null()))
-        blank = [exp.Is(this=column(WEIGHT), expression=exp.null())]
+    blank = [exp.Is(this=column(WEIGHT), expression=exp.null())] if how.is_blank else []
     net = (
         exp.select(*own, *references(how.columns), named(count(), WEIGHT))
         .from_(pairs.subquery("pairs", copy=False), copy=False)
         .group_by(*own, *references(how.columns), *blank, *identities(how.columns))
-        .having(there, copy=False)
     )
     if not how.is_bag:
-        return net
+        total: exp.Expr = exp.Sum(this=column(WEIGHT))
+        there = after(total, number(0))
+        if how.is_blank:
+            there = exp.or_(there, exp.Is(this=total.copy(), expression=exp.null()))
+        return net.having(there, copy=False)
     times: exp.Expr = column(WEIGHT)
     if how.is_blank:
         times = exp.Coalesce(this=times, expressions=[number(1)])
@@ -162,8 +162,9 @@ def _pairs(lives: exp.Expr, how: Laid) -> exp.Select:
         *[named(key.copy(), name) for key, name in zip(theirs, how.own_keys, strict=True)],
         named(qualified("i", TS), AT),
         *[named(qualified("l", c.name), c.name) for c in how.columns],
-        named(qualified("l", WEIGHT), WEIGHT),
     ]
+    if how.is_blank or not how.is_unit:
+        listed.append(named(qualified("l", WEIGHT), WEIGHT))
     pairs = exp.select(*listed).from_(how.instants.as_("i"), copy=False)
     pairs = pairs.join(
         lives,

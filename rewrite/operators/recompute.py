@@ -159,16 +159,20 @@ def _net(node: Recompute, results: exp.Table) -> exp.Query:
 
 
 def _instants(node: Recompute, table: Tables) -> exp.Select:
-    """Return t₀ and the instants at which an input changes, each with the next one."""
-    parts: list[exp.Query] = []
+    """Return t₀ and the instants at which the query may change, each with the next one."""
+    first = greatest(parameter("t0"), parameter("begin"))
+    if node.always:
+        every = exp.Anonymous(this="range", expressions=[first, add(parameter("t1"), 1)])
+        return _with_next(exp.select(named(exp.Unnest(expressions=[every]), TS)))
+    parts: list[exp.Query] = [exp.select(named(cast(first, "BIGINT"), TS))]
     for place in range(len(node.inputs)):
-        for instant in (ENTER, LEAVE):
-            parts.append(
-                exp.select(named(column(instant), TS))
-                .from_(table(f"alive{place}"), copy=False)
-                .where(after(column(instant), parameter("t0")), copy=False)
-                .where(until(column(instant), parameter("t1")), copy=False)
-            )
+        # what is alive in a tick enters before its end, and leaves after its beginning
+        for instant, inside in (
+            (ENTER, after(column(ENTER), parameter("t0"))),
+            (LEAVE, until(column(LEAVE), parameter("t1"))),
+        ):
+            lives = exp.select(named(column(instant), TS)).from_(table(f"alive{place}"), copy=False)
+            parts.append(lives.where(inside, copy=False))
     for place, turn in node.turns:
         moment = exp.select(named(turn.copy(), TS)).from_(table(f"alive{place}"), copy=False)
         parts.append(
@@ -177,23 +181,15 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
             .where(after(column(TS), parameter("t0")), copy=False)
             .where(until(column(TS), parameter("t1")), copy=False)
         )
-    if node.always:
-        first = greatest(add(parameter("t0"), 1), parameter("begin"))
-        every = exp.Anonymous(this="range", expressions=[first, add(parameter("t1"), 1)])
-        parts.append(exp.select(named(exp.Unnest(expressions=[every]), TS)))
-    for name, condition in (
-        ("t0", exp.LTE(this=parameter("begin"), expression=parameter("t0"))),
-        ("begin", after(parameter("begin"), parameter("t0"))),
-    ):
-        parts.append(
-            exp.select(named(cast(parameter(name), "BIGINT"), TS)).where(condition, copy=False)
-        )
-    distinct = exp.select(column(TS)).from_(union_all(parts).subquery("all_instants", copy=False))
-    distinct = distinct.group_by(column(TS), copy=False)
+    return _with_next(union_all(parts)).group_by(column(TS), copy=False)
+
+
+def _with_next(instants: exp.Query) -> exp.Select:
+    """Return instants, each with the next one."""
     following = exp.Window(
         this=exp.Lead(this=column(TS)),
         order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
     )
     return exp.select(column(TS), named(following, NEXT)).from_(
-        distinct.subquery("distinct_instants", copy=False), copy=False
+        instants.subquery("all_instants", copy=False), copy=False
     )

@@ -17,4 +17,4 @@ CREATE STREAM IF NOT EXISTS u (t BIGINT, until_ BIGINT) TIMESTAMP BY t;
 SELECT current_timestamp AS now, count(*) AS n FROM u [RANGE 10]
 ----
 recompute(seq-window(stream(u)))
-5517cf244a2b722b
+c2bf41efda8a6ed6

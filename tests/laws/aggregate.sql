@@ -26,14 +26,9 @@
 --   upkeep: forget the old state of the groups that changed: without _cql_last
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
 -- same, a result that is not carried along does not ask what is old:
 --   the groups and instants that changed: TRUE -> FALSE
 --   the groups and instants that changed: FALSE -> TRUE
--- same, each one that changed has a last instant:
---   upkeep: forget the old state of the groups that changed: without _cql_last
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -123,14 +118,9 @@ SELECT k, CASE WHEN _cql_count0 > 0 THEN CAST(_cql_sum0 AS INT128) END AS total,
 -- same, what does not change goes and comes again:
 --   the groups and instants that changed: (_cql_is IS DISTINCT FROM _cql_was) AS _cql_changed -> TRUE
 --   lives: without _cql_changed
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
---   the groups and instants that changed: FALSE -> TRUE
 -- same, each one that changed has a last instant:
 --   upkeep: forget the old state of the groups that changed: without _cql_last
 ----
@@ -222,14 +212,9 @@ SELECT k, _cql_n FROM temp._cql_delta_aggregate WHERE _cql_last AND _cql_n > 0;
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 --   the groups and instants that changed: n IS DISTINCT FROM _cql_old_n -> n <> _cql_old_n
--- same, an average is NULL where the count is 0, which is another one then:
---   the groups and instants that changed: mean IS DISTINCT FROM _cql_old_mean -> mean <> _cql_old_mean
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
---   the groups and instants that changed: FALSE -> TRUE
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -312,22 +297,13 @@ WHERE _cql_is AND _cql_changed;
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 --   the groups and instants that changed: n IS DISTINCT FROM _cql_old_n -> n <> _cql_old_n
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE 2
---   the groups and instants that changed: FALSE -> TRUE
 -- same, beside the elements there is a change of 0, and they are no fewer:
 --   the elements, summed up: SUM(_cql_n) -> MAX(_cql_n)
 -- same, nothing is added before the tick:
 --   the elements, summed up: without $begin > $t0
 --   the elements, summed up: $begin > $t0 -> $begin >= $t0
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
---   the groups and instants that changed: n IS DISTINCT FROM _cql_old_n -> n <> _cql_old_n
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … gregate AS changes WHERE TRUE)
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE 2
---   the groups and instants that changed: FALSE -> TRUE
 -- same, it is always there:
 --   elements: without _cql_is
 ----
@@ -390,15 +366,9 @@ WHERE _cql_is AND _cql_changed;
 --   the groups and instants that changed: FALSE -> TRUE
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
--- same, of what only grows no group is empty:
---   the groups and instants that changed: r._cql_n > 0 AS _cql_is -> TRUE
---   the groups and instants that changed: r._cql_n > 0 -> r._cql_n >= 0
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
---   the groups and instants that changed: FALSE -> TRUE
 -- same, it is always there:
 --   elements: without _cql_is
 ----
@@ -464,15 +434,11 @@ WHERE _cql_is AND _cql_changed;
 --   the groups and instants that changed: TRUE -> FALSE
 -- same, no weight is 0:
 --   the elements, summed up: _weight > 0 -> _weight >= 0
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM (SELECT k … l_key0 IS NOT DISTINCT FROM k)
 --   the groups and instants that changed: without _cql_key0 IS NOT DISTINCT FROM k
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
 -- same, earlier ones are in no frame, and later ones are cut off at $t0:
 --   the groups and instants that changed: without _ts > $t0 - 3
 --   the groups and instants that changed: without _ts <= $t1
@@ -566,28 +532,16 @@ WHERE _cql_is AND _cql_changed;
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, a range of no copies has no row:
---   the groups and instants that changed: SUM(_weight) > 0 -> SUM(_weight) >= 0
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
 -- same, a group without a tuple has the row of NULLs, or none:
 --   the groups and instants that changed: without NOT _weight IS NULL
 --   the groups and instants that changed: COALESCE(_weight, 1) -> _weight
 --   the groups and instants that changed: COALESCE(_weight, 1) with 2
 --   the groups and instants that changed: LEFT JOIN (SELECT k, v, _cql_enter, _cql … ve, _weight FROM alive_l) AS l -> INNER
---   the groups and instants that changed: without SUM(_weight) > 0 OR SUM(_weight) IS NULL
---   the groups and instants that changed: without OR SUM(_weight) IS NULL
 -- same, what was before the tick is not asked for:
 --   the groups and instants that changed: without i._ts > $t0
 --   the groups and instants that changed: i._ts > $t0 -> i._ts >= $t0
--- same, a range of no copies has no row:
---   the groups and instants that changed: SUM(_weight) > 0 -> SUM(_weight) >= 0
--- same, what cancels has no copies, and changes no count:
---   the groups and instants that changed: SUM(_weight) -> MAX(_weight) 2
---   the groups and instants that changed: SUM(_weight) -> MAX(_weight) 3
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -627,7 +581,6 @@ FROM (
           ) AS l ON i.k IS NOT DISTINCT FROM l.k AND l._cql_enter <= i._ts AND l._cql_leave > i._ts
           WHERE i._ts > $t0
         ) AS pairs GROUP BY _cql_key0, _cql_at, k, v, _weight IS NULL
-        HAVING SUM(_weight) > 0 OR SUM(_weight) IS NULL
       ) AS net
     ) AS tuples GROUP BY _cql_key0, _cql_at
   ), valued AS (
@@ -682,36 +635,17 @@ WHERE _cql_is AND _cql_changed;
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, there is one such aggregate:
---   the groups and instants that changed: without _cql_call = 0
---   the groups and instants that changed: _cql_call = 0 with 1
---   the groups and instants that changed: without _cql_call = 0 2
 -- same, what was before the tick is not asked for:
 --   the groups and instants that changed: without r._ts > $t0 2
 --   the groups and instants that changed: r._ts > $t0 -> r._ts >= $t0 2
--- same, 0 adds nothing, wherever it is counted:
---   the values that stay as they are: without OR x = 0
---   the values that stay as they are: x = 0 with 1
---   the elements, summed up: without OR x = 0
---   the elements, summed up: x = 0 with 1
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
 -- same, a NaN is one in either branch:
 --   the groups and instants that changed: SUM(_cql_value * _weight) -> MAX(_cql_value * _weight)
 --   the groups and instants that changed: _cql_value * _weight -> _cql_value
 --   the groups and instants that changed: _cql_value * _weight -> _weight
--- same, there is one such aggregate:
---   the groups and instants that changed: without _cql_call = 0
---   the groups and instants that changed: _cql_call = 0 with 1
---   the groups and instants that changed: without _cql_call = 0 2
 -- same, 0.0 makes a negative zero a positive one, which are equal here:
 --   the groups and instants that changed: (SUM(_cql_value * _weight) FIL … call = 0)) + CAST(0 AS DOUBLE) -> (SUM(_cql_value * _weight) FIL … call = 0)) - CAST(0 AS DOUBLE)
--- same, what was before the tick is not asked for:
---   the groups and instants that changed: without r._ts > $t0 2
---   the groups and instants that changed: r._ts > $t0 -> r._ts >= $t0 2
 ----
 -- the values that stay as they are
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_outliers_aggregate AS

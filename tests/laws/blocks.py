@@ -99,6 +99,8 @@ def _block(file: str, head: str, sql: str = "") -> Law:
             case "gives":
                 law.gives = _timed(below)
             case _ if name.startswith("same, "):
+                twice = [title for title in below if title in law.same or below.count(title) > 1]
+                assert twice == [], f"listed twice in {file}: {twice}"
                 law.same |= dict.fromkeys(below, name.removeprefix("same, "))
             case _ if name.startswith("kept "):
                 law.kept[name.removeprefix("kept ")] = [t.row for t in _timed(below, "0: ")]

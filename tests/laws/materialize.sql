@@ -24,9 +24,6 @@
 -- same, the log has nothing of the tick yet: it is appended to when all have read it
 --   standing: without _ts <= $t0
 --   standing: _ts <= $t0 with $t1
--- same, the log has nothing of the tick yet:
---   standing: without _ts <= $t0
---   standing: _ts <= $t0 with $t1
 ----
 -- the elements of the tick
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_trace AS

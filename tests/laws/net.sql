@@ -52,17 +52,11 @@ SELECT k, v, _ts, _weight FROM temp._cql_delta_net;
 -- same, what cancels changes no count:
 --   the tuples and instants that changed: without SUM(_weight) <> 0
 --   the tuples and instants that changed: SUM(_weight) -> MAX(_weight) 2
--- same, what is not touched has no instant in the tick:
---   the tuples and instants that changed: without EXISTS(SELECT 1 FROM changes W … v IS NOT DISTINCT FROM kept.v)
---   the tuples and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
---   the tuples and instants that changed: without changes.v IS NOT DISTINCT FROM kept.v
 -- same, a weight of 0 is none:
 --   elements: without _weight <> _cql_was
 --   lives: without _weight <> _cql_was
 --   standing: without _cql_n0 <> 0
 --   standing: without _weight <> _cql_was
--- same, each one that changed has a last instant:
---   upkeep: forget the old counts of the tuples that changed: without _cql_last
 ----
 -- the tuples and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_net AS

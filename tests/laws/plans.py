@@ -2,6 +2,7 @@
 
     Filter(l, "v > 1")                          Join(l, r, "k = j")
     Project(l, k="k", w="v + 1")                Aggregate(l, "k", n="count(*)", total="sum(v)")
+    Recompute(l, "SELECT max(v) AS m FROM l")
 
 The names of the inputs are leaves. Columns are written as they are, without a table.
 """
@@ -41,10 +42,13 @@ def sql(text: str) -> exp.Expr:
 def types(listed: dict[str, exp.Expr], over: Plan) -> list[str]:
     """Return the types of expressions over a node's columns."""
     query = exp.select(*(exp.alias_(value, name) for name, value in listed.items()))
-    rows = typed_nothing(over.columns).subquery("input")
+    return _described(query.from_(typed_nothing(over.columns).subquery("input")))
+
+
+def _described(query: exp.Query) -> list[str]:
     with duckdb.connect() as con:
-        described = con.sql(f"DESCRIBE {query.from_(rows).sql('duckdb')}").fetchall()
-    return [kind for _, kind, *_ in described]
+        found = con.sql(f"DESCRIBE {query.sql('duckdb')}").fetchall()
+    return [kind for _, kind, *_ in found]
 
 
 def _filter(input: Plan, predicate: str) -> Plan:
@@ -82,12 +86,34 @@ def _call(name: str, call: exp.Expr, kind: str, input: Plan) -> AggregateCall:
     return AggregateCall(name, function, call, argument, kind, of)
 
 
+def _recompute(*inputs: Plan | str, **how: Any) -> Plan:
+    """Return any SQL over inputs by name; `_cql_instants._ts` or `$at` is the instant."""
+    *plans, text = inputs
+    over = tuple(one for one in plans if not isinstance(one, str))
+    legs = {one.source.name: f"_cql_leg{place}" for place, one in enumerate(over)}  # type: ignore[attr-defined]
+    query = sqlglot.parse_one(str(text), dialect="duckdb", into=exp.Select)
+    assert isinstance(query, exp.Query)
+    for table in query.find_all(exp.Table):
+        table.set("this", exp.to_identifier(legs[table.name]))
+    names = tuple(tuple(c.name for c in one.columns) for one in over)
+    instant = exp.cast(exp.null(), "BIGINT")
+    bound = query.transform(lambda n: instant if n in _INSTANTS else n)
+    for one, name in zip(over, legs.values(), strict=True):
+        bound = bound.with_(name, as_=typed_nothing(one.columns))
+    columns = tuple(map(Column, query.named_selects, _described(bound)))
+    how["turns"] = tuple((place, sql(turn)) for place, turn in how.get("turns", ()))
+    return plan.Recompute(over, names, query, columns, "a law", **how)
+
+
+_INSTANTS = (exp.column("_ts", table="_cql_instants"), exp.Placeholder(this="at"))
+
 _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     **{name: made for name, made in vars(plan).items() if inspect.isclass(made)},
     "Filter": _filter,
     "Project": _project,
     "Join": _join,
     "Aggregate": _aggregate,
+    "Recompute": _recompute,
     "sql": sql,
     "typed": Column,
 }

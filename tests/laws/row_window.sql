@@ -264,8 +264,6 @@ ORDER BY _cql_seq;
 --   the rows that come, and whom they push out: ROW_NUMBER() OVER (ORDER BY _ts, k, v) with _ts turned round
 -- same, what is not touched has no instant in the tick:
 --   the rows that come, and whom they push out: without EXISTS(SELECT 1 FROM arrivals WHERE TRUE)
--- same, the order of instants comes before that of numbers:
---   the rows that come, and whom they push out: ROW_NUMBER() OVER (ORDER BY _ts, k, v) with _ts turned round
 ----
 -- the rows that come, and whom they push out
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_rowwindow AS
@@ -326,20 +324,9 @@ ORDER BY _cql_seq;
 --   the newest rows that come: without COUNT(*) > 1
 --   the newest rows that come: COUNT(*) > 1 -> COUNT(*) >= 1
 --   the newest rows that come: without several.k IS NOT DISTINCT FROM newest.k
--- same, what is not touched has no instant in the tick:
---   the newest rows that come: without EXISTS(SELECT 1 FROM several W … IS NOT DISTINCT FROM newest.k)
---   whom they push out: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   whom they push out: without arrivals.k IS NOT DISTINCT FROM kept.k
 -- same, one of an instant shows, so none is empty:
 --   lives: without _cql_enter < _cql_leave
 --   lives: _cql_enter < _cql_leave -> _cql_enter <= _cql_leave
--- same, the tables of the tick hold nothing else:
---   lives: without (_cql_enter > $t0 OR _cql_leave <= $t1)
---   lives: _cql_enter > $t0 -> _cql_enter >= $t0
---   lives: _cql_enter -> _cql_leave 2
---   lives: _cql_leave -> _cql_enter 2
---   standing: without _cql_leave <= $t1
---   standing: _cql_leave -> _cql_enter
 ----
 -- the newest rows that come
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_newest_rowwindow AS
