@@ -26,6 +26,11 @@ _INVALID = "has been invalidated"
 _DURABLE = "COMMIT succeeded and is durable"
 _ORIGINAL = "Original error: "
 
+_UNSTORABLE = re.compile(r"(?P<type>\w+) columns are not supported in storage versions")
+
+NAME_FIELDS = "name the fields of tuples, as in {'a': a, 'b': b} for (a, b)"
+"""What to do where tuples cannot be stored: structs can."""
+
 NO_ROOM = frozenset(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """How the system says that a file cannot grow."""
 
@@ -45,6 +50,12 @@ def is_invalidated(error: duckdb.Error) -> bool:
 def is_durable(error: DatabaseError) -> bool:
     """Return whether a COMMIT was done, and only the checkpoint failed that followed it."""
     return _DURABLE in str(error.__cause__)
+
+
+def unstorable(error: BaseException) -> str | None:
+    """Return the kind of a column that no file can have, if that is what an error says."""
+    found = _UNSTORABLE.search(str(error))
+    return None if found is None else found["type"]
 
 
 def is_told(error: BaseException) -> bool:

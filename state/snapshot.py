@@ -48,6 +48,9 @@ def write(database: Database, target: str | os.PathLike[str]) -> Path:
         if isinstance(error, DatabaseError) and not machine.is_told(error):
             raise  # an interruption
         hint = error.hint if isinstance(error, DatabaseError) else None
+        kind = machine.unstorable(error)
+        if kind is not None:
+            hint = f"{kind} columns stay in memory; {machine.NAME_FIELDS}"
         raise DatabaseError(
             f"the snapshot {path} cannot be written: {first_line(error)}",
             hint=hint or "does the folder exist, and may you write into it?",

@@ -328,3 +328,43 @@ def test_bytes_are_taken_for_bits_by_no_name_that_arrow_has_for_them(
     with pytest.raises(cqlduck.DataError, match="how many bits"):
         con.append("s", data, at=1)
     assert 1 == con.append("b", data, at=1)
+
+
+def test_distinct_tuples_are_counted_in_a_file_too(tmp_path: Path) -> None:
+    """Found by attack: DuckDB 1.5, whose format files have, knows structs and no tuples."""
+    counted = "SELECT count(DISTINCT (a, b)) AS n, count(DISTINCT (b, a)) FILTER (WHERE a > 1) AS m"
+    for path in (tmp_path / "some.duckdb", ":memory:"):
+        with cqlduck.connect(path) as con:
+            con.execute("CREATE STREAM s (a INTEGER, b INTEGER)")
+            con.execute(f"CREATE CONTINUOUS QUERY q AS {counted} FROM s [RANGE 1]")
+            rows = [(1, 1), (1, 1), (2, 1), (None, None), (None, 1)]
+            con.append("s", rows, at=[0, 0, 1, 1, 3])
+            con.advance(3)
+            answers = [con.as_of("q", t).fetchall() for t in range(4)]
+        assert [[(1, 0)], [(3, 1)], [(2, 1)], [(1, 0)]] == answers
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE STREAM t (a TUPLE(INTEGER, INTEGER))",
+        "CREATE CONTINUOUS QUERY q AS SELECT (a, a) AS t FROM s [RANGE 1]",
+        "CREATE CONTINUOUS QUERY q AS SELECT max((a, a)) AS t FROM s [RANGE 1]",
+        "CREATE RELATION r FROM (SELECT (1, 2) AS t)",
+        "CREATE TABLE t AS SELECT (1, 2) AS t",
+    ],
+)
+def test_what_a_file_cannot_store_is_refused_with_what_to_write_instead(
+    tmp_path: Path, statement: str
+) -> None:
+    with cqlduck.connect(tmp_path / "some.duckdb") as con:
+        con.execute("CREATE STREAM s (a INTEGER)")
+        with pytest.raises(cqlduck.NotSupportedError, match="no TUPLE columns") as caught:
+            con.execute(statement)
+        assert "{'a': a, 'b': b}" in (caught.value.hint or "")
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (a INTEGER)")
+        con.execute(statement)
+        with pytest.raises(cqlduck.DatabaseError, match="TUPLE") as caught:
+            con.snapshot(tmp_path / "copy.duckdb")
+        assert "{'a': a, 'b': b}" in (caught.value.hint or "")

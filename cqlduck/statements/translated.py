@@ -25,6 +25,7 @@ from cqlduck.rewrite.text.statements import (
 )
 from cqlduck.rewrite.text.tokens import tokenize
 from cqlduck.settings import Settings
+from cqlduck.state import machine
 
 _NAMED = re.compile(r"(?:name|column|function) \"?([\w.]+)", re.IGNORECASE)
 _LINE = re.compile(r"LINE (\d+): (.*)\n( *)\^")
@@ -51,14 +52,20 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     setting = _SETTING.search(first)
     if setting is not None:
         return _no_setting(setting[1], rest).at(text, max(text.find(setting[1], offset), offset))
+    kind = machine.unstorable(error)
+    if kind is not None:
+        return NotSupportedError(
+            f"a database in a file, which DuckDB 1.5 can open, has no {kind} columns",
+            hint=machine.NAME_FIELDS,
+        ).at(text, place)
     slip = misspelt(tokenize(text), place) if "syntax error" in first else None
     if slip is not None:
         word, meant = slip
         return ParseError(f"{word.text} cannot stand here", hint=f"did you mean {meant}?").at(
             text, word.start
         )
-    kind = BindError if isinstance(error, duckdb.BinderException) else ParseError
-    return kind(
+    family = BindError if isinstance(error, duckdb.BinderException) else ParseError
+    return family(
         said_by_duckdb(first),
         hint=" ".join(rest.split())
         or (_OF_FILES if isinstance(error, duckdb.IOException) else None),

@@ -29,7 +29,7 @@ from cqlduck.rewrite.plan.aggregates import (
 )
 from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import cast, column, typed_nothing, typed_null
-from cqlduck.rewrite.relalg.values import may_vary
+from cqlduck.rewrite.relalg.values import may_vary, struct_of
 from cqlduck.rewrite.text.parsed import function_name, place_of
 
 
@@ -327,6 +327,10 @@ class _Grouping:
                     hint="name the columns, as in count(DISTINCT (a, b))",
                     offset=place_of(core),
                 )
+            if isinstance(argument, exp.Tuple) and function == "other":
+                # files are in the format of DuckDB 1.5, which stores structs and no tuples
+                parts = argument.expressions
+                argument = struct_of([(f"f{n}", part) for n, part in enumerate(parts)])
         if condition is not None:
             argument = exp.Case().when(condition.copy(), argument.copy())
         name = self._below(argument, f"argument{len(self.below)}")

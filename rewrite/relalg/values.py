@@ -142,7 +142,7 @@ def extreme(function: type[exp.AggFunc], value: exp.Expr, type_name: str) -> exp
         return function(this=value.copy())
     if kind.kind in FLOATING:
         return signed(function(this=value.copy()), function(this=sign(value)), type_name)
-    told = _struct([("value", value.copy()), ("identity", _identity(value, kind))])
+    told = struct_of([("value", value.copy()), ("identity", _identity(value, kind))])
     known = exp.Case().when(exp.not_(_is_null(value)), told)
     return _field(function(this=known), "value")
 
@@ -209,7 +209,7 @@ def _identity(value: exp.Expr, kind: _Type) -> exp.Expr:
             shifted = exp.Mul(this=exp.paren(total), expression=exp.Literal.number(_DAYS))
             return exp.paren(exp.Add(this=shifted, expression=days))
         case "VARIANT":
-            return _struct(
+            return struct_of(
                 [("type", _call("variant_typeof", value)), ("text", cast(value, "VARCHAR"))]
             )
     varying = [(name, part) for name, part in kind.parts if part.varies]
@@ -237,7 +237,7 @@ def _packed(value: exp.Expr, kind: _Type, part: Callable[[exp.Expr, _Type], exp.
     if kind.kind == "TUPLE" and part is _canonical:
         return _call("row", *(part(_place(value, name), inner) for name, inner in kind.parts))
     extract = {"UNION": _member, "TUPLE": _place}.get(kind.kind, _field)
-    return _struct([(name, part(extract(value, name), inner)) for name, inner in kind.parts])
+    return struct_of([(name, part(extract(value, name), inner)) for name, inner in kind.parts])
 
 
 def _of_union(value: exp.Expr, kind: _Type) -> exp.Expr:
@@ -272,7 +272,8 @@ def _named(name: str, value: exp.Expr) -> exp.Expr:
     return exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=value)
 
 
-def _struct(fields: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+def struct_of(fields: Sequence[tuple[str, exp.Expr]]) -> exp.Expr:
+    """Return a struct of named values."""
     return exp.Anonymous(
         this="struct_pack", expressions=[_named(name, value) for name, value in fields]
     )
