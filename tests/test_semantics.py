@@ -508,6 +508,23 @@ def test_the_greatest_counts_of_a_hopping_window() -> None:
     ] == play(S, query + "WHERE c.n = m.most", {"s": HOPPING}, 17)
 
 
+@pytest.mark.parametrize(
+    "twice",
+    [
+        "WITH x AS ({counted}) SELECT b || '' AS b, n FROM x UNION ALL SELECT b || '', n FROM x",
+        "{counted} UNION ALL {counted}",
+        "SELECT b, count(*) AS n FROM s [HOP 4 EVERY 2] GROUP BY GROUPING SETS ((b), (b))",
+    ],
+)
+def test_panes_that_are_read_twice_are_kept_once(twice: str) -> None:
+    """Found by attack: the synopsis of the panes was made once for each projection of them."""
+    counted = "SELECT b, count(*) AS n FROM s [HOP 4 EVERY 2] GROUP BY b"
+    once = play(S, counted, {"s": HOPPING}, 17)
+    assert once
+    doubled = [(*row, 2 * weight) for *row, weight in once]
+    assert doubled == play(S, twice.format(counted=counted), {"s": HOPPING}, 17)
+
+
 def test_parts_of_panes_make_the_aggregates_of_a_hopping_window() -> None:
     arrivals = [(0, (-4, "x")), (2, (None, "x")), (3, (6, "x")), (4, (7, "x")), (5, (7, "x"))]
     aggregates = "min(a) AS low, max(a) AS high, sum(a) AS total, count(a) AS known, count(*) AS n"

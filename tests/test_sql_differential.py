@@ -560,6 +560,15 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT x.k, n, c FROM (SELECT k, count(*) AS n FROM ⟦s RANGE 3⟧ GROUP BY k) x "
         "LEFT JOIN ⟦r⟧ y ON x.k = y.k ORDER BY n DESC, x.k, c LIMIT 2"
     ),
+    "the same panes twice": (
+        "SELECT x.k, x.n, y.n AS m "
+        "FROM (SELECT k, count(*) AS n FROM ⟦s HOP 4 EVERY 2⟧ GROUP BY k) x "
+        "JOIN (SELECT k, count(*) AS n FROM ⟦s HOP 4 EVERY 2⟧ GROUP BY k) y USING (k)"
+    ),
+    "panes less some of them": (
+        "SELECT k, sum(a) AS n FROM ⟦s HOP 6 EVERY 2⟧ GROUP BY k EXCEPT "
+        "(SELECT k, sum(a) AS n FROM ⟦s HOP 6 EVERY 2⟧ GROUP BY k HAVING count(*) > 1)"
+    ),
     "union of limits": (
         "(SELECT k FROM ⟦s RANGE 3⟧ x ORDER BY a⟦+, k, a, v+⟧ LIMIT 1) UNION ALL "
         "(SELECT k FROM ⟦u RANGE 3⟧ y ORDER BY b DESC⟦+, k, b+⟧ LIMIT 1)"

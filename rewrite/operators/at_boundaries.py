@@ -263,6 +263,7 @@ class _Contents:
         """Of aggregates that keep panes, the statements that forget them."""
         self._shared: dict[int, str] = {}
         self._queries: list[tuple[str, exp.Query]] = []
+        self._kept: set[int] = set()
 
     def query_of(self, relation: Plan) -> exp.Query:
         """Return a relation; what several operators read stands before it."""
@@ -336,12 +337,11 @@ class _Contents:
     def _from_panes(self, node: Aggregate) -> Rows:
         """Return an aggregate put together from the results over each pane."""
         panes = _width(node)
-        columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
-        table = self.writer.synopsis(node, "panes", columns)
-        begun = self.begun(node).query()
-        self.writer.first(node, "the panes that begin", exp.insert(begun, state_table(table)))
-        gone = until(column(BOUNDARY), self._oldest(node))
-        self.updates.append((node, exp.delete(state_table(table)).where(gone, copy=False)))
+        # it is read twice if a projection of it is
+        if id(node) not in self._kept:
+            self._kept.add(id(node))
+            self._keep_panes(node)
+        table = self.writer.table(node, "panes")
         ends = [number(end) for end in (0, panes * self.slide, self.slide)]
         later = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=ends)])
         end = named(exp.Add(this=column(BOUNDARY), expression=later), BOUNDARY)
@@ -353,6 +353,15 @@ class _Contents:
         )
         whole = [named(_whole(c), c.name) for c in node.calls]
         return grouped(node, inside, BOUNDARIES, whole)
+
+    def _keep_panes(self, node: Aggregate) -> None:
+        """Keep the results over the last panes in a synopsis."""
+        columns = (*node.columns, Column(BOUNDARY, "BIGINT"))
+        table = state_table(self.writer.synopsis(node, "panes", columns))
+        begun = self.begun(node).query()
+        self.writer.first(node, "the panes that begin", exp.insert(begun, table))
+        gone = until(column(BOUNDARY), self._oldest(node))
+        self.updates.append((node, exp.delete(table.copy()).where(gone, copy=False)))
 
     def begun(self, node: Aggregate) -> Rows:
         """Return (keys, results, `_cql_boundary`) of the panes that begin in the tick."""
