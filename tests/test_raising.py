@@ -48,6 +48,11 @@ CONDITIONS: dict[str, Callable[[S, R], bool | None]] = {
     "s.x::INT = r.k": lambda s, r: are_equal(number(s[2]), r[1]),
     "s.k = r.y::INT": lambda s, r: are_equal(s[1], number(r[2])),
     "s.k > 0": lambda s, r: s[1] > 0,
+    # a constant that is no number raises for each row that it meets
+    "r.k = 'bad'": lambda s, r: are_equal(r[1], number("bad")),
+    "s.k = CASE WHEN s.t > 2 THEN 'bad' ELSE '1' END": lambda s, r: are_equal(
+        s[1], number("bad" if s[0] > 2 else "1")
+    ),
 }
 
 WINDOWS = {"NOW": 0, "RANGE 1": 1, "RANGE 20": 20}
@@ -92,6 +97,7 @@ ORDERS = st.lists(st.sampled_from(sorted(CONDITIONS)), min_size=1, max_size=4, u
 @example("on", "NOW", ["s.k = r.k", "s.x::INT > 0"], [(0, 1, "bad")], [(1, 1, "1")], [0], True)
 @example("on", "NOW", ["s.x::INT > 0", "s.k = r.k"], [(0, 1, "bad")], [(0, 2, "1")], [], True)
 @example("where", "RANGE 20", ["s.x::INT = r.k"], [(0, 1, "bad")], [(3, 2, "1")], [1], False)
+@example("where", "NOW", ["s.k = r.k", "r.k = 'bad'"], [(0, 1, None)], [(0, 2, None)], [], True)
 @example("exists", "NOW", ["r.y::INT > 0"], [(0, 1, "1")], [(1, 2, "bad")], [], False)
 @given(
     shape=st.sampled_from(sorted(SHAPES)),
@@ -145,6 +151,11 @@ def cases() -> Iterator[tuple[str, bool]]:
         "CASE WHEN v = 'x' THEN i ELSE 0 END = 1", "TRY_CAST(v AS INTEGER) = i", "lower(v) = 'x'",
         "i BETWEEN 1 AND b", "CAST(b AS VARCHAR) = v", "i IS NOT DISTINCT FROM b",
         "m < 24", "m BETWEEN 0.05 AND -0.5", "m = i", "m = b", "coalesce(m, 0.5) > i", "m = '1'",
+        "i = '-5' AND b IN (1, '2') AND d < '1.5'", "m = '-1.005'", "l = 'true' AND e = 'z'",
+        "CASE WHEN l THEN 1 ELSE 0 END = d", "CASE WHEN l THEN 'a' ELSE 'b' END = v",
+        "coalesce(NULL, 0.5) < m", "CAST('1' AS BIGINT) = i", "t = '1995-01-31'", "i = (1)",
+        "z >= '1995-01-31 10:30' AND z < TIMESTAMP '1995-02-28 10:30:00.5'", "u = '255'",
+        "x < '2 days' AND l = 'f'",
         "t < DATE '1995-01-31' + INTERVAL 3 MONTH", "t >= (DATE '1995-01-31') - INTERVAL 90 DAY",
     ):  # fmt: skip
         yield safe, safe == "i > 1.5 AND d > 2"
@@ -153,6 +164,11 @@ def cases() -> Iterator[tuple[str, bool]]:
         "CAST(b AS INTEGER) = 1",
         "CASE WHEN v = 'x' THEN i + 1 ELSE 0 END = 1", "coalesce(CAST(v AS INTEGER), 0) = 1",
         "sqrt(d) > 1", "-i = 1", "w < 0.001", "w = m", "m = d", "m < 1e3", "m IN (1, '2')",
+        "i = 'x'", "i IN (1, 'x')", "i = '3000000000'", "u = '256'", "u = '-1'", "m = (1e3)",
+        "m = '99999999999999'", "t = '1995-02-30'", "t = '1995-01-31x'", "l = 'x'", "l AND 'x'",
+        "CAST('x' AS INTEGER) = i", "CAST(300 AS TINYINT) = i", "'x' = 1", "x < 'soon'",
+        "i = CASE WHEN l THEN '1' ELSE '2' END", "i = coalesce(NULL, '1')", "j = 'x'",
+        "coalesce(i, 'x') = 1", "CASE WHEN l THEN i ELSE 'x' END = 1", "d < -('x')",
         "t < DATE '1995-01-31' + INTERVAL (i) MONTH", "t + INTERVAL 3 MONTH > t",
         "t < DATE '1995-01-31' + INTERVAL 100000 YEAR", "t < TIMESTAMP '1995-01-31 12:00:00'",
     ):  # fmt: skip
@@ -162,7 +178,8 @@ def cases() -> Iterator[tuple[str, bool]]:
 @pytest.mark.parametrize(("text", "unsafe"), list(cases()))
 def test_what_may_raise(text: str, unsafe: bool) -> None:
     types = {"i": "INTEGER", "b": "BIGINT", "d": "DOUBLE", "v": "VARCHAR", "t": "DATE"}
-    types |= {"m": "DECIMAL(15,2)", "w": "DECIMAL(38,0)"}
+    types |= {"m": "DECIMAL(15,2)", "w": "DECIMAL(38,0)", "l": "BOOLEAN", "e": "ENUM('a')"}
+    types |= {"z": "TIMESTAMP", "u": "UTINYINT", "x": "INTERVAL", "j": "JSON"}
     assert unsafe == raising.can_raise(parse_one(text, read="duckdb"), types)
 
 

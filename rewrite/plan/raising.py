@@ -1,17 +1,19 @@
 """Expressions that can raise an error for some row: a cast, an overflow, a function out of range.
 
 The analysis is one-sided: an expression that it calls safe never raises; of others nothing is
-known. Safe are columns and constants, comparisons of values of one type or of numbers that DuckDB
-widens, AND, OR, NOT, IS, CASE and COALESCE of safe parts, casts that widen or go to text, TRY_CAST,
-and some functions of text.
+known. Safe are columns and constants, comparisons of values of one type, of numbers that DuckDB
+widens, and of constants that can be cast, AND, OR, NOT, IS, CASE and COALESCE of safe parts, casts
+that widen or go to text, TRY_CAST, and some functions of text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from sqlglot import exp
+
+from cqlduck.rewrite.plan.castable import constant, is_castable, is_text, of_constants
 
 _WIDENED = {
     name: rank
@@ -120,7 +122,7 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             return "BOOLEAN"
         case exp.Paren():
             return _type(tree.this, types)
-        case exp.Neg() if isinstance(tree.this, exp.Literal):
+        case exp.Neg(this=exp.Literal() as inner) if not inner.is_string:
             return _LITERAL
         case exp.And() | exp.Or():
             return _when(_all_of("BOOLEAN", (tree.left, tree.right), types), "BOOLEAN")
@@ -136,7 +138,7 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
         case exp.In(expressions=[_, *_] as listed) if not tree.args.get("query"):
             return _when(_common([tree.this, *listed], types) is not None, "BOOLEAN")
         case exp.Coalesce():
-            return _common([tree.this, *tree.expressions], types)
+            return _one_of([tree.this, *tree.expressions], types)
         case exp.Case(this=None):
             return _case(tree, types)
         case exp.TryCast():
@@ -183,34 +185,63 @@ def _when(safe: bool, type_name: str) -> str | None:
 
 
 def _all_of(wanted: str, trees: Iterable[exp.Expr], types: Mapping[str, str]) -> bool:
-    return all(_type(tree, types) in (wanted, _LITERAL) for tree in trees)
+    return all(
+        kind == wanted or (kind == _LITERAL and _can_be(tree, wanted))
+        for tree in trees
+        for kind in [_type(tree, types)]
+    )
+
+
+def _can_be(tree: exp.Expr, kind: str) -> bool:
+    """Return whether a constant can be cast to a type; NULL can."""
+    text = constant(tree)
+    return text is None or is_castable(text, kind)
 
 
 def _common(trees: Sequence[exp.Expr], types: Mapping[str, str]) -> str | None:
     """Return the type to which DuckDB brings values that are compared, if that never raises.
 
-    A constant is cast once, when the statement is planned, whatever the rows are; unless it is the
-    column that is cast, as to compare text with a number or whole numbers with others.
+    A constant is cast to the type of the others; unless it is the column that is cast, as to
+    compare text with a number or whole numbers with others.
     """
     found = [_type(tree, types) for tree in trees]
     known = {kind for kind in found if kind not in (None, _LITERAL)}
+    constants = [tree for tree in trees if constant(tree) is not None]
+    texts = [tree for tree in constants if is_text(tree)]
+    numbers = [tree for tree in constants if not is_text(tree)]
     if None in found or len(known) == 0:
-        return None if None in found else _LITERAL
+        return None if None in found or (texts and numbers) else _LITERAL
     if _UNKNOWN in known:
-        return _UNKNOWN
-    constants = [tree for tree in trees if isinstance(tree, (exp.Literal, exp.Neg))]
-    numbers = [tree for tree in constants if not (isinstance(tree, exp.Literal) and tree.is_string)]
+        return None if texts else _UNKNOWN
+    kind = _widest(known, numbers)
+    if kind is None or (texts and numbers and _DECIMAL.fullmatch(kind)):
+        return None
+    return kind if all(_can_be(text, kind) for text in texts) else None
+
+
+def _widest(known: Set[str | None], numbers: Sequence[exp.Expr]) -> str | None:
+    """Return the type that columns of some types have beside constant numbers; None if several."""
     if known <= _WIDENED.keys():
         widest = max((str(kind) for kind in known), key=_WIDENED.__getitem__)
-        whole = all(number.is_int for number in numbers)
+        whole = all((constant(number) or "").lstrip("-").isdigit() for number in numbers)
         return widest if whole or widest in ("FLOAT", "DOUBLE") else None
     if (numbers or len(known) > 1) and any(_DECIMAL.fullmatch(str(kind)) for kind in known):
-        has_texts = len(numbers) < len(constants)
-        return None if has_texts else _common_decimal([str(kind) for kind in known], numbers)
+        return _common_decimal([str(kind) for kind in known], numbers)
     if _MIDNIGHT in known and known <= {_MIDNIGHT, "DATE", "TIMESTAMP"} and len(known) == 2:
-        known.remove(_MIDNIGHT)
+        known = known - {_MIDNIGHT}
     (kind, *others) = known
     return None if others or numbers else kind
+
+
+def _one_of(trees: Sequence[exp.Expr], types: Mapping[str, str]) -> str | None:
+    """Return the type of what is one of several values; of constants, it is no constant."""
+    kind = _common(trees, types)
+    constants = [tree for tree in trees if constant(tree) is not None]
+    if kind != _LITERAL or not constants:
+        return kind
+    has_fraction = any("." in (constant(tree) or "") for tree in constants)
+    is_decimal = has_fraction and not is_text(constants[0])
+    return (is_decimal and _common_decimal([], constants)) or of_constants(constants)
 
 
 def _common_decimal(kinds: Sequence[str], numbers: Sequence[exp.Expr]) -> str | None:
@@ -235,7 +266,7 @@ def _shape(kind: str) -> tuple[int, int] | None:
 
 def _shape_of(number: exp.Expr) -> tuple[int, int] | None:
     """Return the same of a constant; None if it is written as a DOUBLE."""
-    text = number.this.name if isinstance(number, exp.Neg) else number.name
+    text = (constant(number) or "").removeprefix("-")
     whole, _, fraction = text.partition(".")
     if not (whole + fraction).isdigit():
         return None
@@ -269,12 +300,14 @@ def _case(tree: exp.Case, types: Mapping[str, str]) -> str | None:
         return None
     default = tree.args.get("default")
     values = [branch.args["true"] for branch in branches]
-    return _common([*values, *([] if default is None else [default])], types)
+    return _one_of([*values, *([] if default is None else [default])], types)
 
 
 def _cast(tree: exp.Cast, types: Mapping[str, str]) -> str | None:
     inner, wanted = _type(tree.this, types), _plain(tree.to.sql("duckdb"))
-    if inner in (wanted, _LITERAL) or wanted == "VARCHAR":
+    if inner == _LITERAL:
+        return _when(_can_be(tree.this, wanted), wanted)
+    if inner == wanted or wanted == "VARCHAR":
         return None if inner is None else wanted
     if inner in _WIDENED and wanted in _WIDENED and _WIDENED[inner] <= _WIDENED[wanted]:
         return wanted
