@@ -1244,3 +1244,12 @@ def test_what_is_nested_deeply_is_done_or_refused(statement: str, inner: str) ->
             con.execute("INSERT INTO r VALUES (7)")
             con.append("s", [(1,)], at=1)
             con.advance(1)
+
+
+def test_a_slide_of_less_than_an_instant_says_when_that_is_shorter(con: cqlduck.Connection) -> None:
+    con.execute("CREATE STREAM x (a INTEGER)")
+    query = "CREATE CONTINUOUS QUERY q AS SELECT a FROM x [TUMBLE 500 MILLISECONDS]"
+    error = refused(cqlduck.BindError, lambda: con.execute(query), "at least one instant")
+    assert "TIMESTAMP BY" in (error.hint or "")
+    con.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
+    con.execute(query)

@@ -32,6 +32,11 @@ from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
 Hung = TypeVar("Hung", WindowSyntax, SampleSyntax)
 
+_OPEN = (
+    "instants are integers as long as nothing says that time is wall-clock time; a heartbeat with "
+    "a date does, or a stream with TIMESTAMP BY"
+)
+
 
 def window_of(context: Context, tree: exp.Expr) -> WindowSyntax | None:
     """Return the window that was written after an item of FROM, or None."""
@@ -102,7 +107,9 @@ def _in_brackets(
     width = None if window.range is None else clock.instants(window.range)
     slide = None if window.slide is None else clock.instants(window.slide)
     if slide is not None and slide < 1:
-        raise BindError("a window slides by at least one instant")
+        is_time = window.slide is not None and bool(window.slide.microseconds)
+        hint = _OPEN if is_time and catalog.time_is_open else None
+        raise BindError("a window slides by at least one instant", hint=hint)
     if window.rows is not None:
         keys = tuple(_partition(names, at, only) for names, at in window.partition_by)
         edge = half_open and width is not None
