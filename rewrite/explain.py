@@ -102,7 +102,7 @@ def describe(plan: Plan) -> str:
             return f"{calls} BY {', '.join(plan.keys)}" if plan.keys else calls
         case Recompute():
             alone = f"; one instant at a time: {plan.alone}" if plan.alone else ""
-            return f"{plan.query.sql('duckdb')} ({plan.reason}{alone})"
+            return f"{plan.query.sql('duckdb')} ({by_keys(plan)}{plan.reason}{alone})"
         case Distinct() | UnionAll():
             return ", ".join(c.name for c in plan.columns)
         case Difference():
@@ -132,6 +132,11 @@ def _time_window(plan: TimeWindow) -> str:
     edge = ", half-open" if plan.half_open else ""
     slide = f" SLIDE {plan.slide}" if plan.slide is not None else ""
     return f"[RANGE {plan.width}{slide}{edge}]"
+
+
+def by_keys(plan: Recompute) -> str:
+    """Return by which keys a query is recomputed; nothing if it has none."""
+    return f"by {', '.join(map(_public, plan.keys[0]))}: " if plan.keys else ""
 
 
 def _public(name: str) -> str:

@@ -42,6 +42,9 @@ DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
+KEYS = "test_keys.py::test_keys"
+PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
+
 KILLERS = (
     "test_semantics.py",
     "test_papers.py",
@@ -1058,6 +1061,37 @@ MUTANTS: tuple[Mutant, ...] = (
          "return plan if keys == set(plan.partition_by) else None",
          "return plan",
          SEMANTICS + "aggregates_without_a_running_sum"),
+    ),
+    *_of(
+        "rewrite/bind/bodies/keys.py",
+        ("what an outer join pads keeps the keys apart",
+         "shown = {c for c in columns if c.item not in self._padded() | hidden}",
+         "shown = {c for c in columns if c.item not in hidden}",
+         PADDED_KEYS),
+        ("NULL is equal to NULL of a padded row",
+         "if isinstance(condition, exp.EQ) or not is_padded:", "if True:",
+         PADDED_KEYS),
+        ("an outer join compares what stands before it",
+         "if mine.item != item.alias or theirs.item not in before or mine in linked:",
+         "if False:",
+         PADDED_KEYS),
+        ("WHERE says whom an ASOF join meets",
+         "if not item.is_inner:", "if False:",
+         KEYS),
+        ("NULL pins a subquery",
+         "elif any(is_mine) and isinstance(condition, exp.EQ) and", "elif any(is_mine) and",
+         KEYS),
+        ("a subquery that is not pinned has keys",
+         "if any(mine in columns and theirs in around for mine, theirs in inner.pins):", "if True:",
+         KEYS),
+        ("one PARTITION BY is enough",
+         "if window.args.get(\"alias\") or not any(block.known(key) in shown for key in by):",
+         "if window.args.get(\"alias\") and not any(block.known(key) in shown for key in by):",
+         KEYS),
+        ("an input has two keys of one class",
+         "any(whole.get(place, name) != name for place, name in each.items()):",
+         "False:",
+         KEYS),
     ),
     # ------------------------------------------------------------------- rewrite: binding, plans
     *_of(

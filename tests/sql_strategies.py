@@ -419,6 +419,30 @@ class _SqlBuilder(_Builder):
         made = (Column(name, column.kind), *columns)
         return _Shaped(f"{text} GROUP BY {self.one([key, '1', 'ALL'])}", made, n + m)
 
+    def shape_window_over_join(self, draft: _Draft, depth: int) -> _Shaped:
+        """Return a window function, or DISTINCT ON, over a join: by a column of either side."""
+        left, lrefs, n, _ = self.source(draft, depth, 40, ordered=True)
+        right, rrefs, m, _ = self.source(draft, depth, 20, ordered=True)
+        refs = [*lrefs, *rrefs]
+        keys = [ref for ref in refs if ref[0].endswith(".k")] or refs
+        key, _ = self.one(keys)
+        items, columns = self.listed(refs, 1, 2)
+        name, order = self.name(), f"ORDER BY {self.order(self.exact_of(refs), refs)}"
+        kind = self.one(["LEFT ", "FULL ", "RIGHT ", ""])
+        joined = f"{left} {kind}JOIN {right} ON {self.condition(lrefs, rrefs, equal=90)}"
+        joined += self.where(refs)
+        if self.chance(30):
+            order = order.replace("ORDER BY ", f"ORDER BY {key}, ", 1)
+            text = f"SELECT DISTINCT ON ({key}) {items} FROM {joined} {order}"
+            return _Shaped(text, columns, n + m)
+        both = f"{key}, {self.one(refs)[0]}" if self.chance(40) else key
+        call = self.one(
+            [f"row_number() OVER (PARTITION BY {both} {order})",
+             f"count(*) OVER (PARTITION BY {both})"]
+        )  # fmt: skip
+        text = f"SELECT ⟦({items}, {call} AS {name})⟧ FROM {joined}"
+        return _Shaped(text, (*columns, Column(name, "int")), n * m + n + m)
+
     # Subqueries in expressions.
 
     def subquery(self, draft: _Draft, depth: int, refs: Refs, where: bool) -> tuple[str, bool]:

@@ -20,7 +20,7 @@ from cqlduck.rewrite.statements.choose import ALTERNATIVES
 LONGEST = 60
 """How many lines the statements of a block may have."""
 
-LONG = {"sums of doubles": 87}
+LONG = {"by keys, of two inputs": 70, "sums of doubles": 87}
 """More, by the beginning of the law."""
 
 LAWS = [

@@ -19,6 +19,7 @@ from cqlduck.rewrite.bind.bodies.growth import is_monotonic
 from cqlduck.rewrite.bind.bodies.guarded import guard_conditions
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.instants import show_instants
+from cqlduck.rewrite.bind.bodies.keys import keys_of
 from cqlduck.rewrite.bind.bodies.lateral import why_alone, why_refused
 from cqlduck.rewrite.bind.bodies.postponed import postpone_shown
 from cqlduck.rewrite.bind.bodies.refusals import refuse_clauses, refuse_operators
@@ -229,6 +230,8 @@ class _Build:
             at_instant = current_time.at(body, self.context.catalog.clock, instant)
             assert isinstance(at_instant, exp.Query)
             body, grows = at_instant, False
+        is_whole = self.context.catalog.recompute == "always" or timed or alone is not None
+        keys = () if is_whole else keys_of(body, inputs, aggregates)
         return Recompute(
             tuple(inputs.plans),
             tuple(inputs.names),
@@ -239,6 +242,7 @@ class _Build:
             tuple(turns),
             always,
             alone,
+            keys,
         )
 
 

@@ -103,6 +103,8 @@ class Laid:
         is_unit: Whether each tuple that stands has weight 1.
         is_blank: Whether an instant without a tuple has a row of NULLs, its weight among them.
         is_bag: Whether it matters how often a tuple is there.
+        number: The column that numbers the pairs of keys and instants, if that is shown in their
+            place; the keys of the pairs are called as `key_names` has it.
     """
 
     columns: tuple[Column, ...]
@@ -112,11 +114,17 @@ class Laid:
     is_unit: bool = False
     is_blank: bool = False
     is_bag: bool = True
+    number: str | None = None
 
     @property
     def own_keys(self) -> list[str]:
         """What the keys are called beside the columns."""
-        return [f"_cql_key{place}" for place in range(len(self.keys))]
+        return [] if self.number is not None else key_names(len(self.keys))
+
+
+def key_names(count: int) -> list[str]:
+    """Return what keys are called beside the columns of tuples."""
+    return [f"_cql_key{place}" for place in range(count)]
 
 
 def laid_out(lives: exp.Expr, how: Laid) -> exp.Select:
@@ -155,12 +163,15 @@ def laid_out(lives: exp.Expr, how: Laid) -> exp.Select:
 
 def _pairs(lives: exp.Expr, how: Laid) -> exp.Select:
     """Return the instants, each with the lifetimes that cover it."""
-    theirs, mine = ([qualified(table, key) for key in how.keys] for table in ("i", "l"))
+    listed_keys = how.keys if how.number is None else key_names(len(how.keys))
+    theirs = [qualified("i", key) for key in listed_keys]
+    mine = [qualified("l", key) for key in how.keys]
     on = [until(qualified("l", ENTER), qualified("i", TS))]
     on.append(after(qualified("l", LEAVE), qualified("i", TS)))
+    shown = [] if how.number is not None else theirs
     listed = [
-        *[named(key.copy(), name) for key, name in zip(theirs, how.own_keys, strict=True)],
-        named(qualified("i", TS), AT),
+        *[named(key.copy(), name) for key, name in zip(shown, how.own_keys, strict=True)],
+        named(qualified("i", TS if how.number is None else how.number), AT),
         *[named(qualified("l", c.name), c.name) for c in how.columns],
     ]
     if how.is_blank or not how.is_unit:

@@ -479,6 +479,8 @@ class Recompute(_OnInputs):
             an input, and an expression over its columns.
         always: Whether it may change at every instant.
         alone: Why each instant needs a statement of its own, or None.
+        keys: For each input the columns of its tuples that are its key, as many in each; or
+            nothing. The result over all tuples is that over those of each key, together.
     """
 
     inputs: tuple[Plan, ...]
@@ -490,6 +492,7 @@ class Recompute(_OnInputs):
     turns: tuple[tuple[int, exp.Expr], ...] = ()
     always: bool = False
     alone: str | None = None
+    keys: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""

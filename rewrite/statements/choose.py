@@ -18,6 +18,7 @@ from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
 from cqlduck.rewrite.operators.frames import Frames
 from cqlduck.rewrite.operators.join import Combinations, Pipelines, StoredCombinations
+from cqlduck.rewrite.operators.keyed import KeyedRecomputation
 from cqlduck.rewrite.operators.last_row import LastRow, is_last_row
 from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
 from cqlduck.rewrite.operators.linear import Minus, Projection, Selection, Union
@@ -145,6 +146,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     ),
     Recompute: (
         Alternative(OneByOne, lambda node, _: node.alone is not None, "no LATERAL can hold it"),
+        Alternative(KeyedRecomputation, lambda node, _: bool(node.keys), "keys divide its inputs"),
         Alternative(Recomputation),
     ),
     ToStream: (

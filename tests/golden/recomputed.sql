@@ -26,7 +26,7 @@ recompute(seq-window(stream(s)), relation(r))
 SELECT k, row_number() OVER (PARTITION BY k ORDER BY v) AS place FROM s [ROWS 5]
 ----
 recompute(seq-window(stream(s)))
-475e7d8534a3c66e
+54ccb0ce40d1e992
 
 -- title: LIMIT is part of the answer, and only the query that has it is worked out again
 SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
