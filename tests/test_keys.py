@@ -40,6 +40,16 @@ KEYED = {
     "SELECT x.a, y.c FROM r2 x ASOF JOIN r y ON x.k = y.k AND x.a >= y.c": "k",
     "SELECT x.a, y.c FROM r2 x ASOF LEFT JOIN r y ON x.k = y.k AND x.a >= y.c": "k",
     "SELECT x.a, y.c FROM r2 x ASOF JOIN r y ON x.a >= y.c WHERE x.k = y.k": None,
+    "SELECT x.a, z.b FROM r2 x ASOF LEFT JOIN r y ON x.k = y.k AND x.a >= y.c"
+    " LEFT JOIN r3 z ON z.k = y.k": "k",
+    "SELECT x.a, z.b FROM r2 x ASOF LEFT JOIN r y ON x.k = y.k AND x.a >= y.c"
+    " LEFT JOIN r3 z ON z.k IS NOT DISTINCT FROM y.k": None,
+    "SELECT x.a, z.b FROM r2 x ASOF JOIN r y ON x.k = y.k AND x.a >= y.c CROSS JOIN r3 z"
+    " LEFT JOIN r w ON w.k = z.k AND x.k = z.k": None,
+    "SELECT x.a, z.b FROM r2 x ASOF JOIN r y ON x.k = y.k AND x.a >= y.c CROSS JOIN r3 z"
+    " LEFT JOIN r w ON w.k = z.k AND x.k = w.k": None,
+    "SELECT x.a, z.b FROM r2 x ASOF JOIN r y ON x.k = y.k AND x.a >= y.c CROSS JOIN r3 z"
+    " LEFT JOIN r w ON w.k = z.k WHERE x.k = z.k": "k",
     # subqueries
     "SELECT k IN (SELECT k FROM r) AS i FROM r2": None,
     "SELECT a IN (SELECT c FROM r WHERE r.k = r2.k) AS i FROM r2": "k",
