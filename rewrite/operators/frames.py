@@ -239,7 +239,6 @@ def states(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
         .where(exp.NullSafeNEQ(this=column(NEXT), expression=column(TS)), copy=False)
         .where(
             exp.or_(
-                after(column(TS), parameter("t0")),
                 exp.Is(this=column(NEXT), expression=exp.null()),
                 after(column(NEXT), parameter("t0")),
             ),

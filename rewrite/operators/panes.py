@@ -73,18 +73,13 @@ def states(node: Aggregate, table: str, panes: str) -> exp.Query:
     assert window.slide is not None
     pane = window.slide
     ends = add(column(TS), pane)
-    goes_on = exp.EQ(this=column(NEXT), expression=ends)
-    ends_here = exp.and_(
-        after(column(N), number(0)),
-        exp.not_(exp.Coalesce(this=goes_on, expressions=[exp.false()])),
+    ends_here = [
+        exp.NullSafeNEQ(this=column(NEXT), expression=ends.copy()),
         until(ends.copy(), parameter("t1")),
-    )
+    ]
     none_comes = exp.Is(this=column(NEXT), expression=exp.null())
-    follows = exp.Coalesce(
-        this=exp.EQ(this=column(BEFORE), expression=add(column(TS), -pane)),
-        expressions=[exp.false()],
-    )
-    come = _come(node, follows, exp.and_(none_comes, exp.not_(exp.paren(ends_here))))
+    follows = exp.EQ(this=column(BEFORE), expression=add(column(TS), -pane))
+    come = _come(node, follows, exp.and_(none_comes, after(ends.copy(), parameter("t1"))))
     go = exp.select(
         *[column(key) for key in node.keys],
         named(ends.copy(), TS),
@@ -94,7 +89,7 @@ def states(node: Aggregate, table: str, panes: str) -> exp.Query:
         named(none_comes.copy(), LAST),
         named(exp.true() if node.everything else exp.false(), IS),
         named(exp.true(), WAS),
-    ).where(ends_here.copy(), copy=False)
+    ).where(*ends_here, copy=False)
     steps = exp.to_table("steps")
     query = union_all([come.from_(steps.copy(), copy=False), go.from_(steps, copy=False)])
     if node.everything:
@@ -111,12 +106,9 @@ def _come(node: Aggregate, follows: exp.Expr, last: exp.Expr) -> exp.Select:
     """Return what begins: the panes, and without keys the time before the first of them."""
     old = []
     for call, nothing in zip(node.calls, _nothing(node), strict=True):
-        before: exp.Expr = column(f"{FOUND}_{call.name}")
-        stood = follows.copy()
+        value: exp.Expr = column(f"{FOUND}_{call.name}")
         if node.everything:
-            empty = exp.EQ(this=column(f"{FOUND}{N}"), expression=number(0))
-            stood = exp.or_(stood, empty)
-        value = exp.Case().when(stood, before).else_(nothing)
+            value = exp.Case().when(follows.copy(), value).else_(nothing)
         old.append(named(value, f"{OLD}_{call.name}"))
     was = after(column(TS), parameter("begin")) if node.everything else follows
     return exp.select(
@@ -165,7 +157,6 @@ def _in_order(node: Aggregate) -> exp.Select:
     return exp.select(
         "*",
         named(over(exp.Lag, TS), BEFORE),
-        named(over(exp.Lag, N), f"{FOUND}{N}"),
         *[named(over(exp.Lag, call.name), f"{FOUND}_{call.name}") for call in node.calls],
         named(over(exp.Lead, TS), NEXT),
     ).from_("log", copy=False)

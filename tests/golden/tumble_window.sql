@@ -2,4 +2,4 @@
 SELECT max(v) AS top, count(*) AS n FROM s [TUMBLE 5]
 ----
 project(aggregate(project(seq-window(stream(s)))))
-673630dbf66e25e6
+b24c076431594097
