@@ -67,27 +67,27 @@ class Relation(Operator[RelationScan]):
     def lives(self) -> Rows:
         """Return what begins or ends."""
         begins, ends = after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
-        return self._touching(exp.paren(exp.or_(begins, ends)))
+        return self._with(*self._touches, exp.paren(exp.or_(begins, ends)))
 
     def standing(self) -> Rows:
         """Return what neither begins nor ends."""
         stands = until(column(ENTER), parameter("low")), after(column(LEAVE), parameter("t1"))
-        return self._touching(*stands)
+        return self._with(*stands)
 
     def alive(self) -> Rows:
         """Return all that touches the tick."""
-        return self._touching()
+        return self._with(*self._touches)
 
-    def _touching(self, *conditions: exp.Expr) -> Rows:
+    @property
+    def _touches(self) -> list[exp.Expr]:
+        bounds = (after(column(LEAVE), parameter(low)) for low in ("t0", "begin"))
+        return [until(column(ENTER), parameter("t1")), *bounds]
+
+    def _with(self, *conditions: exp.Expr) -> Rows:
         enter = greatest(column(ENTER), parameter("begin"))
         return (
             Rows.of(state_table(self.node.source.table))
-            .where(
-                until(column(ENTER), parameter("t1")),
-                after(column(LEAVE), parameter("t0")),
-                after(column(LEAVE), parameter("begin")),
-                *conditions,
-            )
+            .where(*conditions)
             .project([*_scanned(self.node), named(enter, ENTER), column(LEAVE), _one()])
         )
 

@@ -7,7 +7,7 @@ writes over named inputs. The head has a key a line, and what belongs to it inde
     -- operator: the class that runs it
     -- node: the node of the plan, over the inputs by name (`plans`)
     -- means: SQL over {input} or {stream Window()}, for `reference`; optional
-    -- asks: elements; or some of elements, lives, standing, alive, answer
+    -- asks: elements; or some of elements, lives, standing, alive, rows, answer
     -- form: single, staged, or nothing for neither; optional
     -- hides: kinds or purposes of statements that another block shows; optional
     -- l(k INTEGER, v BIGINT) has_unit_weights:
@@ -38,6 +38,8 @@ In the statements an input l is these tables, with what the tick has of it (`inp
     delta_l     the elements of the tick           lives_l    the lifetimes that begin or end in it
     l           the lifetimes that stand           alive_l    all that touch it
     s, of a stream: all elements, with `_cql_seq`, the number of the arrival
+
+An operator that is a leaf itself reads what the catalogue has.
 
 `bench` runs the statements tick by tick: deltas, what is asked, upkeep. `mutations` breaks them in
 all ways there are, one at a time. A mutation counts when the block's own data notice it; of an

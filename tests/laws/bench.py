@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 from collections import Counter
@@ -13,15 +12,17 @@ import duckdb
 import reference
 from sqlglot import exp
 
+from cqlduck.rewrite.physical.arrivals import arrivals_of, stream_of
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
+from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.statement import Statement, Synopsis
 from cqlduck.rewrite.plan import FOREVER, NEVER, Plan
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named
+from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, parameter
 from laws import inputs, plans, text
 from laws.blocks import Given, Law, Timed
 
-ANSWERS = ("elements", "lives", "standing", "alive", "answer")
+ANSWERS = ("elements", "lives", "standing", "alive", "rows", "answer")
 
 SECONDS = 5.0
 """After so long a statement is broken off."""
@@ -82,11 +83,12 @@ def written(law: Law, plan: Plan, form: Form | None = None, *, every: bool = Fal
     """
     writer = inputs.writer(law, plan, form or form_of(law))
     asked: list[Part] = []
-    for name in ANSWERS if every else law.asks:
-        with contextlib.suppress(AssertionError) if every else contextlib.nullcontext():
-            query = _query(getattr(writer, name)(plan), plan, name)
-            if query is not None:
-                asked.append(Part(name, name, text.plain(query)))
+    names = [n for n in ANSWERS if _may_answer(writer.operator(plan), n)] if every else law.asks
+    for name in names:
+        bounds = (None, parameter("t1")) if name == "rows" else ()
+        query = _query(getattr(writer, name)(plan, *bounds), plan, name)
+        if query is not None:
+            asked.append(Part(name, name, text.plain(query)))
     after = [part for part in asked if part.kind == "answer"]
     asked = [part for part in asked if part not in after]
     parts = (
@@ -94,6 +96,17 @@ def written(law: Law, plan: Plan, form: Form | None = None, *, every: bool = Fal
     )  # fmt: skip
     shown = (replace(part, is_hidden=bool({part.kind, part.purpose} & law.hides)) for part in parts)
     return Written(tuple(shown), tuple(writer.synopses))
+
+
+def _may_answer(operator: Operator[Plan], name: str) -> bool:
+    """Return whether an operator can be asked a question."""
+    match name:
+        case "standing" | "alive":
+            return type(operator).standing is not Operator.standing
+        case "rows":
+            return operator.properties.is_stream and type(operator).rows is not Operator.rows
+        case _:
+            return True
 
 
 def form_of(law: Law) -> Form:
@@ -106,7 +119,7 @@ def _parts(kind: str, statements: Sequence[Statement]) -> Iterator[Part]:
         yield Part(kind, one.purpose, text.plain(one.tree), one.each)
 
 
-_TIMES = {"elements": (TS, WEIGHT), "answer": (WEIGHT,)}
+_TIMES = {"elements": (TS, WEIGHT), "rows": (TS, WEIGHT), "answer": (WEIGHT,)}
 
 
 def _query(rows: object, plan: Plan, name: str) -> exp.Query | None:
@@ -137,6 +150,8 @@ class Bench:
             self.con.execute(f"CREATE SCHEMA tick{place}")
             for given in law.inputs:
                 self._cut(given, f"tick{place}", t0, t1)
+        if law.operator in inputs.LEAVES:
+            self._keep_as_the_catalogue_does(law.inputs[0])
         self.gives = self._elements(law.gives)
         self.kept = {name: self._kept(rows) for name, rows in law.kept.items()}
 
@@ -149,6 +164,21 @@ class Bench:
             leave = FOREVER if one.leave is None else one.leave
             row = f"{one.row}, {one.enter}, {leave}, {one.weight}, {number}"
             self.con.execute(f"INSERT INTO given.{given.name} VALUES ({row})")
+
+    def _keep_as_the_catalogue_does(self, given: Given) -> None:
+        """Make the table of a leaf, and the macros by which a stream is read."""
+        name = given.name
+        if self.law.operator == "Relation":
+            query = f"SELECT * EXCLUDE (n) FROM given.{name}, range({WEIGHT}) AS times(n)"
+            self.con.execute(f"CREATE TABLE cql_state.{name} AS {query}")
+            return
+        query = f"SELECT * EXCLUDE ({LEAVE}) RENAME ({ENTER} AS {TS}) FROM given.{name}"
+        self.con.execute(f"""
+            CREATE TABLE cql_state.{name} AS {query};
+            CREATE TEMPORARY MACRO {stream_of(name)}() AS TABLE FROM cql_state.{name};
+            CREATE TEMPORARY MACRO {arrivals_of(name)}(low, high) AS TABLE
+                FROM cql_state.{name} WHERE {TS} > low AND {TS} <= high;
+        """)
 
     def _cut(self, given: Given, schema: str, t0: int, t1: int) -> None:
         """Make the tables of an input, as the statements of a tick see it."""
@@ -212,7 +242,7 @@ class Bench:
         for place, (t0, t1) in enumerate(self.bounds):
             self.con.execute(f"SET schema = 'tick{place}'")
             values = {"t0": t0, "t1": t1, "low": NEVER if place == 0 else t0}
-            values |= {"begin": self.law.begin, "since": NEVER}
+            values |= {"begin": self.law.begin, "since": self.law.begin - 1}
             answers: dict[str, list[reference.Row]] = {}
             for part, sql in prepared:
                 rows = self._execute(part, sql, values)
@@ -252,6 +282,11 @@ class Bench:
             match name:
                 case "elements":
                     elements[name] = rows
+                case "rows":
+                    # all up to the end of the tick, and not only those of it
+                    known = {ts: change for ts, change in self.gives.items() if ts <= t1}
+                    lines = reference.differences(known, reference.from_changes(rows))
+                    yield from (f"rows {line}" for line in lines)
                 case "lives":
                     elements[name] = list(_as_elements(rows, t0, t1))
                 case "standing":

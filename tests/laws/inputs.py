@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from cqlduck.rewrite.operators.leaves import QueryLog, Relation, Stream
 from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.writer import Writer
@@ -35,6 +36,11 @@ from cqlduck.rewrite.statements.choose import ALTERNATIVES, choose, in_ticks
 from cqlduck.rewrite.text.time import Clock
 from laws.blocks import Given, Law
 
+LEAVES: dict[str, type[Operator[Any]]] = {
+    "Relation": Relation, "QueryLog": QueryLog, "Stream": Stream
+}  # fmt: skip
+"""Operators that read what the catalogue has."""
+
 
 class NamedRelation(RelationScan):
     """A relation that a block gives."""
@@ -48,7 +54,8 @@ def leaf(given: Given) -> Plan:
     """Return the leaf that stands for an input."""
     columns = tuple(Column(name, kind) for name, kind in given.columns)
     kind = "stream" if given.is_stream else "relation"
-    source = Source(given.name, kind, columns, given.name)
+    is_query = given.facts.get("is_numbered") is False
+    source = Source(given.name, kind, columns, given.name, is_query)
     names = tuple(name for name, _ in given.columns)
     made = (NamedStream if given.is_stream else NamedRelation)(source, names)
     known = {"is_stream": True, "is_numbered": True, "is_append_only": True}
@@ -141,6 +148,8 @@ def _name(node: Plan, taken: Collection[str]) -> str:
 
 
 def _operator(law: Law, node: Plan, writer: Writer) -> Operator[Any]:
+    if law.operator in LEAVES:
+        return LEAVES[law.operator](node, writer)
     if isinstance(node, NamedRelation):
         return Named(node, writer)
     if isinstance(node, NamedStream):
