@@ -72,7 +72,7 @@ def outcome(relation: Relation) -> exp.Select:
         .from_(table("come").as_("c"), copy=False)
         .join(
             table("gone").as_("g"),
-            on=meet("c", "g", (TUPLE, PLACE)),
+            on=meet("c", "g", (TUPLE, PLACE), (TUPLE, PLACE)),
             join_type="left",
             copy=False,
         )
@@ -160,7 +160,7 @@ def _come() -> exp.Select:
         .from_(insertions.subquery("i", copy=False), copy=False)
         .join(
             table("judged").as_("j"),
-            on=meet("i", "j", (TUPLE, TS)),
+            on=meet("i", "j", (TUPLE, TS), (TUPLE,)),
             copy=False,
         )
         .where(until(qualified("i", PLACE), qualified("j", CHANGE)), copy=False)
@@ -170,11 +170,9 @@ def _come() -> exp.Select:
 def _gone() -> exp.Select:
     """Return the deletions that count, each with its place among those of its tuple."""
     times = exp.Anonymous(this="range", expressions=[exp.Neg(this=column(CHANGE))])
-    each = (
-        exp.select(column(TUPLE), column(TS), named(exp.Unnest(expressions=[times]), PLACE))
-        .from_(table("judged"), copy=False)
-        .where(exp.LT(this=column(CHANGE), expression=number(0)), copy=False)
-    )
+    each = exp.select(
+        column(TUPLE), column(TS), named(exp.Unnest(expressions=[times]), PLACE)
+    ).from_(table("judged"), copy=False)
     place = over(exp.RowNumber(), [TUPLE], [column(TS)])
     return exp.select(column(TUPLE), column(TS), named(place, PLACE)).from_(
         each.subquery("deletions", copy=False), copy=False

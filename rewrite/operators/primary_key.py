@@ -34,6 +34,7 @@ from cqlduck.rewrite.operators.relation import (
     earlier,
     later,
     meet,
+    only_wrong,
     over,
     pending,
     right,
@@ -57,7 +58,7 @@ from cqlduck.rewrite.relalg.elements import (
 )
 
 KEY, UPSERT, CHANGE = "_cql_key", "_cql_upsert", "_cql_d"
-IS_SET, RESETS, RANK = "_cql_is_set", "_cql_resets", "_cql_rank"
+IS_SET, RESETS, GIVES = "_cql_is_set", "_cql_resets", "_cql_gives"
 STATE, ENDS, NEXT, BEGINS = "_cql_state", "_cql_ends", "_cql_next", "_cql_begins"
 REPLACES, BEFORE = "_cql_takes_place", "_cql_before"
 NOTHING = -1
@@ -163,22 +164,22 @@ def _sums() -> exp.Select:
 
 
 def _ranked() -> exp.Select:
-    """Return the sums, the tuple that its instant gives first, and when each tuple is deleted."""
-    stays = exp.and_(column(IS_SET), exp.GTE(this=column(CHANGE), expression=number(0)))
-    rank = exp.Case().when(stays, number(0)).when(_positive(), number(1)).else_(number(2))
+    """Return the sums, whether their instant gives the tuple, and when each tuple is deleted."""
     goes = where(exp.Min(this=column(TS)), exp.LT(this=column(CHANGE), expression=number(0)))
     return exp.select(
         "*",
-        named(rank, RANK),
+        named(gives(), GIVES),
         named(over(goes, [TUPLE], [column(TS)], later()), ENDS),
     ).from_(table("sums"), copy=False)
 
 
 def _instants() -> exp.Select:
     """Return for each key and instant the tuple that it gives, if the key takes one there."""
-    gives = exp.LT(this=column(RANK), expression=number(2))
-    state = exp.Case().when(gives, column(TUPLE)).else_(number(NOTHING))
-    first = over(exp.RowNumber(), [KEY, TS], [column(RANK), column(ROW)])
+    state = exp.Case().when(column(GIVES), column(TUPLE)).else_(number(NOTHING))
+    # what an upsert sets has the first of the rows that count
+    first = over(
+        exp.RowNumber(), [KEY, TS], [exp.Ordered(this=column(GIVES), desc=True), column(ROW)]
+    )
     return (
         exp.select(*map(column, (KEY, TS, RESETS, ROW, ENDS)), named(state, STATE))
         .from_(table("ranked"), copy=False)
@@ -242,7 +243,7 @@ def _stood() -> exp.Select:
         .from_(table("linked").as_("l"), copy=False)
         .join(
             table("chain").as_("c"),
-            on=meet("l", "c", (KEY, TS)),
+            on=meet("l", "c", (KEY, TS), (KEY,)),
             join_type="left",
             copy=False,
         )
@@ -274,33 +275,26 @@ def _bad() -> exp.Select:
     """Return the sums but for one deletion of what the key had, and one insertion that it took."""
     had = exp.Case().when(qualified("i", RESETS), qualified("s", IS_SET))
     had = had.else_(exp.EQ(this=qualified("s", TUPLE), expression=qualified("i", BEFORE)))
+    # what an upsert sets is no insertion
     took = exp.and_(
         qualified("i", REPLACES),
         exp.EQ(this=qualified("s", TUPLE), expression=qualified("i", STATE)),
-        exp.Not(this=had.copy()),
+        exp.Not(this=qualified("s", IS_SET)),
     )
     deleted = exp.and_(exp.LT(this=qualified("s", CHANGE), expression=number(0)), had)
-    inserted = exp.and_(after(qualified("s", CHANGE), number(0)), took)
-    right_ones = exp.Case().when(deleted, number(-1)).when(inserted, number(1)).else_(number(0))
+    right_ones = exp.Case().when(deleted, number(-1)).when(took, number(1)).else_(number(0))
     rest = exp.Sub(this=qualified("s", CHANGE), expression=right_ones)
-    return (
+    return only_wrong(
         exp.select(*wrong(qualified("s", ROW), qualified("s", TS), rest))
         .from_(table("sums").as_("s"), copy=False)
-        .join(
-            table("stood").as_("i"),
-            on=meet("s", "i", (KEY, TS)),
-            copy=False,
-        )
-        .where(
-            exp.Not(this=is_null(qualified("s", TS))),
-            exp.NEQ(this=exp.paren(rest.copy()), expression=number(0)),
-            copy=False,
-        )
+        .join(table("stood").as_("i"), on=meet("s", "i", (KEY, TS), (KEY, TS)), copy=False)
     )
 
 
-def _positive() -> exp.Expr:
-    return after(column(CHANGE), number(0))
+def gives() -> exp.Expr:
+    """Return whether an instant gives its key a tuple, of which the first one counts."""
+    stays = exp.and_(column(IS_SET), exp.GTE(this=column(CHANGE), expression=number(0)))
+    return exp.or_(stays, after(column(CHANGE), number(0)))
 
 
 def _is_something() -> exp.Expr:

@@ -13,12 +13,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from cqlduck.rewrite.operators.primary_key import CHANGE, IS_SET, REPLACES, RESETS, UPSERT
+from cqlduck.rewrite.operators.primary_key import (
+    CHANGE,
+    IS_SET,
+    REPLACES,
+    RESETS,
+    UPSERT,
+    gives,
+)
 from cqlduck.rewrite.operators.relation import (
     OP,
     ROW,
     Relation,
     deletes,
+    only_wrong,
     over,
     pending,
     right,
@@ -32,7 +40,6 @@ from cqlduck.rewrite.relalg.builders import cast, column, typed_null
 from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
-    after,
     is_null,
     named,
     number,
@@ -116,11 +123,8 @@ def _judged(relation: Relation) -> exp.Select:
     frees = over(exp.LogicalOr(this=exp.and_(_had(), _falls())), by)
     has = over(exp.LogicalOr(this=_had()), by)
     takes = exp.or_(column(RESETS), frees, exp.Not(this=has))
-    stays = exp.and_(column(IS_SET), exp.Not(this=_falls()))
-    rank = exp.Case().when(stays, number(0)).when(_rises(), number(1)).else_(number(2))
-    first = over(exp.RowNumber(), by, [rank, column(ROW)])
-    gives = exp.or_(stays.copy(), _rises())
-    stands = exp.and_(gives, exp.EQ(this=first, expression=number(1)))
+    first = over(exp.RowNumber(), by, [exp.Ordered(this=gives(), desc=True), column(ROW)])
+    stands = exp.and_(gives(), exp.EQ(this=first, expression=number(1)))
     return exp.select(
         *map(column, (CHANGE, IS_SET, RESETS, ROW, STORED_ROW)),
         named(takes, REPLACES),
@@ -145,15 +149,13 @@ def _moves() -> exp.Select:
 def _bad() -> exp.Select:
     """Return the sums but for one deletion of what the key had, and one insertion that it took."""
     had = exp.paren(exp.Case().when(column(RESETS), column(IS_SET)).else_(_had()))
-    took = exp.and_(column(REPLACES), column(STANDS), exp.Not(this=had.copy()))
-    deleted, inserted = exp.and_(_falls(), had), exp.and_(_rises(), took)
-    right_ones = exp.Case().when(deleted, number(-1)).when(inserted, number(1)).else_(number(0))
+    # what an upsert sets is no insertion
+    took = exp.and_(column(REPLACES), column(STANDS), exp.Not(this=column(IS_SET)))
+    right_ones = exp.Case().when(exp.and_(_falls(), had), number(-1))
+    right_ones = right_ones.when(took, number(1)).else_(number(0))
     rest = exp.Sub(this=column(CHANGE), expression=right_ones)
-    return (
-        exp.select(*wrong(column(ROW), parameter("instant"), rest))
-        .from_(table("judged"), copy=False)
-        .where(exp.NEQ(this=exp.paren(rest.copy()), expression=number(0)), copy=False)
-    )
+    judged = exp.select(*wrong(column(ROW), parameter("instant"), rest))
+    return only_wrong(judged.from_(table("judged"), copy=False))
 
 
 def _was_there() -> exp.Expr:
@@ -166,7 +168,3 @@ def _had() -> exp.Expr:
 
 def _falls() -> exp.Expr:
     return exp.LT(this=column(CHANGE), expression=number(0))
-
-
-def _rises() -> exp.Expr:
-    return after(column(CHANGE), number(0))

@@ -203,6 +203,12 @@ def wrong(row: exp.Expr, instant: exp.Expr, count: exp.Expr) -> list[exp.Expr]:
             named(cast(count, "BIGINT"), WRONG)]  # fmt: skip
 
 
+def only_wrong(sums: exp.Select) -> exp.Select:
+    """Return what has no effect, of all sums as `wrong` lists them."""
+    is_wrong = exp.NEQ(this=column(WRONG), expression=number(0))
+    return exp.select("*").from_(sums.subquery("rest", copy=False)).where(is_wrong, copy=False)
+
+
 def right(row: exp.Expr, instant: exp.Expr, end: exp.Expr) -> list[exp.Expr]:
     """Return what an outcome lists of a row that enters or ends; without an end it stays."""
     leave = exp.Coalesce(this=end, expressions=[forever()])

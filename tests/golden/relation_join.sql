@@ -14,4 +14,4 @@ r-stream(project(binary-join(seq-window(stream(s)), relation(r))))
 SELECT a.name, b.name AS other FROM r a JOIN r b ON a.k = b.k
 ----
 project(binary-join(relation(r), relation(r)))
-670f9d41be9cc18e
+94cc444c8475038a

@@ -1,117 +1,42 @@
 -- title: few elements are set apart
-SELECT
-  "k",
-  "name",
-  "_ts",
-  "_op",
-  "_cql_seq"
-FROM cql_state."pending_r"
-WHERE
-  "_ts" <= $until;
+SELECT "k", "name", "_ts", "_op", "_cql_seq" FROM cql_state."pending_r" WHERE "_ts" <= $until;
 
 -- title: insertions into a bag need no judging
-INSERT INTO cql_state."relation_r" (
-  "k",
-  "name",
-  "_cql_enter",
-  "_cql_leave",
-  "_cql_seq"
-)
-SELECT
-  "k",
-  "name",
-  "_ts",
-  9223372036854775807,
-  "_cql_seq"
+INSERT INTO cql_state."relation_r" ("k", "name", "_cql_enter", "_cql_leave", "_cql_seq")
+SELECT "k", "name", "_ts", 9223372036854775807, "_cql_seq"
 FROM (
-  SELECT
-    "k",
-    "name",
-    "_ts",
-    "_op",
-    "_cql_seq",
-    "_ts" AS "_cql_enter"
-  FROM cql_state."pending_r"
-  WHERE
-    "_ts" <= $until
+  SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+  WHERE "_ts" <= $until
 ) AS pending
-ORDER BY
-  "_ts",
-  "_cql_seq";
+ORDER BY "_ts", "_cql_seq";
 
 -- title: rows end
-UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave"
-FROM temp."_cql_outcome" AS o
-WHERE
-  s."_cql_seq" = o."_cql_seq" AND o."_ts" IS NULL;
+UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave" FROM temp."_cql_outcome" AS o
+WHERE s."_cql_seq" = o."_cql_seq" AND o."_ts" IS NULL;
 
 -- title: rows enter
-INSERT INTO cql_state."relation_r" (
-  "k",
-  "name",
-  "_cql_enter",
-  "_cql_leave",
-  "_cql_seq"
-)
-SELECT
-  q."k",
-  q."name",
-  o."_ts",
-  o."_cql_leave",
-  o."_cql_seq"
-FROM temp."_cql_outcome" AS o
-JOIN cql_state."pending_r" AS q
-  ON q."_cql_seq" = o."_cql_seq"
-WHERE
-  NOT o."_ts" IS NULL AND NOT o."_cql_leave" IS NULL
-ORDER BY
-  o."_ts",
-  o."_cql_seq";
+INSERT INTO cql_state."relation_r" ("k", "name", "_cql_enter", "_cql_leave", "_cql_seq")
+SELECT q."k", q."name", o."_ts", o."_cql_leave", o."_cql_seq" FROM temp."_cql_outcome" AS o
+JOIN cql_state."pending_r" AS q ON q."_cql_seq" = o."_cql_seq"
+WHERE NOT o."_ts" IS NULL AND NOT o."_cql_leave" IS NULL
+ORDER BY o."_ts", o."_cql_seq";
 
 -- title: the queue is resolved
-DELETE FROM cql_state."pending_r"
-WHERE
-  "_ts" <= $until;
+DELETE FROM cql_state."pending_r" WHERE "_ts" <= $until;
 
 -- title: what has no effect
-SELECT
-  o."_ts",
-  o."_cql_wrong",
-  CAST({'k': q."k", 'name': q."name"} AS TEXT) AS "element"
+SELECT o."_ts", o."_cql_wrong", CAST({'k': q."k", 'name': q."name"} AS TEXT) AS "element"
 FROM temp."_cql_outcome" AS o
-JOIN cql_state."pending_r" AS q
-  ON q."_cql_seq" = o."_cql_seq"
-WHERE
-  NOT o."_ts" IS NULL AND o."_cql_wrong" <> 0
-ORDER BY
-  o."_ts",
-  o."_cql_seq";
+JOIN cql_state."pending_r" AS q ON q."_cql_seq" = o."_cql_seq"
+WHERE NOT o."_ts" IS NULL AND o."_cql_wrong" <> 0
+ORDER BY o."_ts", o."_cql_seq";
 
 -- title: the content with what is pending
-SELECT
-  "k",
-  "name"
-FROM cql_state."relation_r"
-WHERE
-  "_cql_leave" = 9223372036854775807
-  AND NOT "_cql_seq" IN (
-    SELECT
-      "_cql_seq"
-    FROM temp."_cql_outcome"
-    WHERE
-      "_ts" IS NULL
-  )
+SELECT "k", "name" FROM cql_state."relation_r" WHERE "_cql_leave" = 9223372036854775807
+  AND NOT "_cql_seq" IN (SELECT "_cql_seq" FROM temp."_cql_outcome" WHERE "_ts" IS NULL)
 UNION ALL
-SELECT
-  "k",
-  "name"
-FROM cql_state."pending_r"
-WHERE
-  "_ts" <= 7
+SELECT "k", "name" FROM cql_state."pending_r" WHERE "_ts" <= 7
   AND "_cql_seq" IN (
-    SELECT
-      "_cql_seq"
-    FROM temp."_cql_outcome"
-    WHERE
-      NOT "_ts" IS NULL AND "_cql_leave" = 9223372036854775807
+    SELECT "_cql_seq" FROM temp."_cql_outcome"
+    WHERE NOT "_ts" IS NULL AND "_cql_leave" = 9223372036854775807
   );
