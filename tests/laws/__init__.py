@@ -23,6 +23,7 @@ writes over named inputs. The head has a key a line, and what belongs to it inde
     -- same, the reason why what is below changes nothing:
     --   elements: the title of a mutation
 
+What a block above has in lines of its own under the same key need not be said again: `as above`.
 Inputs are a relation as lifetimes (`1..4` is from 1 up to before 4; `1` or `1..` has no end, as an
 element), or a stream as elements. Behind the columns stands what holds of the input: names of
 `Properties`, as `key={'k'}`. A number before a tuple is its weight; a semicolon

@@ -94,10 +94,7 @@ SELECT k, CASE WHEN _cql_count0 > 0 THEN CAST(_cql_sum0 AS INT128) END AS total,
 -- node: Aggregate(l, "k")
 -- means: SELECT DISTINCT k FROM {l}
 -- asks: elements, lives, standing
--- l(k INTEGER, v INTEGER):
---   0..4: (1, 5) (NULL, 7); 1..: 2(1, NULL); 2..3: 2(1, 6) (2, 1); 3: (1, 6) (3, NULL)
---   5: -(1, 6) (2, 2); 6..9: (NULL, 1); 6: (1, 6); 8: -(1, 6) -(3, NULL) (4, -3)
---   9: -(4, -3) (3, 1) -(3, 1)
+-- l(k INTEGER, v INTEGER): as above
 -- ticks: 2, 3, 7, 10
 -- gives:
 --   0: (1) (NULL)
@@ -110,19 +107,13 @@ SELECT k, CASE WHEN _cql_count0 > 0 THEN CAST(_cql_sum0 AS INT128) END AS total,
 --   9: -(4) -(NULL)
 -- kept groups:
 --   (1, 2) (2, 1)
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
---   the groups and instants that changed: FALSE -> TRUE
+-- same, it is never NULL: as above
+-- same, a result that is not carried along does not ask what is old: as above
 -- same, what does not change goes and comes again:
 --   the groups and instants that changed: (_cql_is IS DISTINCT FROM _cql_was) AS _cql_changed -> TRUE
 --   lives: without _cql_changed
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, each one that changed has a last instant:
---   upkeep: forget the old state of the groups that changed: without _cql_last
+-- same, what is not touched has no instant in the tick: as above
+-- same, each one that changed has a last instant: as above
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -206,15 +197,11 @@ SELECT k, _cql_n FROM temp._cql_delta_aggregate WHERE _cql_last AND _cql_n > 0;
 --   10: -(2, 2, 2.0) (2, 2, 2.5)
 -- same, an average is NULL where the count is 0, which is another one then:
 --   the groups and instants that changed: mean IS DISTINCT FROM _cql_old_mean -> mean <> _cql_old_mean
--- same, a result that is not carried along does not ask what is old:
---   the groups and instants that changed: TRUE -> FALSE
---   the groups and instants that changed: FALSE -> TRUE
+-- same, a result that is not carried along does not ask what is old: as above
 -- same, it is never NULL:
 --   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
 --   the groups and instants that changed: n IS DISTINCT FROM _cql_old_n -> n <> _cql_old_n
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
+-- same, what is not touched has no instant in the tick: as above
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -294,9 +281,7 @@ WHERE _cql_is AND _cql_changed;
 -- same, a result that is not carried along does not ask what is old:
 --   the groups and instants that changed: TRUE -> FALSE 2
 --   the groups and instants that changed: FALSE -> TRUE
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
---   the groups and instants that changed: n IS DISTINCT FROM _cql_old_n -> n <> _cql_old_n
+-- same, it is never NULL: as above
 -- same, beside the elements there is a change of 0, and they are no fewer:
 --   the elements, summed up: SUM(_cql_n) -> MAX(_cql_n)
 -- same, nothing is added before the tick:
@@ -369,8 +354,7 @@ WHERE _cql_is AND _cql_changed;
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, it is always there:
---   elements: without _cql_is
+-- same, it is always there: as above
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS
@@ -428,8 +412,7 @@ WHERE _cql_is AND _cql_changed;
 --   8: -(1, 1) (1, NULL) -(2, 1) (2, 2)
 --   9: -(1, NULL)
 --   11: -(2, 2)
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
+-- same, it is never NULL: as above
 -- same, a result that is not carried along does not ask what is old:
 --   the groups and instants that changed: TRUE -> FALSE
 -- same, no weight is 0:
@@ -532,8 +515,7 @@ WHERE _cql_is AND _cql_changed;
 -- same, what is not touched has no instant in the tick:
 --   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
 --   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
+-- same, it is never NULL: as above
 -- same, a group without a tuple has the row of NULLs, or none:
 --   the groups and instants that changed: without NOT _weight IS NULL
 --   the groups and instants that changed: COALESCE(_weight, 1) -> _weight
@@ -632,14 +614,11 @@ WHERE _cql_is AND _cql_changed;
 --   the values that stay as they are: x = 0 with 1
 --   the elements, summed up: without OR x = 0
 --   the elements, summed up: x = 0 with 1
--- same, what is not touched has no instant in the tick:
---   the groups and instants that changed: without EXISTS(SELECT 1 FROM temp._cql … k IS NOT DISTINCT FROM kept.k)
---   the groups and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
+-- same, what is not touched has no instant in the tick: as above
 -- same, what was before the tick is not asked for:
 --   the groups and instants that changed: without r._ts > $t0 2
 --   the groups and instants that changed: r._ts > $t0 -> r._ts >= $t0 2
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
+-- same, it is never NULL: as above
 -- same, a NaN is one in either branch:
 --   the groups and instants that changed: SUM(_cql_value * _weight) -> MAX(_cql_value * _weight)
 --   the groups and instants that changed: _cql_value * _weight -> _cql_value
@@ -756,8 +735,7 @@ WHERE _cql_is AND _cql_changed;
 --   9: -(4, -3) -(NULL, 1)
 -- kept groups:
 --   (1, 2, 0, 0) (2, 1, 1, 2)
--- same, it is never NULL:
---   the groups and instants that changed: _cql_is IS DISTINCT FROM _cql_was -> _cql_is <> _cql_was
+-- same, it is never NULL: as above
 ----
 -- the elements, summed up
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_aggregate AS

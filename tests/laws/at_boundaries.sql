@@ -80,9 +80,7 @@ SELECT k, m, CAST(1 AS BIGINT) AS _weight FROM cql_state.join_content;
 --   (1, 1, 1, 12) (1, 1, 1, 14)
 -- same, of equal results at a boundary there are none:
 --   elements: SUM(_weight) -> MAX(_weight)
--- same, boundaries are multiples of 2:
---   upkeep: forget the contents before the last: CASE WHEN ($t1) % 2 < 0 THEN 2 END with 3
---   upkeep: forget the contents before the last: CASE WHEN ($t1) % 2 < 0 THEN 2 ELSE 0 END with 1
+-- same, boundaries are multiples of 2: as above
 -- same, a pane that is kept too long is in no window:
 --   upkeep: forget the panes that have left: ($t1) with $t0 2
 --   upkeep: forget the panes that have left: ($t1) with $t0 3

@@ -10,6 +10,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 FILES = sorted(path.stem for path in FOLDER.glob("*.sql"))
 
+AS_ABOVE = "as above"
+
 _HEAD = re.compile(r"-- (?P<name>[^:]+?):(?: (?P<value>.*))?$")
 _INPUT = re.compile(r"(?P<stream>stream )?(?P<name>\w+)\((?P<columns>.*)\)(?P<facts>[^)]*)$")
 _TIME = re.compile(r"(?P<enter>-?\d+)(?P<to>\.\.(?P<leave>-?\d+)?)?: (?P<tuples>.*)$")
@@ -69,7 +71,8 @@ def read(file: str) -> list[Law]:
     text = (FOLDER / f"{file}.sql").read_text(encoding="utf-8")
     parts = re.split(r"^(?=-- law: )", text, flags=re.M)
     split = (re.split(r"^----$", part, maxsplit=1, flags=re.M) for part in parts if part)
-    return [_block(file, *(half.strip() for half in halves)) for halves in split]
+    above: dict[str, list[str]] = {}
+    return [_block(file, above, *(half.strip() for half in halves)) for halves in split]
 
 
 def write(file: str, laws: Sequence[Law]) -> None:
@@ -77,9 +80,11 @@ def write(file: str, laws: Sequence[Law]) -> None:
     (FOLDER / f"{file}.sql").write_text("\n".join(map(str, laws)), encoding="utf-8")
 
 
-def _block(file: str, head: str, sql: str = "") -> Law:
+def _block(file: str, above: dict[str, list[str]], head: str, sql: str = "") -> Law:
     law = Law(file, head, sql)
-    for name, value, below in _entries(head):
+    for name, value, own in _entries(head):
+        below = above[name] if value == AS_ABOVE else own
+        above[name] = below
         listed = tuple(part.strip() for part in value.split(",") if part.strip())
         match name:
             case "law":

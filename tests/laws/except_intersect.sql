@@ -86,14 +86,8 @@ WHERE _cql_last AND (_cql_n0 <> 0 OR _cql_n1 <> 0);
 -- asks: lives, standing
 -- hides: upkeep
 -- means: SELECT * FROM {l} EXCEPT SELECT * FROM {r}
--- l(k INTEGER, v INTEGER):
---   0..4: (1, 5) (NULL, 7); 0..5: (2, 5); 4: (3, 5); 0: (9, 5) (1, 8) (7, 7)
---   2..6: (5, 6) (5, 6) (NULL, 8) (8, NULL); 4: (2, 8); 5: (6, 5); 1..: 2(1, 5) 3(NULL, 7); 2..3: 2(1, 6) (2, NULL)
---   3: (1, 6); 5: -(1, 6); 6: (2, NULL); 8: -(NULL, 7)
--- r(k INTEGER, v INTEGER):
---   0: (7, 7); 2..6: (5, 6) (5, 6); 5: 5(6, 5)
---   0..2: (1, 5); 1..6: (NULL, 7); 3..7: (1, 6) (1, 5); 4..5: 2(NULL, 7) (9, 9)
---   6: (2, NULL) (4, 4); 9: -(2, NULL)
+-- l(k INTEGER, v INTEGER): as above
+-- r(k INTEGER, v INTEGER): as above
 -- ticks: 1, 3, 7, 10
 -- gives:
 --   0: (1, 8) (2, 5) (9, 5) (NULL, 7)
@@ -105,20 +99,12 @@ WHERE _cql_last AND (_cql_n0 <> 0 OR _cql_n1 <> 0);
 --   6: -(8, NULL) (NULL, 7) -(NULL, 8)
 --   7: (1, 5)
 --   9: (2, NULL)
--- kept counts:
---   (1, 5, 2, 0) (NULL, 7, 2, 0) (3, 5, 1, 0) (9, 5, 1, 0) (1, 8, 1, 0) (2, NULL, 1, 0) (4, 4, 0, 1)
---   (7, 7, 1, 1) (2, 8, 1, 0) (6, 5, 1, 5)
+-- kept counts: as above
 -- same, what is on neither side is not kept:
 --   standing: _cql_n0 > 0 -> _cql_n0 >= 0
 --   standing: _cql_n0 > 0 -> _cql_n0 >= 0 2
--- same, what is not touched has no instant in the tick:
---   the tuples and instants that changed: without EXISTS(SELECT 1 FROM changes W … v IS NOT DISTINCT FROM kept.v)
---   the tuples and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
---   the tuples and instants that changed: without changes.v IS NOT DISTINCT FROM kept.v
--- same, what cancels changes no count:
---   the tuples and instants that changed: without SUM(_cql_n0) <> 0 OR SUM(_cql_n1) <> 0
---   the tuples and instants that changed: SUM(_cql_n0) -> MAX(_cql_n0) 2
---   the tuples and instants that changed: SUM(_cql_n1) -> MAX(_cql_n1) 2
+-- same, what is not touched has no instant in the tick: as above
+-- same, what cancels changes no count: as above
 -- same, a weight of 0 is none:
 --   lives: without _weight <> _cql_was
 -- same, the condition leaves out who is not there:
@@ -180,14 +166,8 @@ WHERE CAST(_cql_n0 > 0 AND _cql_n1 <= 0 AS BIGINT) <> 0
 -- node: SetOperation(l, r, "intersect", True)
 -- hides: upkeep
 -- means: SELECT * FROM {l} INTERSECT ALL SELECT * FROM {r}
--- l(k INTEGER, v INTEGER):
---   0..4: (1, 5) (NULL, 7); 0..5: (2, 5); 4: (3, 5); 0: (9, 5) (1, 8) (7, 7)
---   2..6: (5, 6) (5, 6) (NULL, 8) (8, NULL); 4: (2, 8); 5: (6, 5); 1..: 2(1, 5) 3(NULL, 7); 2..3: 2(1, 6) (2, NULL)
---   3: (1, 6); 5: -(1, 6); 6: (2, NULL); 8: -(NULL, 7)
--- r(k INTEGER, v INTEGER):
---   0: (7, 7); 2..6: (5, 6) (5, 6); 5: 5(6, 5)
---   0..2: (1, 5); 1..6: (NULL, 7); 3..7: (1, 6) (1, 5); 4..5: 2(NULL, 7) (9, 9)
---   6: (2, NULL) (4, 4); 9: -(2, NULL)
+-- l(k INTEGER, v INTEGER): as above
+-- r(k INTEGER, v INTEGER): as above
 -- ticks: 1, 3, 7, 10
 -- gives:
 --   0: (1, 5) (7, 7)
@@ -199,17 +179,9 @@ WHERE CAST(_cql_n0 > 0 AND _cql_n1 <= 0 AS BIGINT) <> 0
 --   6: (2, NULL) -2(5, 6) -(NULL, 7)
 --   7: -(1, 5)
 --   9: -(2, NULL)
--- kept counts:
---   (1, 5, 2, 0) (NULL, 7, 2, 0) (3, 5, 1, 0) (9, 5, 1, 0) (1, 8, 1, 0) (2, NULL, 1, 0) (4, 4, 0, 1)
---   (7, 7, 1, 1) (2, 8, 1, 0) (6, 5, 1, 5)
--- same, what cancels changes no count:
---   the tuples and instants that changed: without SUM(_cql_n0) <> 0 OR SUM(_cql_n1) <> 0
---   the tuples and instants that changed: SUM(_cql_n0) -> MAX(_cql_n0) 2
---   the tuples and instants that changed: SUM(_cql_n1) -> MAX(_cql_n1) 2
--- same, what is not touched has no instant in the tick:
---   the tuples and instants that changed: without EXISTS(SELECT 1 FROM changes W … v IS NOT DISTINCT FROM kept.v)
---   the tuples and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
---   the tuples and instants that changed: without changes.v IS NOT DISTINCT FROM kept.v
+-- kept counts: as above
+-- same, what cancels changes no count: as above
+-- same, what is not touched has no instant in the tick: as above
 ----
 -- the tuples and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_setoperation AS
@@ -251,14 +223,8 @@ WHERE _weight <> _cql_was;
 -- node: SetOperation(l, r, "intersect", False)
 -- hides: upkeep
 -- means: SELECT * FROM {l} INTERSECT SELECT * FROM {r}
--- l(k INTEGER, v INTEGER):
---   0..4: (1, 5) (NULL, 7); 0..5: (2, 5); 4: (3, 5); 0: (9, 5) (1, 8) (7, 7)
---   2..6: (5, 6) (5, 6) (NULL, 8) (8, NULL); 4: (2, 8); 5: (6, 5); 1..: 2(1, 5) 3(NULL, 7); 2..3: 2(1, 6) (2, NULL)
---   3: (1, 6); 5: -(1, 6); 6: (2, NULL); 8: -(NULL, 7)
--- r(k INTEGER, v INTEGER):
---   0: (7, 7); 2..6: (5, 6) (5, 6); 5: 5(6, 5)
---   0..2: (1, 5); 1..6: (NULL, 7); 3..7: (1, 6) (1, 5); 4..5: 2(NULL, 7) (9, 9)
---   6: (2, NULL) (4, 4); 9: -(2, NULL)
+-- l(k INTEGER, v INTEGER): as above
+-- r(k INTEGER, v INTEGER): as above
 -- ticks: 1, 3, 7, 10
 -- gives:
 --   0: (1, 5) (7, 7)
@@ -269,17 +235,9 @@ WHERE _weight <> _cql_was;
 --   6: (2, NULL) -(5, 6) -(NULL, 7)
 --   7: -(1, 5)
 --   9: -(2, NULL)
--- kept counts:
---   (1, 5, 2, 0) (NULL, 7, 2, 0) (3, 5, 1, 0) (9, 5, 1, 0) (1, 8, 1, 0) (2, NULL, 1, 0) (4, 4, 0, 1)
---   (7, 7, 1, 1) (2, 8, 1, 0) (6, 5, 1, 5)
--- same, what cancels changes no count:
---   the tuples and instants that changed: without SUM(_cql_n0) <> 0 OR SUM(_cql_n1) <> 0
---   the tuples and instants that changed: SUM(_cql_n0) -> MAX(_cql_n0) 2
---   the tuples and instants that changed: SUM(_cql_n1) -> MAX(_cql_n1) 2
--- same, what is not touched has no instant in the tick:
---   the tuples and instants that changed: without EXISTS(SELECT 1 FROM changes W … v IS NOT DISTINCT FROM kept.v)
---   the tuples and instants that changed: without changes.k IS NOT DISTINCT FROM kept.k
---   the tuples and instants that changed: without changes.v IS NOT DISTINCT FROM kept.v
+-- kept counts: as above
+-- same, what cancels changes no count: as above
+-- same, what is not touched has no instant in the tick: as above
 ----
 -- the tuples and instants that changed
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_setoperation AS

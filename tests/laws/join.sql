@@ -44,9 +44,7 @@ WHERE i0.k = i1.j AND i1._cql_enter < i0._cql_leave AND i0._cql_enter < i1._cql_
 -- node: Join(l, m, r, "k = i", "c = j", shown=("a", "b"))
 -- means: SELECT a, b FROM {l} JOIN {m} ON k = i JOIN {r} ON c = j
 -- asks: lives
--- l(a INTEGER, k INTEGER):
---   0..4: (1, 1); 1..3: 2(2, 1); 3..8: (4, NULL); 4..6: (5, 1); 8..9: (6, 1)
---   2: (3, 2); 6: -(3, 2); 0..: 2(7, 1) (9, 3); 7..: 2(8, 1)
+-- l(a INTEGER, k INTEGER): as above
 -- m(i INTEGER, c INTEGER):
 --   0..: 2(1, 1); 4..6: 2(1, 2); 7..8: 3(1, 1); 0..1: (1, 1)
 --   0..5: (2, 2); 3: 2(2, 1); 8: -(2, 1); 2..6: (NULL, 1)
@@ -244,22 +242,10 @@ SELECT a, k, j, b, _cql_enter, _cql_leave, _weight FROM temp._cql_delta_join;
 -- node: Join(l, r, "k = j")
 -- means: SELECT a, k, j, b FROM {l} JOIN {r} ON k = j
 -- asks: lives
--- l(a INTEGER, k INTEGER):
---   0..4: (1, 1); 1..3: 2(2, 1); 3..8: (4, NULL); 4..6: (5, 1); 8..9: (6, 1)
---   2: (3, 2); 6: -(3, 2); 0..: 2(7, 1) (9, 3); 7..: 2(8, 1)
--- r(j INTEGER, b INTEGER):
---   0..2: (1, 10); 2..7: (1, 11); 6..7: 2(1, 12); 9: 3(1, 13); 3..6: 3(2, 20)
---   0..: (NULL, 0) (2, 21); 4..9: (3, 30)
+-- l(a INTEGER, k INTEGER): as above
+-- r(j INTEGER, b INTEGER): as above
 -- ticks: 2, 3, 10
--- gives:
---   0: (1, 1, 1, 10) 2(7, 1, 1, 10)
---   1: 2(2, 1, 1, 10)
---   2: -(1, 1, 1, 10) (1, 1, 1, 11) -2(2, 1, 1, 10) 2(2, 1, 1, 11) (3, 2, 2, 21) -2(7, 1, 1, 10) 2(7, 1, 1, 11)
---   3: -2(2, 1, 1, 11) 3(3, 2, 2, 20)
---   4: -(1, 1, 1, 11) (5, 1, 1, 11) (9, 3, 3, 30)
---   6: -3(3, 2, 2, 20) -(3, 2, 2, 21) -(5, 1, 1, 11) 4(7, 1, 1, 12)
---   7: -2(7, 1, 1, 11) -4(7, 1, 1, 12)
---   9: 6(7, 1, 1, 13) 6(8, 1, 1, 13) -(9, 3, 3, 30)
+-- gives: as above
 -- same, what stands through the tick overlaps all that begins or ends in it:
 --   the combinations that begin or end: without i1._cql_enter < i0._cql_leave 2
 --   the combinations that begin or end: without i0._cql_enter < i1._cql_leave 2

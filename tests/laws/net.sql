@@ -28,19 +28,9 @@ SELECT k, v, _ts, _weight FROM temp._cql_delta_net;
 -- node: Net(l, True)
 -- means: SELECT * FROM {l}
 -- asks: elements, lives, standing
--- l(k INTEGER, v INTEGER):
---   0..4: (1, 5) (NULL, 7); 0..5: (2, 5); 4: (3, 5); 0: (9, 5) (1, 8); 1..: 2(1, 5) 3(NULL, 7)
---   2..6: (8, NULL); 2..3: 2(1, 6) (2, NULL); 3: (1, 6) 2(4, 4) -2(4, 4); 5: -(1, 6); 6: (2, NULL); 8: -(NULL, 7)
+-- l(k INTEGER, v INTEGER): as above
 -- ticks: 1, 3, 7, 10
--- gives:
---   0: (1, 5) (1, 8) (2, 5) (9, 5) (NULL, 7)
---   1: 2(1, 5) 3(NULL, 7)
---   2: 2(1, 6) (2, NULL) (8, NULL)
---   3: -(1, 6) -(2, NULL)
---   4: -(1, 5) (3, 5) -(NULL, 7)
---   5: -(1, 6) -(2, 5)
---   6: (2, NULL) -(8, NULL)
---   8: -(NULL, 7)
+-- gives: as above
 -- kept counts:
 --   (1, 5, 2) (NULL, 7, 2) (2, NULL, 1) (3, 5, 1) (9, 5, 1) (1, 8, 1)
 -- same, what is not touched has no instant in the tick:

@@ -95,9 +95,7 @@ SELECT n, m, _ts, _weight FROM temp._cql_delta_recompute;
 --   worked out again by k: a law: i._cql_key0 IS NOT DISTINCT FROM l.j -> i._cql_key0 = l.j
 -- same, each tuple of l has weight 1:
 --   worked out again by k: a law: _weight -> -(_weight) AS _weight
--- same, any numbers do that tell the instants apart:
---   the keys that changed, and when: DENSE_RANK() OVER (ORDER BY _ts, _cql_next) with _ts turned round
---   the keys that changed, and when: DENSE_RANK() OVER (ORDER BY _ts, _cql_next) with _cql_next turned round
+-- same, any numbers do that tell the instants apart: as above
 ----
 -- the keys that changed, and when
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_keys_recompute AS

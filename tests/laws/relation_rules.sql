@@ -243,10 +243,8 @@ FROM (
 -- kept outcome:
 --   (0, NULL, 3, 0) (2, NULL, 3, 0) (3, 3, 5, 0) (5, 3, 4, 0) (7, 3, 9223372036854775807, 0)
 --   (8, 4, 7, 0) (11, 5, 9223372036854775807, 0) (14, 7, 9223372036854775807, 0)
--- same, a key's row is known without when it came:
---   what the changes come to: s._cql_enter -> s._cql_leave AS _cql_enter
--- same, what no change touches stays as it is:
---   what the changes come to: without q.k IS NOT DISTINCT FROM s.k
+-- same, a key's row is known without when it came: as above
+-- same, what no change touches stays as it is: as above
 -- same, a semijoin has no side:
 --   what the changes come to: INNER JOIN pending AS q -> LEFT
 -- same, a key and a tuple are known by any of their rows, and a tuple among those of its key:
@@ -304,12 +302,10 @@ WHERE _cql_state <> -1 AND NOT (_ts IS NULL AND _cql_ends IS NULL);
 --   (0, NULL, 3, 0) (1, NULL, 3, 0) (5, 3, 9223372036854775807, 0) (9, 3, 9223372036854775807, 0)
 --   (17, 3, 9223372036854775807, 0) (6, 3, NULL, -1) (8, 3, NULL, 1) (10, 3, NULL, 2) (14, 3, NULL, 1)
 --   (20, 3, NULL, -1) (24, 3, NULL, -1) (25, 3, NULL, 1) (26, 3, NULL, 1)
--- same, a key's row is known without when it came:
---   what the changes come to: s._cql_enter -> s._cql_leave AS _cql_enter
+-- same, a key's row is known without when it came: as above
 -- same, what no change touches stays as it is:
 --   what the changes come to: without q.k = s.k
--- same, a semijoin has no side:
---   what the changes come to: INNER JOIN pending AS q -> LEFT
+-- same, a semijoin has no side: as above
 -- same, a tuple and an upsert are known by any of their rows:
 --   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
 --   what the changes come to: MAX(_cql_upsert) -> MIN(_cql_upsert)

@@ -54,9 +54,7 @@ SELECT k, v, CAST(1 AS BIGINT) AS _weight FROM cql_state.rowwindow_rows;
 -- node: RowWindow(s, 3)
 -- means: SELECT * FROM {s Rows(3)}
 -- asks: lives
--- stream s(k INTEGER, v INTEGER):
---   0: (1, 1) (1, 2) (1, 3) (NULL, 4); 2: (1, 5) (2, 6); 3: (NULL, 7) (NULL, 8); 5: (2, 9)
---   6: (1, 10) (1, 11) (2, 14) (2, 15); 9: (2, 12) (1, 13)
+-- stream s(k INTEGER, v INTEGER): as above
 -- ticks: 1, 2, 4, 6, 10
 -- gives:
 --   0: (1, 2) (1, 3) (NULL, 4)
@@ -97,9 +95,7 @@ ORDER BY _cql_seq;
 -- node: RowWindow(s, 2, ("k",), 2)
 -- means: SELECT * FROM {s PartitionRows(('k',), 2, 2)}
 -- asks: lives
--- stream s(k INTEGER, v INTEGER):
---   0: (1, 1) (1, 2) (1, 3) (NULL, 4); 2: (1, 5) (2, 6); 3: (NULL, 7) (NULL, 8); 5: (2, 9)
---   6: (1, 10) (1, 11) (2, 14) (2, 15); 9: (2, 12) (1, 13)
+-- stream s(k INTEGER, v INTEGER): as above
 -- ticks: 1, 2, 4, 6, 10
 -- gives:
 --   0: (1, 2) (1, 3) (NULL, 4)
@@ -153,8 +149,7 @@ ORDER BY _cql_seq;
 --   3: -(1, 10) -(1, 11) (1, 16) (1, 17) (2, 12) -(2, 14) -(2, 15)
 -- kept rows:
 --   (2, 12, 2, 13) (1, 16, 2, 15) (1, 17, 2, 16)
--- same, least() passes over NULL:
---   the rows that come, and whom they push out: COALESCE(LEAD(_ts, 2) OVER (PA … cql_seq), 9223372036854775807) -> LEAD(_ts, 2) OVER (PARTITION BY k ORDER BY _ts, _cql_seq)
+-- same, least() passes over NULL: as above
 ----
 -- the rows that come, and whom they push out
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_rowwindow AS
@@ -262,8 +257,7 @@ ORDER BY _cql_seq;
 --   (2, 9, 5, 12) (5, 1, 7, 13)
 -- same, the order of instants comes before that of numbers:
 --   the rows that come, and whom they push out: ROW_NUMBER() OVER (ORDER BY _ts, k, v) with _ts turned round
--- same, what is not touched has no instant in the tick:
---   the rows that come, and whom they push out: without EXISTS(SELECT 1 FROM arrivals WHERE TRUE)
+-- same, what is not touched has no instant in the tick: as above
 ----
 -- the rows that come, and whom they push out
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_rowwindow AS

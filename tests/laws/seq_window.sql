@@ -129,10 +129,7 @@ SELECT k, ((_ts + 2) - (_ts + 2) % 3 - CASE WHEN (_ts + 2) % 3 < 0 THEN 3 ELSE 0
 -- operator: Stub
 -- node: TimeWindow(s, 0, 2)
 -- means: SELECT * FROM {s Range(0, slide=2)}
--- stream s(k INTEGER):
---   -11: (3); -10: (2); -9: (1); -8: (0); -7: (3); -6: (2)
---   -5: (1); -4: (NULL); -3: (3); -2: (2); -1: (1); 0: (0)
---   1: (1); 2: (2) (1); 3: (3); 4: (0); 5: (1); 6: (2)
+-- stream s(k INTEGER): as above
 -- begin: -12
 -- ticks: -7, -4, -2, -1, 1, 2, 3, 6, 7, 14, 15
 -- gives:
@@ -197,10 +194,7 @@ FROM s WHERE _ts > (($t0) - ($t0) % 2 - CASE WHEN ($t0) % 2 < 0 THEN 2 ELSE 0 EN
 -- node: TimeWindow(s, 4, 3, hop=True)
 -- means: SELECT * FROM {s Hop(4, 3)}
 -- asks: elements, alive
--- stream s(k INTEGER):
---   -11: (3); -10: (2); -9: (1); -8: (0); -7: (3); -6: (2)
---   -5: (1); -4: (NULL); -3: (3); -2: (2); -1: (1); 0: (0)
---   1: (1); 2: (2) (1); 3: (3); 4: (0); 5: (1); 6: (2)
+-- stream s(k INTEGER): as above
 -- begin: -12
 -- ticks: -7, -4, -2, -1, 1, 2, 3, 6, 7, 14, 15
 -- gives:
