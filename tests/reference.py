@@ -702,7 +702,8 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 def _create(con: duckdb.DuckDBPyConnection, table: str, columns: Columns) -> None:
     """Make an empty temporary table, in place of one of that name."""
-    declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
+    named = [(name.replace('"', '""'), kind) for name, kind in columns]
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in named)
     con.execute(f"CREATE OR REPLACE TEMP TABLE {table} ({declared})")
 
 

@@ -458,6 +458,10 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)"
     ),
     "cube": "SELECT k, v, sum(a) AS n, grouping(k) AS g FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v)",
+    "grouping sets of equal values": (
+        "SELECT a / 2 AS h, arg_max(v, v) AS m, grouping(a / 2) AS g, grouping_id(a / 2) AS i "
+        "FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (a / 2)"
+    ),
     "key and rollup": "SELECT k, v, count(a) AS n FROM ⟦s RANGE 2⟧ GROUP BY k, ROLLUP (v)",
     "grouping sets, having": (
         "SELECT k, v, count(*) AS n FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v) HAVING count(*) > 1"

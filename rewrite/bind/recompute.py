@@ -11,13 +11,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError
-from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind import below, current_time
 from cqlduck.rewrite.bind.bodies.canonical import show_canonical
 from cqlduck.rewrite.bind.bodies.columns import columns as columns_of
 from cqlduck.rewrite.bind.bodies.equalities import preserve_sides
 from cqlduck.rewrite.bind.bodies.growth import is_monotonic
 from cqlduck.rewrite.bind.bodies.guarded import guard_conditions
-from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.inputs import Inputs, place_in
 from cqlduck.rewrite.bind.bodies.instants import show_instants
 from cqlduck.rewrite.bind.bodies.keys import keys_of
 from cqlduck.rewrite.bind.bodies.lateral import why_alone, why_refused
@@ -60,6 +60,10 @@ def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Pla
     refuse_always(body, context.catalog.volatile)
     refuse_clauses(body)
     build = _Build(context, ctes, reason)
+    if isinstance(body, exp.Select) and context.catalog.recompute != "always":
+        over = build.over_one(body)
+        if over is not None:
+            return build.finish(over)
     clause = body.args.get("with_")
     if isinstance(body, exp.SetOperation) and clause is None:
         build.sides(body)
@@ -76,6 +80,17 @@ class _Build:
         self.ctes = ctes
         self.reason = reason
         self.inputs = Inputs(context.catalog)
+
+    def over_one(self, body: exp.Select) -> exp.Select | None:
+        """Return the SELECT over what stands below its construct as one input, or None."""
+        clause = body.args.get("with_")
+        if clause is not None and clause.args.get("recursive"):
+            return None
+        ctes = with_ctes(body, self.ctes)
+        body = body.copy()
+        body.set("with_", None)
+        found = below.chosen_from(self.context, body, ctes, self.inputs)
+        return found or below.joined(self.context, body, ctes, self.inputs)
 
     def sides(self, body: exp.SetOperation) -> None:
         """Make each side of a set operation an input."""
@@ -243,8 +258,36 @@ class _Build:
             always,
             alone,
             keys,
+            _first_of(body, inputs, aggregates),
         )
 
 
 def _clauses(query: exp.Expr) -> list[str]:
     return [key for key, value in query.args.items() if value]
+
+
+def _first_of(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> int | None:
+    """Return how many tuples of its one input a query chooses by an order, or None.
+
+    Args:
+        body: The query.
+        inputs: Its inputs.
+        aggregates: The names of all aggregate functions.
+
+    Returns:
+        LIMIT and OFFSET together; None if it does anything else.
+    """
+    clauses = {"expressions", "from_", "order", "limit", "offset"}
+    if inputs.catalog.recompute == "always" or current_time.mentions(body):
+        return None
+    if len(inputs.plans) != 1 or not isinstance(body, exp.Select) or not body.args.get("order"):
+        return None
+    if not set(_clauses(body)) <= clauses or place_in(body.args["from_"].this) is None:
+        return None
+    if any(True for e in body.expressions for _ in aggregate_calls(e, aggregates)):
+        return None
+    limit, offset = body.args.get("limit"), body.args.get("offset")
+    numbers = [part.expression for part in (limit, offset) if part is not None]
+    if limit is None or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
+        return None
+    return sum(int(n.name) for n in numbers)

@@ -123,6 +123,7 @@ def resolve(
     aliases: Mapping[str, exp.Expr] | None = None,
     *,
     timed: bool = False,
+    with_all: bool = False,
 ) -> exp.Expr:
     """Return a copy of an expression over the columns of the combined relation.
 
@@ -131,12 +132,13 @@ def resolve(
         scope: The FROM clause.
         aliases: Resolved expressions of the SELECT list by lower-case alias.
         timed: Whether it may depend on τ.
+        with_all: Whether what has no law may stand in it, but for subqueries.
 
     Raises:
         BindError: A column that is not there, or is ambiguous.
         NotSupportedError: A subquery, an OVER clause, or a function that is not deterministic.
     """
-    refuse(tree, scope.volatile)
+    refuse(tree, scope.volatile, with_all=with_all)
     if not timed and any(is_now(node) for node in tree.walk()):
         raise NotIncremental("the current time in an expression", offset=place_of(tree))
     aliases = aliases or {}
@@ -269,8 +271,8 @@ def _row(item: Item) -> exp.Expr:
     return exp.Anonymous(this="struct_pack", expressions=fields)
 
 
-def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
-    """Refuse what has no delta rule, and what is refused always.
+def refuse(tree: exp.Expr, volatile: frozenset[str], *, with_all: bool = False) -> None:
+    """Refuse what has no delta rule, or of that subqueries alone, and what is refused always.
 
     Raises:
         NotIncremental: The query around it has to be recomputed.
@@ -280,6 +282,8 @@ def refuse(tree: exp.Expr, volatile: frozenset[str]) -> None:
     for node in tree.walk():
         if isinstance(node, exp.Query):
             raise NotIncremental("a subquery in an expression", offset=place_of(node))
+        if with_all:
+            continue
         if isinstance(node, exp.Window):
             raise NotIncremental("a window function (OVER)", offset=place_of(node))
         if isinstance(node, (exp.Unnest, exp.Explode)):

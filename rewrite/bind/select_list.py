@@ -17,9 +17,16 @@ from cqlduck.rewrite.text.spelling import suggestion
 
 
 def select_list(
-    context: Context, tree: exp.Select, scope: Scope
+    context: Context, tree: exp.Select, scope: Scope, *, with_all: bool = False
 ) -> tuple[list[tuple[str | None, exp.Expr]], dict[str, exp.Expr]]:
-    """Return (public name, resolved expression) in order, and the aliases."""
+    """Return (public name, resolved expression) in order, and the aliases.
+
+    Args:
+        context: Knows what DuckDB calls expressions.
+        tree: The SELECT.
+        scope: Its FROM clause.
+        with_all: Whether what has no law may stand in it, but for subqueries.
+    """
     listed: list[tuple[str | None, exp.Expr]] = []
     aliases: dict[str, exp.Expr] = {}
     unnamed: dict[int, exp.Expr] = {}
@@ -38,7 +45,7 @@ def select_list(
                 hint="rename them one by one: * RENAME (a AS b)",
                 offset=place_of(written),
             )
-        resolved = resolve(bare, scope, aliases)
+        resolved = resolve(bare, scope, aliases, with_all=with_all)
         if name is None and is_reference(bare):
             name = bare.name or None
         if name is None:

@@ -65,6 +65,10 @@ class Recomputation(Operator[Recompute]):
         """Keep the net elements of the tick."""
         self.writer.delta(self.node, self._in_a_lateral(), self.purpose)
 
+    def touching(self, place: int) -> exp.Query:
+        """Return the lifetimes of an input that matter in the tick."""
+        return self.writer.alive(self.node.inputs[place]).query()
+
     def elements(self) -> Rows:
         """Return the net elements of the tick."""
         return Rows.of(
@@ -80,10 +84,8 @@ class Recomputation(Operator[Recompute]):
         here = qualified(LISTED, TS)
         instants = Instants(here, AT, table("instants"), (qualified(LISTED, NEXT),))
         query = net(self.node, table("results"), AT)
-        for place, plan in enumerate(self.node.inputs):
-            query = query.with_(
-                f"_cql_alive{place}", as_=self.writer.alive(plan).query(), copy=False
-            )
+        for place in range(len(self.node.inputs)):
+            query = query.with_(f"_cql_alive{place}", as_=self.touching(place), copy=False)
         query = query.with_(LISTED, as_=_instants(self.node, table), copy=False)
         for place, plan in enumerate(self.node.inputs):
             query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
@@ -101,9 +103,9 @@ class OneByOne(Recomputation):
         def table(part: str) -> exp.Table:
             return temp_table(f"_cql_{part}_{base}")
 
-        for place, plan in enumerate(self.node.inputs):
-            alive = self.writer.alive(plan).query()
-            self.writer.keep(self.node, table(f"alive{place}").name, alive, f"input {place}")
+        for place in range(len(self.node.inputs)):
+            name = table(f"alive{place}").name
+            self.writer.keep(self.node, name, self.touching(place), f"input {place}")
         instants = table("instants").name
         self.writer.keep(
             self.node,

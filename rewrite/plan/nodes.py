@@ -481,6 +481,8 @@ class Recompute(_OnInputs):
         alone: Why each instant needs a statement of its own, or None.
         keys: For each input the columns of its tuples that are its key, as many in each; or
             nothing. The result over all tuples is that over those of each key, together.
+        first: If it does no more than to choose the first tuples of its one input by an order, how
+            many these are, with those that OFFSET leaves out; else None.
     """
 
     inputs: tuple[Plan, ...]
@@ -493,6 +495,7 @@ class Recompute(_OnInputs):
     always: bool = False
     alone: str | None = None
     keys: tuple[tuple[str, ...], ...] = ()
+    first: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""

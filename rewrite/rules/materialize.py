@@ -36,6 +36,8 @@ def materialize(plan: Plan) -> Plan:
     """
     plan = on_children(plan, materialize)
     match plan:
+        case Recompute(first=int()):
+            return on_children(plan, _kept_net)
         case Join() | Recompute() | During():
             return on_children(plan, _kept)
         case Aggregate() if needs_lifetimes(plan):
@@ -60,6 +62,20 @@ def _kept(plan: Plan) -> Plan:
             return on_children(plan, _kept)
         case _:
             return Trace(plan, "trace")
+
+
+def _kept_net(plan: Plan) -> Plan:
+    """Keep how often each tuple is there, where a log would be kept."""
+    kept = _kept(plan)
+    match kept:
+        case Filter() | During() | Project() | UnionAll():
+            return on_children(plan, _kept_net)
+        case Trace():
+            return Net(kept.input, is_kept=True)
+        case RelationScan() if kept.source.is_query:
+            return Net(kept, is_kept=True)
+        case _:
+            return kept
 
 
 def _kept_stream(plan: Plan) -> Plan:

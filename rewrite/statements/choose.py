@@ -32,6 +32,7 @@ from cqlduck.rewrite.operators.stepped import Stepped
 from cqlduck.rewrite.operators.temporal_filter import Cut
 from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.operators.to_stream import Dstream, Istream, Rstream
+from cqlduck.rewrite.operators.top_k import TopK, can_choose
 from cqlduck.rewrite.operators.traces import Log, Moments
 from cqlduck.rewrite.physical import instances
 from cqlduck.rewrite.physical.algebra import aggregations
@@ -147,6 +148,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     Recompute: (
         Alternative(OneByOne, lambda node, _: node.alone is not None, "no LATERAL can hold it"),
         Alternative(KeyedRecomputation, lambda node, _: bool(node.keys), "keys divide its inputs"),
+        Alternative(TopK, lambda node, _: can_choose(node), "LIMIT of an input alone"),
         Alternative(Recomputation),
     ),
     ToStream: (

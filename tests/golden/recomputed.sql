@@ -33,7 +33,7 @@ SELECT k, n FROM (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x
     ORDER BY n DESC LIMIT 3
 ----
 recompute(project(project(aggregate(project(seq-window(stream(s)))))))
-d5e0fb0fc0518619
+334c65703f8cc4ba
 
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3

@@ -226,7 +226,7 @@ def _keys(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> 
         kind = _key_type(node, varied)
         if kind is not None:
             _replace(node, canonical(node, kind))
-        elif not is_aggregate(node) and not isinstance(node, (exp.Query, exp.GroupingId)):
+        elif not (is_aggregate(node) or isinstance(node, exp.Query) or _names_keys(node)):
             for child in list(node.iter_expressions()):
                 visit(child)
 
@@ -235,6 +235,11 @@ def _keys(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> 
             visit(select.args[clause])
     for item in list(select.expressions):
         visit(item)
+
+
+def _names_keys(node: exp.Expr) -> bool:
+    """Return whether the arguments of a node are keys themselves, and not what they are."""
+    return isinstance(node, exp.Func) and function_name(node) in ("grouping", "grouping_id")
 
 
 def _key_type(node: exp.Expr, keys: Mapping[exp.Expr, str]) -> str | None:

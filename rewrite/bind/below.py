@@ -1,0 +1,303 @@
+"""What stands below or above a construct without a law keeps the laws that it has.
+
+A SELECT is recomputed because of one construct: LIMIT, OVER, an aggregate that depends on the order
+of tuples. FROM and WHERE come before all of these, so their join is one input of the recomputed
+query (`joined`); what LIMIT chooses from, where that is the result of GROUP BY or DISTINCT, is the
+whole SELECT without it (`chosen_from`):
+
+    Q (σ_p (R ⋈ S))            Q recomputed over the join, and the join incremental
+    top_k (γ (R ⋈ S))          top_k recomputed over the groups, and these incremental
+
+Ties are broken as if nothing were apart (`bodies.ties`): by all columns of FROM in order, of a
+grouped or DISTINCT result by its own. Where a name or a place may mean something else then, the
+query stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from sqlglot import exp
+
+from cqlduck.errors import BindError
+from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.from_clause import bind_from
+from cqlduck.rewrite.bind.scope import Item, Scope, resolve
+from cqlduck.rewrite.bind.select_list import select_list
+from cqlduck.rewrite.bind.subqueries import bind_where
+from cqlduck.rewrite.plan.aggregates import aggregate_calls
+from cqlduck.rewrite.plan.conditions import without_parens
+from cqlduck.rewrite.plan.not_incremental import NotIncremental
+from cqlduck.rewrite.plan.trees import nodes
+from cqlduck.rewrite.relalg.builders import column
+
+BELOW = "_cql_below"
+"""What the one input is called."""
+
+_TAKEN = frozenset({"from_", "joins", "where"})
+"""The clauses that the join takes."""
+
+_KNOWN = _TAKEN.union(
+    ("expressions", "group", "having", "qualify", "windows", "distinct", "order", "limit", "offset")
+)
+"""All clauses that such a SELECT may have."""
+
+_CHOOSING = ("order", "limit", "offset")
+"""Those that choose among tuples, and order them."""
+
+_ODD = (exp.Columns, exp.Collate, exp.Query)
+"""What depends on more than the columns it names."""
+
+
+def _has_only(tree: exp.Select, clauses: frozenset[str]) -> bool:
+    return {key for key, value in tree.args.items() if value} <= clauses
+
+
+def _parts(tree: exp.Select, clauses: Collection[str]) -> Iterator[exp.Expr]:
+    """Yield what stands in some clauses."""
+    for key in clauses:
+        value = tree.args.get(key)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, exp.Expr):
+                yield part
+
+
+def _is_plain(part: exp.Expr) -> bool:
+    """Return whether an expression means the same over other names."""
+    if current_time.mentions(part) or part.find(*_ODD):
+        return False
+    return not any(node.name.lower() == "alias" for node in nodes(part, exp.Anonymous))
+
+
+def _place(term: exp.Expr, tree: exp.Select, names: Sequence[str]) -> int | None:
+    """Return the place from 1 that a term of ORDER BY names by an alias, or None.
+
+    Raises:
+        NotIncremental: Several columns have the name.
+    """
+    named = term.this if isinstance(term, exp.Ordered) else term
+    if not isinstance(named, exp.Column) or len(named.parts) > 1:
+        return None
+    wanted = named.name.lower()
+    if wanted not in {e.alias.lower() for e in tree.expressions if isinstance(e, exp.Alias)}:
+        return None
+    places = [n for n, name in enumerate(names, 1) if name.lower() == wanted]
+    if len(places) > 1:
+        raise NotIncremental("a name of several columns")
+    return places[0]
+
+
+# -- FROM and WHERE -------------------------------------------------------------------------------
+
+
+def joined(context: Context, tree: exp.Select, ctes: Ctes, inputs: Inputs) -> exp.Select | None:
+    """Make the join of FROM under WHERE an input.
+
+    Args:
+        context: Binds queries in FROM.
+        tree: A SELECT.
+        ctes: What FROM sees.
+        inputs: Gets the input.
+
+    Returns:
+        The SELECT over this input, or None if it has to read the items of FROM themselves.
+    """
+    if len(from_items(tree)) < 2 and tree.args.get("where") is None:
+        return None
+    if not _has_only(tree, _KNOWN) or not all(map(_is_plain, _parts(tree, _KNOWN - _TAKEN))):
+        return None
+    try:
+        return _Joined(context, tree.copy(), ctes).over(inputs)
+    except (NotIncremental, BindError):
+        # the whole says what is wrong, if anything is
+        return None
+
+
+class _Joined:
+    """A SELECT whose FROM and WHERE are bound."""
+
+    def __init__(self, context: Context, tree: exp.Select, ctes: Ctes) -> None:
+        self.tree = tree
+        self.scope = scope = Scope(volatile=context.catalog.volatile)
+        conditions = bind_from(context, tree, scope, ctes)
+        if not tree.expressions:
+            tree.set("expressions", [exp.Star()])
+        listed, self.aliases = select_list(context, tree, scope, with_all=True)
+        self.names = [name or "" for name, _ in listed]
+        self.values = [value for _, value in listed]
+        aggregates = context.catalog.aggregates
+        of_rows = {
+            name: value
+            for name, value in self.aliases.items()
+            if not value.find(exp.Window) and not list(aggregate_calls(value, aggregates))
+        }
+        where = tree.args.get("where")
+        self.plan = bind_where(context, where, scope, conditions, of_rows, ctes)
+
+    def over(self, inputs: Inputs) -> exp.Select | None:
+        """Return the SELECT over the join, which becomes an input; None if it needs more."""
+        body = self._written()
+        named = [pair for item in self.scope.items for pair in item.names if pair[0] != "_ts"]
+        shown = dict.fromkeys(known for _, known in named)
+        if not {c.name for c in nodes(body, exp.Column)} <= {c.name for c in shown}:
+            return None
+        leg = inputs.add(Item(BELOW, self.plan, tuple((c.name, c) for c in shown)))
+        return body.from_(leg, copy=False)
+
+    def _written(self) -> exp.Select:
+        """Return the SELECT over the columns of the combined relation, without FROM."""
+        body = exp.Select()
+        for key in sorted(_KNOWN - _TAKEN - {"expressions", "order"}):
+            value = self.tree.args.get(key)
+            if isinstance(value, list):
+                body.set(key, [self._resolved(part) for part in value])
+            elif value:
+                body.set(key, self._resolved(value))
+        pairs = zip(self.values, self.names, strict=True)
+        body.set("expressions", [exp.alias_(value, name, quoted=True) for value, name in pairs])
+        order = self.tree.args.get("order")
+        if order is not None:
+            body.set("order", exp.Order(expressions=[self._term(t) for t in order.expressions]))
+        return body
+
+    def _resolved(self, part: exp.Expr) -> exp.Expr:
+        """Return a part of a clause over the columns of the combined relation.
+
+        Raises:
+            NotIncremental: It names what may be a column or an alias.
+        """
+        for named in nodes(part, exp.Column):
+            meant = self.aliases.get(named.name.lower()) if len(named.parts) == 1 else None
+            known = None if meant is None else self.scope.find(named.name)
+            if known is not None and column(known.name) != meant:
+                raise NotIncremental("a name of a column and of an alias")
+        return resolve(part, self.scope, self.aliases, with_all=True)
+
+    def _term(self, term: exp.Expr) -> exp.Expr:
+        """Return a term of ORDER BY, where a name is an alias before it is a column."""
+        place = _place(term, self.tree, self.names)
+        if place is None:
+            return self._resolved(term)
+        term = term.copy()
+        term.set("this", exp.Literal.number(place))
+        return term
+
+
+# -- GROUP BY and DISTINCT ------------------------------------------------------------------------
+
+
+def chosen_from(
+    context: Context, tree: exp.Select, ctes: Ctes, inputs: Inputs
+) -> exp.Select | None:
+    """Make what LIMIT and OFFSET choose from an input, where that is a result of its own.
+
+    Args:
+        context: Binds the query without these clauses.
+        tree: A SELECT.
+        ctes: What FROM sees.
+        inputs: Gets the input.
+
+    Returns:
+        The SELECT over this input, or None if there is no such result.
+    """
+    if not (tree.args.get("limit") or tree.args.get("offset")):
+        return None
+    distinct = tree.args.get("distinct")
+    aggregates = context.catalog.aggregates
+    is_grouped = tree.args.get("group") is not None or any(
+        True for e in tree.expressions for _ in aggregate_calls(e, aggregates)
+    )
+    if not _has_only(tree, _KNOWN) or not (distinct or is_grouped):
+        return None
+    if (distinct and distinct.args.get("on")) or tree.args.get("qualify"):
+        return None
+    if any(part.find(exp.Window) for part in _parts(tree, _KNOWN - _TAKEN)):
+        return None
+    if not all(map(_is_plain, _parts(tree, _CHOOSING))):
+        return None
+    try:
+        return _Chosen(context, tree, ctes).over(inputs, is_distinct=bool(distinct))
+    except (NotIncremental, BindError):
+        return None
+
+
+class _Chosen:
+    """A SELECT with what it is chosen from."""
+
+    def __init__(self, context: Context, tree: exp.Select, ctes: Ctes) -> None:
+        self.context = context
+        self.tree = tree
+        self.ctes = ctes
+        self.more: list[exp.Expr] = []
+        """What ORDER BY reads and the SELECT list has not."""
+
+    def over(self, inputs: Inputs, *, is_distinct: bool) -> exp.Select | None:
+        """Return the choice over the result, which becomes an input; None if it needs more."""
+        inner = self.tree.copy()
+        for part in _CHOOSING:
+            inner.set(part, None)
+        if is_distinct:
+            plan = self.context.query(inner, self.ctes)
+            terms = self._terms([c.name for c in plan.columns], None)
+        else:
+            is_fixed = not any(e.is_star for e in self.tree.expressions)
+            names = [e.alias_or_name for e in self.tree.expressions]
+            terms = self._terms(names, len(names) if is_fixed else None)
+            if terms is not None:
+                inner.set("expressions", [*inner.expressions, *self.more])
+                plan = self.context.query(inner, self.ctes)
+        if terms is None:
+            return None
+        count = len(plan.columns) - len(self.more)
+        pairs = tuple((f"c{place}", known) for place, known in enumerate(plan.columns))
+        shown = [
+            exp.alias_(column(public), known.name, quoted=True) for public, known in pairs[:count]
+        ]
+        body = exp.select(*shown, copy=False).from_(
+            inputs.add(Item(BELOW, plan, pairs)), copy=False
+        )
+        for part in ("limit", "offset"):
+            value = self.tree.args.get(part)
+            body.set(part, None if value is None else value.copy())
+        if terms:
+            body.set("order", exp.Order(expressions=terms))
+        return body
+
+    def _terms(self, names: Sequence[str], count: int | None) -> list[exp.Expr] | None:
+        """Return the terms of ORDER BY over the result, or None if it does not have them.
+
+        Args:
+            names: Its columns, without those that are added.
+            count: How many these are; None if none can be added.
+        """
+        order = self.tree.args.get("order")
+        terms: list[exp.Expr] = []
+        for term in [] if order is None else order.expressions:
+            written = without_parens(term.this) if isinstance(term, exp.Ordered) else term
+            if written.sql("duckdb").upper() == "ALL" or isinstance(written, exp.Literal):
+                terms.append(term.copy())
+                continue
+            place = _place(term, self.tree, names) or self._listed(written)
+            if place is None and count is None:
+                return None
+            if place is None:
+                assert count is not None
+                self.more.append(exp.alias_(written.copy(), f"_cql_order{len(self.more)}"))
+                place = count + len(self.more)
+            chosen = term.copy()
+            chosen.set("this", column(f"c{place - 1}"))
+            terms.append(chosen)
+        if self.more and any(t.this.sql("duckdb").upper() == "ALL" for t in terms):
+            return None
+        return terms
+
+    def _listed(self, written: exp.Expr) -> int | None:
+        """Return the place from 1 of an expression in the SELECT list, or None."""
+        listed = self.tree.expressions
+        if any(e.is_star for e in listed):
+            return None
+        places = [n for n, e in enumerate(listed, 1) if without_parens(e.unalias()) == written]
+        return places[0] if places else None
