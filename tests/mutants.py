@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("cqlduck", "rewrite", "state", "sql")
 
 SEMANTICS = "test_semantics.py::test_"
+BELOW = "test_below.py::test_what_"
 PIPES = "test_pipelines.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
@@ -171,6 +172,26 @@ MUTANTS: tuple[Mutant, ...] = (
         ("what queries share is made by each",
          "if made is not None and made[0] == given:", "if False:",
          "test_sharing.py::test_what_queries_have_in_common_is_worked_out_once"),
+    ),
+    *_of(
+        "rewrite/bind/below.py",
+        ("a term of ORDER BY is a column before it is an alias",
+         "if place is None:\n            return self._resolved(term)", "if True:\n            "
+         "return self._resolved(term)", BELOW + "is_around_stays_incremental"),
+        ("a name of several columns is the first of them",
+         "if len(places) > 1:", "if False:", BELOW + "may_mean_something_else_stays_whole"),
+        ("a name of a column and of an alias is the column",
+         "if known is not None and column(known.name) != meant:", "if False:",
+         BELOW + "may_mean_something_else_stays_whole"),
+    ),
+    *_of(
+        "rewrite/operators/top_k.py",
+        ("what may raise is shown of chosen tuples alone",
+         "if any(e is None or can_raise(e, types) for e in shown):",
+         "if any(e is None for e in shown):",
+         "test_below.py::test_who_reads_the_first_tuples_alone"),
+        ("a log is taken for what stands", "return plan.is_kept", "return False",
+         "test_below.py::test_who_reads_the_first_tuples_alone"),
     ),
     *_of(
         "rewrite/physical/quiet.py",

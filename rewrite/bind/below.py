@@ -25,6 +25,7 @@ from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
+from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Item, Scope, resolve
 from cqlduck.rewrite.bind.select_list import select_list
 from cqlduck.rewrite.bind.subqueries import bind_where
@@ -125,6 +126,7 @@ class _Joined:
         conditions = bind_from(context, tree, scope, ctes)
         if not tree.expressions:
             tree.set("expressions", [exp.Star()])
+        values = bind_scalars(context, tree, scope, ctes)
         listed, self.aliases = select_list(context, tree, scope, with_all=True)
         self.names = [name or "" for name, _ in listed]
         self.values = [value for _, value in listed]
@@ -135,7 +137,7 @@ class _Joined:
             if not value.find(exp.Window) and not list(aggregate_calls(value, aggregates))
         }
         where = tree.args.get("where")
-        self.plan = bind_where(context, where, scope, conditions, of_rows, ctes)
+        self.plan = bind_where(context, where, scope, conditions, of_rows, ctes, values)
 
     def over(self, inputs: Inputs) -> exp.Select | None:
         """Return the SELECT over the join, which becomes an input; None if it needs more."""

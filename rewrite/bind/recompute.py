@@ -258,7 +258,7 @@ class _Build:
             always,
             alone,
             keys,
-            _first_of(body, inputs, aggregates),
+            None if alone else _first_of(body, inputs, aggregates),
         )
 
 

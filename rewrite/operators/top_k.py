@@ -34,6 +34,7 @@ from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import lifetime_names
+from cqlduck.rewrite.relalg.values import identities
 
 
 class TopK(Recomputation):
@@ -92,6 +93,7 @@ def ordering(node: Recompute) -> list[exp.Expr] | None:
         listed.alias.lower(): e for listed, e in zip(select.expressions, shown, strict=True)
         if isinstance(listed, exp.Alias)
     }  # fmt: skip
+    told = identities(plan.columns)  # of these it is known that they do not raise
     terms: list[exp.Expr] = []
     for term in select.args["order"].expressions:
         value = term.this if isinstance(term, exp.Ordered) else term
@@ -103,7 +105,7 @@ def ordering(node: Recompute) -> list[exp.Expr] | None:
             found = aliases[value.name.lower()]
         else:
             found = _over(value, alias, known)
-        if found is None or can_raise(found, types):
+        if found is None or (found not in told and can_raise(found, types)):
             return None
         made = term.copy() if isinstance(term, exp.Ordered) else exp.Ordered(this=term.copy())
         made.set("this", found.copy())

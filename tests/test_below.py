@@ -1,0 +1,140 @@
+"""What stays incremental around a construct without a law, and that names mean the same there."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+import cqlduck
+from cqlduck.rewrite.operators.top_k import can_choose
+from cqlduck.rewrite.plan import Aggregate, Distinct, Join, Net, Recompute, walk
+
+R = [(1, 10, 3.0), (2, 20, 1.0), (3, 30, None), (3, 40, -2.0), (4, 50, 7.0), (None, 60, 2.0)]
+U = [(1, 7), (2, 5), (3, 6), (3, 4), (5, 1), (None, 2)]
+TABLES = "r (k INTEGER, v INTEGER, x DOUBLE)", "u (k INTEGER, w INTEGER)"
+
+
+def inputs_of(body: str, **settings: str) -> tuple[Recompute, cqlduck.Connection]:
+    """Return the recomputed part of a query over two relations that have their tuples."""
+    con = cqlduck.connect(**settings)
+    for table, rows in zip(TABLES, (R, U), strict=True):
+        con.execute(f"CREATE RELATION {table}")
+        con.append(table[0], rows[:3])
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+    con.advance(1)
+    for table, rows in zip(TABLES, (R, U), strict=True):
+        con.append(table[0], rows[3:], at=2)
+    con.advance(2)
+    return next(n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)), con
+
+
+def below(node: Recompute) -> list[str]:
+    """Return which operators that are no leaves are below it, without projections."""
+    kinds = (Aggregate, Distinct, Join)
+    found = {type(n).__name__ for plan in node.inputs for n in walk(plan) if isinstance(n, kinds)}
+    return sorted(found)
+
+
+FROM = "FROM r JOIN u ON r.k = u.k"
+CASES = {
+    # what it chooses from is a result of its own
+    f"SELECT r.k, sum(v) AS s {FROM} GROUP BY r.k ORDER BY s DESC LIMIT 2": ["Aggregate", "Join"],
+    f"SELECT r.k {FROM} GROUP BY r.k ORDER BY max(v) DESC, 1 LIMIT 1": ["Aggregate", "Join"],
+    f"SELECT r.k AS v, max(v) AS m {FROM} GROUP BY r.k ORDER BY -max(v) LIMIT 2": [
+        "Aggregate",
+        "Join",
+    ],
+    f"SELECT DISTINCT r.k, w {FROM} ORDER BY w LIMIT 3": ["Aggregate", "Join"],
+    f"SELECT DISTINCT r.k AS a, w AS k {FROM} ORDER BY k OFFSET 1": ["Aggregate", "Join"],
+    f"SELECT count(*) AS n, w {FROM} GROUP BY ALL ORDER BY ALL LIMIT 2": ["Aggregate", "Join"],
+    # FROM and WHERE are one input
+    f"SELECT v, w {FROM} WHERE v > 10 ORDER BY w LIMIT 2": ["Join"],
+    f"SELECT * {FROM} ORDER BY v DESC, w LIMIT 3": ["Join"],
+    f"SELECT v AS w, w AS v {FROM} ORDER BY w LIMIT 3": ["Join"],
+    f"SELECT r.k, v, rank() OVER (PARTITION BY r.k ORDER BY w, v) AS n {FROM}": ["Join"],
+    f"SELECT v, row_number() OVER (ORDER BY v, w) AS n {FROM} WHERE w > 4 QUALIFY n < 3": ["Join"],
+    f"SELECT r.k, list(v + w ORDER BY v, w) AS l {FROM} GROUP BY r.k HAVING count(*) > 1": ["Join"],
+    f"SELECT DISTINCT ON (r.k) r.k, v, w {FROM} ORDER BY r.k, v DESC, w": ["Join"],
+    "SELECT k, v, w, sum(w) OVER o AS s FROM r JOIN u USING (k) WINDOW o AS (ORDER BY v, w)": [
+        "Join"
+    ],
+    "SELECT v, first_value(v) OVER (ORDER BY v) AS f FROM r WHERE k IN (SELECT k FROM u)": [
+        "Aggregate",
+        "Join",
+    ],
+    f"SELECT r.k, max(v) OVER (PARTITION BY r.k) AS m {FROM} WHERE v > (SELECT min(w) FROM u)": [
+        "Aggregate",
+        "Join",
+    ],
+}
+
+
+@pytest.mark.parametrize("body", CASES)
+def test_what_is_around_stays_incremental(body: str) -> None:
+    node, con = inputs_of(body)
+    with con:
+        assert len(node.inputs) == 1
+        assert CASES[body] == below(node)
+        assert answer(body) == sorted(map(str, con.table("q").fetchall()))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        # a name that is a column and an alias of something else, in a clause with both
+        f"SELECT w AS v, rank() OVER (ORDER BY w) AS n {FROM} QUALIFY v > 5",
+        f"SELECT -v AS w, u.w AS q {FROM} ORDER BY w + 0 LIMIT 3",
+        f"SELECT v AS a, w AS a {FROM} ORDER BY a, 2 LIMIT 2",
+        f"SELECT v, (SELECT max(w) FROM u) AS m {FROM} ORDER BY v LIMIT 2",
+        f"SELECT COLUMNS('v|w') {FROM} ORDER BY v, w LIMIT 2",
+        f"SELECT alias(v) AS a {FROM} LIMIT 1",
+    ],
+)
+def test_what_may_mean_something_else_stays_whole(body: str) -> None:
+    node, con = inputs_of(body)
+    with con:
+        assert len(node.inputs) > 1
+        assert answer(body) == sorted(map(str, con.table("q").fetchall()))
+
+
+def answer(body: str) -> list[str]:
+    """Return what DuckDB answers, each row as text, sorted."""
+    with duckdb.connect() as base:
+        for table, rows in zip(TABLES, (R, U), strict=True):
+            base.execute(f"CREATE TABLE {table}")
+            places = ", ".join("?" * len(rows[0]))
+            base.executemany(f"INSERT INTO {table[0]} VALUES ({places})", rows)
+        return sorted(map(str, base.execute(body).fetchall()))
+
+
+def test_always_recomputes_the_whole() -> None:
+    node, con = inputs_of(f"SELECT v, w {FROM} ORDER BY v LIMIT 2", recompute="always")
+    with con:
+        assert len(node.inputs) == 2
+        assert not can_choose(node)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_net", "chooses"),
+    [
+        ("SELECT k, v FROM r ORDER BY v LIMIT 2", False, True),
+        ("SELECT k, count(*) AS n FROM r GROUP BY k ORDER BY n LIMIT 2 OFFSET 1", False, True),
+        # a join is kept as what stands, not as a log
+        (f"SELECT v, w {FROM} ORDER BY v, w LIMIT 2", True, True),
+        # what is shown, or decides, may raise: it is worked out for all tuples
+        ("SELECT v + 2147483600 AS y FROM r ORDER BY v LIMIT 2", False, False),
+        ("SELECT v FROM r ORDER BY v::VARCHAR::DATE LIMIT 2", False, False),
+        ("SELECT v FROM r LIMIT 50%", False, False),
+        ("SELECT max(v) AS m FROM r LIMIT 1", False, True),
+    ],
+)
+def test_who_reads_the_first_tuples_alone(body: str, is_net: bool, chooses: bool) -> None:
+    con = cqlduck.connect()
+    for table in TABLES:
+        con.execute(f"CREATE RELATION {table}")
+    con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+    with con:
+        plan = con.engine.compiled["q"].plan
+        node = next(n for n in walk(plan) if isinstance(n, Recompute))
+        assert chooses == can_choose(node)
+        assert is_net == any(isinstance(n, Net) for n in walk(plan))
