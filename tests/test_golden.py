@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import sqlglot
+from laws import text
 
 import cqlduck
 from cqlduck.rewrite import Compiled, parse_script
@@ -115,10 +117,16 @@ def plan(compiled: Compiled) -> str:
     return ", ".join(map(shown, below[None]))
 
 
+def in_lines(sql: str) -> str:
+    """Return statements as in the laws: short lists on one line, few quotes."""
+    parsed = (sqlglot.parse_one(one, read="duckdb") for one in sql.split(";\n\n"))
+    return ";\n".join(text.written(text.plain(one), None) for one in parsed)
+
+
 def below_the_line(name: str, compiled: Compiled) -> str:
     """Return what a block of a file says of what its query has become."""
     if name == IN_FULL:
-        shown = [f"-- {one.kind}\n{one.sql};" for one in compiled.operators if one.sql]
+        shown = [f"-- {one.kind}\n{in_lines(one.sql)};" for one in compiled.operators if one.sql]
         return "\n\n".join([plan(compiled), *reversed(shown)])
     digest = hashlib.sha256(written(compiled).encode()).hexdigest()
     return f"{plan(compiled)}\n{digest[:16]}"

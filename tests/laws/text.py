@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlglot import exp
 
@@ -20,9 +21,15 @@ def plain(tree: exp.Expr) -> exp.Expr:
     return copy
 
 
-def written(tree: exp.Expr) -> str:
-    """Return a statement as text."""
-    lines = tree.sql("duckdb", pretty=True, copy=True).splitlines()
+def written(tree: exp.Expr, functions: Literal["upper"] | None = "upper") -> str:
+    """Return a statement as text.
+
+    Args:
+        tree: The statement.
+        functions: How functions that sqlglot does not know are written; None is as they are.
+    """
+    how = False if functions is None else functions
+    lines = tree.sql("duckdb", pretty=True, copy=True, normalize_functions=how).splitlines()
     items, _ = _items([(len(line) - len(line.lstrip()), line.strip()) for line in lines], 0, 0)
     return "\n".join(_block(items, 0))
 
