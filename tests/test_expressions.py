@@ -494,6 +494,7 @@ def test_names_types_and_values_in_a_query_are_those_of_duckdb(table):
         ("a < b < c", "chained"),
         ("a = b <> c", "chained"),
         ("list_transform(l, x -> x + 1)", "arrow"),
+        ("list_reduce(l, (x, y) -> x + y)", "arrow"),
         ("'a' 'b'", "strings"),
         ("a + ", "missing"),
         ("NOT", "missing"),

@@ -247,12 +247,18 @@ class Operands(Cursor):
         for place in range(start, end):
             kind = self.given[place].token_type
             depth += (kind in CLOSING) - (kind in CLOSING.values())
-            before = self.given[place - 2].token_type
-            if kind == TokenType.ARROW and depth == 1 and before == TokenType.COMMA:
-                name = self.given[place - 1].text
+            if kind != TokenType.ARROW or depth != 1:
+                continue
+            first = place - 1
+            if self.given[first].token_type == TokenType.R_PAREN:
+                while self.given[first].token_type != TokenType.L_PAREN:
+                    first -= 1
+            if self.given[first - 1].token_type == TokenType.COMMA:
+                named = "".join(token.text for token in self.given[first:place])
+                variables = named.strip("()").replace(",", ", ")
                 raise ParseError(
                     "an arrow no longer makes a function",
-                    hint=f"write lambda {name}: …",
+                    hint=f"write lambda {variables}: …",
                     text=self.text,
                     offset=self.given[place].start,
                 )
