@@ -458,6 +458,10 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)"
     ),
     "cube": "SELECT k, v, sum(a) AS n, grouping(k) AS g FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v)",
+    "unread count of a subquery": (
+        "SELECT x.k FROM ⟦s RANGE 2⟧ AS x, (SELECT y.k + 1 AS i, (SELECT count(*) FROM ⟦r⟧ "
+        "AS z WHERE y.k < z.k) AS n FROM ⟦s RANGE 2⟧ AS y) AS other"
+    ),
     "grouping sets of equal values": (
         "SELECT a / 2 AS h, arg_max(v, v) AS m, grouping(a / 2) AS g, grouping_id(a / 2) AS i "
         "FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (a / 2)"

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 from sqlglot import exp
 
 from cqlduck.errors import BindError
-from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind import collations, current_time
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.bind.context import Context, Ctes
@@ -107,6 +107,8 @@ def joined(context: Context, tree: exp.Select, ctes: Ctes, inputs: Inputs) -> ex
         The SELECT over this input, or None if it has to read the items of FROM themselves.
     """
     if len(from_items(tree)) < 2 and tree.args.get("where") is None:
+        return None
+    if collations.is_beside_grouping(tree):
         return None
     if not _has_only(tree, _KNOWN) or not all(map(_is_plain, _parts(tree, _KNOWN - _TAKEN))):
         return None

@@ -163,9 +163,20 @@ def _raises(node: Recompute, value: exp.Expr) -> bool:
     return can_raise(value, types)
 
 
-def _aggregates(value: exp.Expr) -> bool:
-    """Return whether an expression has an aggregate that is no window function."""
-    return any(call.find_ancestor(exp.Window) is None for call in value.find_all(exp.AggFunc))
+def _aggregates(value: exp.Expr, select: exp.Select) -> bool:
+    """Return whether an item of a SELECT list has an aggregate of this SELECT, not under OVER."""
+    return any(
+        call.find_ancestor(exp.Window) is None and _select_of(call) is select
+        for call in value.find_all(exp.AggFunc)
+    )
+
+
+def _select_of(call: exp.Expr) -> exp.Select | None:
+    """Return the SELECT whose rows an aggregate is over; one without FROM has none of its own."""
+    select = call.find_ancestor(exp.Select)
+    while select is not None and select.args.get("from_") is None:
+        select = select.find_ancestor(exp.Select)
+    return select
 
 
 def _with_nothing(query: exp.Query, place: int, known: Column) -> exp.Query:
@@ -173,7 +184,7 @@ def _with_nothing(query: exp.Query, place: int, known: Column) -> exp.Query:
     copy = query.copy()
     assert isinstance(copy, exp.Select)
     nothing = typed_null(known.type)
-    if copy.args.get("group") is None and _aggregates(copy.expressions[place]):
+    if copy.args.get("group") is None and _aggregates(copy.expressions[place], copy):
         nothing = exp.Max(this=nothing)
     listed = list(copy.expressions)
     listed[place] = exp.alias_(nothing, known.name, quoted=True)
