@@ -138,3 +138,9 @@ def test_who_reads_the_first_tuples_alone(body: str, is_net: bool, chooses: bool
         node = next(n for n in walk(plan) if isinstance(n, Recompute))
         assert chooses == can_choose(node)
         assert is_net == any(isinstance(n, Net) for n in walk(plan))
+
+
+@pytest.mark.parametrize("term", ["v", "k + 1"])
+def test_what_is_no_key_of_group_by_all_orders_nothing(term: str) -> None:
+    with pytest.raises(cqlduck.BindError, match="GROUP BY"):
+        inputs_of(f"SELECT k, count(*) AS n FROM r GROUP BY ALL ORDER BY {term} LIMIT 2")

@@ -285,7 +285,7 @@ class _Chosen:
                 terms.append(term.copy())
                 continue
             place = _place(term, self.tree, names) or self._listed(written)
-            if place is None and count is None:
+            if place is None and (count is None or self._would_be_key(written)):
                 return None
             if place is None:
                 assert count is not None
@@ -297,6 +297,12 @@ class _Chosen:
         if self.more and any(t.this.sql("duckdb").upper() == "ALL" for t in terms):
             return None
         return terms
+
+    def _would_be_key(self, written: exp.Expr) -> bool:
+        """Return whether GROUP BY ALL would group by an expression too if it were listed."""
+        group = self.tree.args.get("group")
+        is_by_all = group is not None and bool(group.args.get("all"))
+        return is_by_all and not list(aggregate_calls(written, self.context.catalog.aggregates))
 
     def _listed(self, written: exp.Expr) -> int | None:
         """Return the place from 1 of an expression in the SELECT list, or None."""
