@@ -144,3 +144,20 @@ def test_who_reads_the_first_tuples_alone(body: str, is_net: bool, chooses: bool
 def test_what_is_no_key_of_group_by_all_orders_nothing(term: str) -> None:
     with pytest.raises(cqlduck.BindError, match="GROUP BY"):
         inputs_of(f"SELECT k, count(*) AS n FROM r GROUP BY ALL ORDER BY {term} LIMIT 2")
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize("cut", [True, False])
+def test_distinct_on_shows_the_tuple_that_it_chooses(cut: bool, recompute: str) -> None:
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute(
+            "CREATE STREAM s (v INTEGER, x DOUBLE, t BIGINT) TIMESTAMP BY t;"
+            "CREATE CONTINUOUS QUERY q AS SELECT DISTINCT ON (s.x) s.x, v FROM s [RANGE 9] "
+            "WHERE v > 0 ORDER BY s.x, v"
+        )
+        con.append("s", [(1, -0.0, 1)])
+        if cut:
+            con.advance(1)
+        con.append("s", [(3, 0.0, 2)])
+        con.advance(2)
+        assert ["(-0.0, 1, 1, 1)"] == list(map(str, con.changes("q").fetchall()))

@@ -269,6 +269,7 @@ def _distinct(select: exp.Select, inputs: Described) -> None:
     """Let SELECT DISTINCT choose among canonical values."""
     distinct = select.args.get("distinct")
     if distinct is None or distinct.args.get("on"):
+        _chosen_by(select, inputs)
         return
     found = inputs.described(select)
     if found is None or not any(may_vary(kind) for _, kind in found):
@@ -285,6 +286,22 @@ def _distinct(select: exp.Select, inputs: Described) -> None:
     shown = _shown(inner, found)
     for part in ("expressions", "from_"):
         select.set(part, shown.args[part])
+
+
+def _chosen_by(select: exp.Select, inputs: Described) -> None:
+    """Let DISTINCT ON choose by canonical values, so that what is shown is the chosen tuple's.
+
+    In a LATERAL DuckDB (release 2.0) shows for a key that of any tuple that is equal in it.
+    """
+    distinct = select.args.get("distinct")
+    on = None if distinct is None else distinct.args.get("on")
+    keys = list(on.expressions) if isinstance(on, exp.Tuple) else []
+    if not keys or any(isinstance(key, exp.Literal) for key in keys):
+        return
+    kinds = inputs.types_in(select, keys)
+    for key, kind in zip(keys, kinds or (), strict=bool(kinds)):
+        if may_vary(kind):
+            key.replace(canonical(key, kind))
 
 
 def _to_positions(select: exp.Select) -> None:
