@@ -16,7 +16,9 @@ KEYED = {
     "SELECT k, list(a) AS l FROM r2 GROUP BY ROLLUP (k)": None,
     "SELECT list(a) AS l FROM r2": None,
     "SELECT k, list(a) AS l FROM r2 GROUP BY k LIMIT 3": None,
-    "SELECT k, list(a) AS l FROM r2 WHERE a > (SELECT max(c) FROM r) GROUP BY k": None,
+    # WHERE is incremental, and below
+    "SELECT k, list(a) AS l FROM r2 WHERE a > (SELECT max(c) FROM r) GROUP BY k": "k",
+    "SELECT k, list(a) AS l, (SELECT max(c) FROM r) AS m FROM r2 GROUP BY k": None,
     # windows
     "SELECT k, lag(a) OVER (PARTITION BY k, a ORDER BY v) AS n FROM r2": "k, a",
     "SELECT rank() OVER w AS n, lag(v) OVER (PARTITION BY a) AS m FROM r2"
