@@ -458,10 +458,6 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT k, v, sum(a) AS n, grouping(k, v) AS g FROM ⟦s RANGE 2⟧ GROUP BY ROLLUP (k, v)"
     ),
     "cube": "SELECT k, v, sum(a) AS n, grouping(k) AS g FROM ⟦s RANGE 2⟧ GROUP BY CUBE (k, v)",
-    "distinct on equal values": (
-        "SELECT DISTINCT ON (x) x, v, k FROM (SELECT k, v, CASE WHEN v > 1 THEN 0.0 ELSE -0.0 END "
-        "* a::DOUBLE AS x FROM ⟦s RANGE 2⟧) AS i"
-    ),
     "unread count of a subquery": (
         "SELECT x.k FROM ⟦s RANGE 2⟧ AS x, (SELECT y.k + 1 AS i, (SELECT count(*) FROM ⟦r⟧ "
         "AS z WHERE y.k < z.k) AS n FROM ⟦s RANGE 2⟧ AS y) AS other"
