@@ -68,12 +68,26 @@ class Source:
     number: int = 0
 
 
-class _Leaf:
-    """A node without inputs."""
+@dataclass(frozen=True)
+class _Scan:
+    """What `source` has, its columns renamed to `names`; `None` leaves a column out."""
 
     children: ClassVar[tuple[Plan, ...]] = ()
+    source: Source
+    names: tuple[str | None, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a name for each column that there is not."""
+        if len(self.names) != len(self.source.columns):
+            raise ValueError("a scan has one name for each column of its source")
+
+    @property
+    def _read(self) -> list[Column]:
+        known = zip(self.names, self.source.columns, strict=True)
+        return [Column(name, column.type) for name, column in known if name is not None]
 
 
+@dataclass(frozen=True)
 class _OnInput:
     """A node over one input."""
 
@@ -85,6 +99,7 @@ class _OnInput:
         return (self.input,)
 
 
+@dataclass(frozen=True)
 class _LikeInput(_OnInput):
     """A node over one input, whose columns it has."""
 
@@ -94,11 +109,17 @@ class _LikeInput(_OnInput):
         return self.input.columns
 
 
+@dataclass(frozen=True)
 class _OnSides:
     """A node over two inputs, whose columns it has."""
 
     left: Plan
     right: Plan
+
+    def __post_init__(self) -> None:
+        """Refuse inputs that differ in their columns."""
+        if self.left.columns != self.right.columns:
+            raise ValueError("both inputs have the same columns")
 
     @cached_property
     def children(self) -> tuple[Plan, ...]:
@@ -111,6 +132,7 @@ class _OnSides:
         return self.left.columns
 
 
+@dataclass(frozen=True)
 class _OnInputs:
     """A node over any number of inputs."""
 
@@ -123,44 +145,26 @@ class _OnInputs:
 
 
 @dataclass(frozen=True)
-class StreamScan(_Leaf):
-    """The stream `source`, its columns renamed to `names`; `None` leaves a column out.
+class StreamScan(_Scan):
+    """A stream; with `instant`, the timestamp stands in a last column of that name."""
 
-    With `instant`, the timestamp stands in a last column of that name.
-    """
-
-    source: Source
-    names: tuple[str | None, ...]
     instant: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a name for each column that there is not."""
-        if len(self.names) != len(self.source.columns):
-            raise ValueError("a scan has one name for each column of its source")
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read."""
-        kept = _read(self.source, self.names)
-        return (*kept, Column(self.instant, "BIGINT")) if self.instant else kept
+        instants = [] if self.instant is None else [Column(self.instant, "BIGINT")]
+        return (*self._read, *instants)
 
 
 @dataclass(frozen=True)
-class RelationScan(_Leaf):
-    """The relation `source`, its columns renamed to `names`; `None` leaves a column out."""
-
-    source: Source
-    names: tuple[str | None, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse a name for each column that there is not."""
-        if len(self.names) != len(self.source.columns):
-            raise ValueError("a scan has one name for each column of its source")
+class RelationScan(_Scan):
+    """A relation, or a query that yields one."""
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read."""
-        return _read(self.source, self.names)
+        return tuple(self._read)
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,6 @@ class Sample(_LikeInput):
 class Filter(_LikeInput):
     """The tuples of `input` for which `predicate` is true; of a relation or of a stream."""
 
-    input: Plan
     predicate: exp.Expr
 
 
@@ -283,7 +286,6 @@ class During(_LikeInput):
         written: The comparisons as they were written.
     """
 
-    input: Plan
     begins: tuple[exp.Expr, ...]
     ends: tuple[exp.Expr, ...]
     written: tuple[exp.Expr, ...] = field(default=(), compare=False)
@@ -298,7 +300,6 @@ class During(_LikeInput):
 class Project(_OnInput):
     """One tuple (expressions) for each tuple of `input`; duplicates stay."""
 
-    input: Plan
     expressions: tuple[exp.Expr, ...]
     columns: tuple[Column, ...]
 
@@ -316,7 +317,6 @@ class Join(_OnInputs):
     With `shown`, only the columns of these names: others are there for the predicates alone.
     """
 
-    inputs: tuple[Plan, ...]
     predicates: tuple[exp.Expr, ...] = ()
     shown: tuple[str, ...] | None = None
 
@@ -366,7 +366,6 @@ class AggregateCall:
 class Aggregate(_OnInput):
     """One tuple (keys, aggregates) for each group; without keys, one tuple also over nothing."""
 
-    input: Plan
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     everything: bool = False
@@ -398,14 +397,10 @@ class Aggregate(_OnInput):
 class Distinct(_LikeInput):
     """Each tuple of `input` once."""
 
-    input: Plan
-
 
 @dataclass(frozen=True)
 class UnionAll(_OnInputs):
     """The tuples of all inputs; their columns are the first one's, in name and type."""
-
-    inputs: tuple[Plan, ...]
 
     def __post_init__(self) -> None:
         """Refuse inputs that differ in their columns."""
@@ -434,14 +429,7 @@ class Difference(_OnSides):
             beside it, in the same union, with its partners.
     """
 
-    left: Plan
-    right: Plan
     is_padded: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse inputs that differ in their columns."""
-        if self.left.columns != self.right.columns:
-            raise ValueError("the inputs of a difference have the same columns")
 
 
 @dataclass(frozen=True)
@@ -453,15 +441,8 @@ class SetOperation(_OnSides):
     if l > 0 and r > 0.
     """
 
-    left: Plan
-    right: Plan
     kind: Literal["except", "intersect"]
     all: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse inputs that differ in their columns."""
-        if self.left.columns != self.right.columns:
-            raise ValueError("the inputs of a set operation have the same columns")
 
 
 @dataclass(frozen=True)
@@ -485,7 +466,6 @@ class Recompute(_OnInputs):
             many these are, with those that OFFSET leaves out; else None.
     """
 
-    inputs: tuple[Plan, ...]
     names: tuple[tuple[str, ...], ...]
     query: exp.Query
     columns: tuple[Column, ...]
@@ -512,7 +492,6 @@ class Recompute(_OnInputs):
 class ToStream(_LikeInput):
     """Istream R(τ)−R(τ−1), Dstream R(τ−1)−R(τ), or Rstream R(τ) at every instant."""
 
-    input: Plan
     kind: Literal["istream", "dstream", "rstream"]
 
 
@@ -520,7 +499,6 @@ class ToStream(_LikeInput):
 class Trace(_LikeInput):
     """`input`, materialized in a synopsis `name`: the log of its elements."""
 
-    input: Plan
     name: str
 
 
@@ -536,7 +514,6 @@ class Net(_LikeInput):
         is_kept: Whether it keeps the tuples, for who reads lifetimes.
     """
 
-    input: Plan
     is_kept: bool
 
 
@@ -573,11 +550,6 @@ def fill_inputs(query: exp.Query, leg: Callable[[int], exp.Select]) -> exp.Query
                 inner.set(part, table.args.get(part))
             table.replace(inner)
     return filled
-
-
-def _read(source: Source, names: tuple[str | None, ...]) -> tuple[Column, ...]:
-    known = zip(names, source.columns, strict=True)
-    return tuple([Column(name, column.type) for name, column in known if name is not None])
 
 
 def _unique(columns: Sequence[Column]) -> None:

@@ -1,15 +1,16 @@
 """Properties: the facts about a node's elements and lifetimes, one value a node, derived bottom-up.
 
 A property is one-sided. If it is False, None or empty nothing is known; otherwise it holds for all
-data. Each kind of node derives its properties in one branch of `_derived`, from those of its
-inputs. A node is immutable, so its properties are derived once and stay with it.
+data. Each kind of node derives its properties in one function, from those of its inputs. A node is
+immutable, so its properties are derived once and stay with it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 
 from sqlglot import exp
 
@@ -89,65 +90,21 @@ class Properties:
 @derived_once
 def properties(plan: Plan) -> Properties:
     """Return the properties of a node."""
-    known = _derived(plan, list(map(properties, plan.children)))
+    known = _derived(plan, *map(properties, plan.children))
     return replace(known, not_null=_comparable(plan, known.not_null))
 
 
-def _derived(plan: Plan, inputs: list[Properties]) -> Properties:
-    match plan:
-        case StreamScan():
-            return _scan(plan)
-        case RelationScan():
-            return Properties(
-                has_unit_weights=not plan.source.is_query,
-                never_expires=plan.source.is_query,
-                is_compact=not plan.source.is_query,
-            )
-        case Sample():
-            # of an element of weight k each tuple is kept or not by itself
-            return Properties(
-                is_stream=True,
-                is_numbered=inputs[0].is_numbered,
-                is_append_only=True,
-                has_groups=inputs[0].has_groups,
-                not_null=inputs[0].not_null,
-            )
-        case TimeWindow():
-            return _time_window(plan, inputs[0])
-        case RowWindow():
-            return _row_window(plan, inputs[0])
-        case Filter():
-            return _filter(plan, inputs[0])
-        case During():
-            return _during(plan, inputs[0])
-        case Project():
-            return _project(plan, inputs[0])
-        case Join():
-            return _join(plan, inputs)
-        case Aggregate():
-            return _aggregate(plan, inputs[0])
-        case Distinct():
-            return _distinct(plan, inputs[0])
-        case UnionAll():
-            return _union_all(inputs)
-        case Difference():
-            return _difference(*inputs)
-        case SetOperation():
-            return _set_operation(plan, *inputs)
-        case Recompute():
-            return _recompute(plan, inputs)
-        case ToStream():
-            return _to_stream(plan, inputs[0])
-        case Trace():
-            return _trace(inputs[0])
-        case Net():
-            return _net(inputs[0])
+@singledispatch
+def _derived(plan: Plan, *inputs: Properties) -> Properties:
+    """Return the properties of a node from those of its inputs: a function for each kind."""
+    raise AssertionError(f"{type(plan).__name__} is no node")
 
 
 # -- streams ---------------------------------------------------------------------------------------
 
 
-def _scan(plan: StreamScan) -> Properties:
+@_derived.register
+def _stream(plan: StreamScan) -> Properties:
     is_base = not plan.source.is_query
     return Properties(
         is_stream=True,
@@ -158,6 +115,27 @@ def _scan(plan: StreamScan) -> Properties:
     )
 
 
+@_derived.register
+def _relation(plan: RelationScan) -> Properties:
+    is_query = plan.source.is_query
+    return Properties(
+        has_unit_weights=not is_query, never_expires=is_query, is_compact=not is_query
+    )
+
+
+@_derived.register
+def _sample(plan: Sample, stream: Properties) -> Properties:
+    # of an element of weight k each tuple is kept or not by itself
+    return Properties(
+        is_stream=True,
+        is_numbered=stream.is_numbered,
+        is_append_only=True,
+        has_groups=stream.has_groups,
+        not_null=stream.not_null,
+    )
+
+
+@_derived.register
 def _to_stream(plan: ToStream, inner: Properties) -> Properties:
     return Properties(
         is_stream=True,
@@ -172,6 +150,7 @@ def _to_stream(plan: ToStream, inner: Properties) -> Properties:
 # -- windows ---------------------------------------------------------------------------------------
 
 
+@_derived.register
 def _time_window(plan: TimeWindow, stream: Properties) -> Properties:
     is_single = _has_single_elements(plan.input)
     is_now = plan.width == 0 and plan.slide is None and not plan.hop and not plan.half_open
@@ -205,6 +184,7 @@ def _frame_width(plan: TimeWindow) -> Duration | None:
     return Duration(plan.width - 1) if plan.half_open else plan.width
 
 
+@_derived.register
 def _row_window(plan: RowWindow, stream: Properties) -> Properties:
     is_single = _has_single_elements(plan.input)
     return Properties(
@@ -223,6 +203,7 @@ def _has_single_elements(stream: Plan) -> bool:
 # -- linear operators ------------------------------------------------------------------------------
 
 
+@_derived.register
 def _filter(plan: Filter, inner: Properties) -> Properties:
     return replace(
         inner,
@@ -231,6 +212,7 @@ def _filter(plan: Filter, inner: Properties) -> Properties:
     )
 
 
+@_derived.register
 def _during(plan: During, inner: Properties) -> Properties:
     return Properties(
         has_unit_weights=inner.has_unit_weights,
@@ -243,6 +225,7 @@ def _during(plan: During, inner: Properties) -> Properties:
     )
 
 
+@_derived.register
 def _project(plan: Project, inner: Properties) -> Properties:
     pairs = zip(plan.expressions, plan.columns, strict=True)
     shown = {e.name: c.name for e, c in pairs if isinstance(e, exp.Column)}
@@ -263,25 +246,21 @@ def _project(plan: Project, inner: Properties) -> Properties:
     )
 
 
-def _union_all(inputs: list[Properties]) -> Properties:
+@_derived.register
+def _union_all(plan: UnionAll, *inputs: Properties) -> Properties:
     first, *others = (inner.not_null for inner in inputs)
-    is_monotonic = all(inner.is_monotonic for inner in inputs)
-    return Properties(
-        is_monotonic=is_monotonic,
-        is_append_only=is_monotonic,
+    return replace(
+        _of_several(inputs),
         has_unit_elements=all(inner.has_unit_elements for inner in inputs),
         has_unit_weights=all(inner.has_unit_weights for inner in inputs),
         is_instantaneous=all(inner.is_instantaneous for inner in inputs),
         needs_now=all(inner.needs_now for inner in inputs),
-        never_expires=all(inner.never_expires for inner in inputs),
-        period=_common_period(inputs),
-        has_groups=any(inner.has_groups for inner in inputs),
-        is_compact=_are_compact(inputs),
         not_null=first.intersection(*others),
     )
 
 
-def _difference(left: Properties, right: Properties) -> Properties:
+@_derived.register
+def _difference(plan: Difference, left: Properties, right: Properties) -> Properties:
     return Properties(
         is_instantaneous=left.is_instantaneous and right.is_instantaneous,
         needs_now=left.needs_now,
@@ -295,21 +274,17 @@ def _difference(left: Properties, right: Properties) -> Properties:
 # -- joins, groups and sets ------------------------------------------------------------------------
 
 
-def _join(plan: Join, inputs: list[Properties]) -> Properties:
-    is_monotonic = all(inner.is_monotonic for inner in inputs)
-    return Properties(
-        is_monotonic=is_monotonic,
-        is_append_only=is_monotonic,
+@_derived.register
+def _join(plan: Join, *inputs: Properties) -> Properties:
+    return replace(
+        _of_several(inputs),
         is_instantaneous=any(inner.is_instantaneous for inner in inputs),
         needs_now=any(inner.needs_now for inner in inputs),
-        never_expires=all(inner.never_expires for inner in inputs),
-        period=_common_period(inputs),
-        has_groups=any(inner.has_groups for inner in inputs),
-        is_compact=_are_compact(inputs),
         not_null=_compared(plan.predicates).union(*(inner.not_null for inner in inputs)),
     )
 
 
+@_derived.register
 def _aggregate(plan: Aggregate, inner: Properties) -> Properties:
     counts = frozenset(call.name for call in plan.calls if call.function == "count")
     sums = ("count", "sum", "avg")
@@ -326,6 +301,7 @@ def _aggregate(plan: Aggregate, inner: Properties) -> Properties:
     )
 
 
+@_derived.register
 def _distinct(plan: Distinct, inner: Properties) -> Properties:
     return Properties(
         is_monotonic=inner.is_monotonic,
@@ -343,6 +319,7 @@ def _distinct(plan: Distinct, inner: Properties) -> Properties:
     )
 
 
+@_derived.register
 def _set_operation(plan: SetOperation, left: Properties, right: Properties) -> Properties:
     is_except = plan.kind == "except"
     return Properties(
@@ -353,7 +330,8 @@ def _set_operation(plan: SetOperation, left: Properties, right: Properties) -> P
     )
 
 
-def _recompute(plan: Recompute, inputs: list[Properties]) -> Properties:
+@_derived.register
+def _recompute(plan: Recompute, *inputs: Properties) -> Properties:
     is_monotonic = plan.grows and all(inner.is_monotonic for inner in inputs)
     return Properties(
         is_monotonic=is_monotonic,
@@ -364,7 +342,8 @@ def _recompute(plan: Recompute, inputs: list[Properties]) -> Properties:
     )
 
 
-def _trace(inner: Properties) -> Properties:
+@_derived.register
+def _trace(plan: Trace, inner: Properties) -> Properties:
     return Properties(
         is_stream=inner.is_stream,
         is_monotonic=inner.is_monotonic,
@@ -379,7 +358,8 @@ def _trace(inner: Properties) -> Properties:
     )
 
 
-def _net(inner: Properties) -> Properties:
+@_derived.register
+def _net(plan: Net, inner: Properties) -> Properties:
     return Properties(
         is_instantaneous=inner.is_instantaneous,
         needs_now=inner.needs_now,
@@ -395,11 +375,20 @@ def _net(inner: Properties) -> Properties:
 # -- what several derive ---------------------------------------------------------------------------
 
 
-def _are_compact(inputs: list[Properties]) -> bool:
-    return all(inner.has_unit_weights and not inner.has_groups for inner in inputs)
+def _of_several(inputs: Sequence[Properties]) -> Properties:
+    """Return what holds of a union and of a join alike."""
+    is_monotonic = all(inner.is_monotonic for inner in inputs)
+    return Properties(
+        is_monotonic=is_monotonic,
+        is_append_only=is_monotonic,
+        never_expires=all(inner.never_expires for inner in inputs),
+        period=_common_period(inputs),
+        has_groups=any(inner.has_groups for inner in inputs),
+        is_compact=all(inner.has_unit_weights and not inner.has_groups for inner in inputs),
+    )
 
 
-def _common_period(inputs: list[Properties]) -> Duration | None:
+def _common_period(inputs: Sequence[Properties]) -> Duration | None:
     """Return the period of what changes when any input does."""
     periods = [inner.period for inner in inputs if inner.period is not None]
     return Duration(math.gcd(*periods)) if len(periods) == len(inputs) else None
