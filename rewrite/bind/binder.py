@@ -13,12 +13,11 @@ from sqlglot import exp
 from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations, current_time, recompute
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
-from cqlduck.rewrite.bind.projection import cast_to
+from cqlduck.rewrite.bind.projection import cast_to, union_types
 from cqlduck.rewrite.bind.select import incremental
 from cqlduck.rewrite.bind.windows import to_stream
-from cqlduck.rewrite.plan import Column, Distinct, Plan, SetOperation, UnionAll, properties
+from cqlduck.rewrite.plan import Distinct, Plan, SetOperation, UnionAll, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
-from cqlduck.rewrite.relalg.builders import typed_nothing
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
 
@@ -105,12 +104,7 @@ class Binder(Context):
                 hint="select as many on both sides",
                 offset=place_of(tree),
             )
-        selects = [typed_nothing(side.columns) for side in sides]
-        types = self.catalog.describe(exp.union(*selects, distinct=False).sql("duckdb"))
-        columns = tuple(
-            Column(mine.name, found.type)
-            for mine, found in zip(sides[0].columns, types, strict=True)
-        )
+        columns = union_types(self.catalog, *(side.columns for side in sides))
         left, right = (cast_to(side, columns) for side in sides)
         every = tree.args.get("distinct") is False
         if isinstance(tree, exp.Except):

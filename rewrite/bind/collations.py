@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
-from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.parsed import place_of, words_of
 
 _ENDS = (exp.Predicate, exp.Connector, exp.Not, exp.Order, exp.Window, exp.Join, exp.Where)
 """What a collation does not reach beyond."""
@@ -40,14 +40,10 @@ def is_beside_grouping(tree: exp.Select) -> bool:
     """Return whether COLLATE stands in a SELECT beside what groups by equality of its own."""
     if tree.find(exp.Collate) is None:
         return False
-    joins = (str(join.args.get(part)) for join in tree.find_all(exp.Join) for part in _KINDS)
     subqueries = [query for query in tree.find_all(exp.Query) if query is not tree]
-    return bool(_GROUPING & {kind.upper() for kind in joins}) or any(
+    return any(words_of(join) & _GROUPING for join in tree.find_all(exp.Join)) or any(
         query.find(exp.Collate) is not None or not _is_input(query) for query in subqueries
     )
-
-
-_KINDS = ("side", "kind")
 
 
 def _is_input(query: exp.Expr) -> bool:

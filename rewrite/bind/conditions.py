@@ -15,7 +15,7 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import can_raise
-from cqlduck.rewrite.relalg.builders import typed_nothing
+from cqlduck.rewrite.relalg.builders import over_nothing
 from cqlduck.rewrite.text.parsed import place_of
 
 
@@ -97,9 +97,7 @@ def _during(catalog: Catalog, plan: Plan, conditions: list[exp.Expr]) -> Plan:
         known = current_time.compared(condition, clock)
         if known is None:
             raise NotIncremental("the current time in an expression", offset=place_of(condition))
-        typed = exp.select(
-            exp.alias_(known.value.copy(), "value"), exp.alias_(condition.copy(), "condition")
-        ).from_(typed_nothing(plan.columns).subquery("input", copy=False), copy=False)
+        typed = over_nothing(plan.columns, [known.value, condition])
         kind = catalog.describe(typed.sql("duckdb"))[0].type
         if not current_time.is_exact(known, kind, clock):
             raise NotIncremental("the current time in an expression", offset=place_of(condition))

@@ -12,7 +12,7 @@ from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import conditions_of, inner_join, may_raise, no_aggregate
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.projection import project, with_names
-from cqlduck.rewrite.bind.scope import Item, Scope
+from cqlduck.rewrite.bind.scope import Item, Scope, asking_around
 from cqlduck.rewrite.bind.windows import sample_of, sampled, to_stream, window_of, windowed
 from cqlduck.rewrite.plan import (
     Column,
@@ -198,13 +198,8 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
         return _parenthesized(context, tree, scope, ctes)
     elif isinstance(tree, exp.Subquery):
         alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
-        try:
+        with asking_around(scope, "a correlated subquery in FROM"):
             _derived(context, tree, alias, tree.this, scope, ctes)
-        except BindError as error:
-            name = error.missing
-            if name is None or not (scope.item(name) or _found(scope.items, name)):
-                raise
-            raise NotIncremental("a correlated subquery in FROM", offset=error.offset) from error
     elif isinstance(tree, (exp.Values, exp.Unnest, exp.Lateral)):
         raise NotIncremental(f"{tree.key.upper()} in FROM", offset=place_of(tree))
     else:

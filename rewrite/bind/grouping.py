@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import no_aggregate, safe_types
-from cqlduck.rewrite.bind.projection import cast_to, project
+from cqlduck.rewrite.bind.projection import cast_to, project, union_types
 from cqlduck.rewrite.bind.scope import Scope, resolve
 from cqlduck.rewrite.bind.subqueries import Scalar
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
-    Column,
     Filter,
     Join,
     Plan,
@@ -28,7 +29,7 @@ from cqlduck.rewrite.plan.aggregates import (
     function_of,
 )
 from cqlduck.rewrite.plan.conditions import without_parens
-from cqlduck.rewrite.relalg.builders import cast, column, typed_nothing, typed_null
+from cqlduck.rewrite.relalg.builders import cast, column, over_nothing, typed_null
 from cqlduck.rewrite.relalg.values import may_vary, struct_of
 from cqlduck.rewrite.text.parsed import function_name, place_of
 
@@ -53,63 +54,43 @@ def grouping_sets(
                 and next(iter(aggregate_calls(e, catalog.aggregates)), None) is None
             ]
         ]
+
+    def key(written: exp.Expr) -> exp.Expr:
+        if isinstance(written, exp.Literal) and written.is_int:
+            place = int(written.name)
+            if not 1 <= place <= len(listed):
+                raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
+            return without_parens(listed[place - 1][1])
+        no_aggregate(catalog, written, "GROUP BY")
+        return without_parens(resolve(written, scope, aliases))
+
+    def keys(item: exp.Expr) -> list[exp.Expr]:
+        if isinstance(item, exp.Tuple):
+            return [found for part in item.expressions for found in keys(part)]
+        return [key(without_parens(item))]
+
     sets: list[list[exp.Expr]] = [[]]
     for written in group.expressions:
-        choices = _choices(catalog, written, tree, scope, listed, aliases)
-        sets = [[*known, *choice] for known in sets for choice in choices]
-    return [list(dict.fromkeys(keys)) for keys in sets]
+        sets = [[*known, *choice] for known in sets for choice in _choices(written, keys)]
+    return [list(dict.fromkeys(one)) for one in sets]
 
 
-def _choices(
-    catalog: Catalog,
-    written: exp.Expr,
-    tree: exp.Select,
-    scope: Scope,
-    listed: list[tuple[str | None, exp.Expr]],
-    aliases: dict[str, exp.Expr],
-) -> list[list[exp.Expr]]:
+def _choices(written: exp.Expr, keys: Callable[[exp.Expr], list[exp.Expr]]) -> list[list[exp.Expr]]:
     """Return the sets that one item of GROUP BY stands for."""
-
-    def one(item: exp.Expr) -> list[exp.Expr]:
-        if isinstance(item, exp.Tuple):
-            return [key for part in item.expressions for key in one(part)]
-        return [_key(catalog, without_parens(item), tree, scope, listed, aliases)]
-
     match written:
         case exp.Rollup():
-            parts = [one(part) for part in written.expressions]
+            parts = [keys(part) for part in written.expressions]
             return [[key for part in parts[:n] for key in part] for n in range(len(parts), -1, -1)]
         case exp.Cube():
-            parts = [one(part) for part in written.expressions]
+            parts = [keys(part) for part in written.expressions]
             return [
                 [key for i, part in enumerate(parts) if chosen >> i & 1 for key in part]
                 for chosen in range(2 ** len(parts))
             ]
         case exp.GroupingSets():
-            return [
-                choice
-                for part in written.expressions
-                for choice in _choices(catalog, part, tree, scope, listed, aliases)
-            ]
+            return [choice for part in written.expressions for choice in _choices(part, keys)]
         case _:
-            return [one(written)]
-
-
-def _key(
-    catalog: Catalog,
-    written: exp.Expr,
-    tree: exp.Select,
-    scope: Scope,
-    listed: list[tuple[str | None, exp.Expr]],
-    aliases: dict[str, exp.Expr],
-) -> exp.Expr:
-    if isinstance(written, exp.Literal) and written.is_int:
-        place = int(written.name)
-        if not 1 <= place <= len(listed):
-            raise BindError(f"GROUP BY {place} is out of range", offset=place_of(tree))
-        return without_parens(listed[place - 1][1])
-    no_aggregate(catalog, written, "GROUP BY")
-    return without_parens(resolve(written, scope, aliases))
+            return [keys(written)]
 
 
 def aggregate(
@@ -155,14 +136,7 @@ def union_of(catalog: Catalog, plans: list[Plan]) -> Plan:
         return first
     columns = first.columns
     for other in plans[1:]:
-        types = catalog.describe(
-            exp.union(typed_nothing(columns), typed_nothing(other.columns), distinct=False).sql(
-                "duckdb"
-            )
-        )
-        columns = tuple(
-            Column(mine.name, found.type) for mine, found in zip(columns, types, strict=True)
-        )
+        columns = union_types(catalog, columns, other.columns)
     return UnionAll(tuple(cast_to(plan, columns) for plan in plans))
 
 
@@ -228,9 +202,7 @@ class _Grouping:
             value = sum(bit << place for place, bit in enumerate(reversed(bits)))
             return cast(exp.Literal.number(value), "BIGINT")
         if without_parens(node) in self.absent:
-            nothing = exp.select(exp.alias_(node.copy(), "value")).from_(
-                typed_nothing(self.plan.columns).subquery("input")
-            )
+            nothing = over_nothing(self.plan.columns, [node])
             (found,) = self.catalog.describe(nothing.sql("duckdb"))
             return typed_null(found.type)
         if next(iter(aggregate_calls(node, self.catalog.aggregates)), None) is node:
@@ -249,16 +221,11 @@ class _Grouping:
         """Return the aggregate over the projection to keys and arguments."""
         prepared = [(name, *self._prepared(call)) for name, call in self.calls]
         calls = []
-        shown = [(n, e) for n, e in self.below]
-        if not shown:
-            shown = [("one", exp.Literal.number(1))]
-        typed = project(self.catalog, self.plan, [(n, e) for n, e in shown])
+        shown = self.below or [("one", exp.Literal.number(1))]
+        typed = project(self.catalog, self.plan, [*shown])
         types = {c.name: c.type for c in typed.columns}
         for name, function, call, argument in prepared:
-            inner = exp.select(exp.alias_(call, "value", quoted=True)).from_(
-                typed_nothing(typed.columns).subquery("input", copy=False), copy=False
-            )
-            (found,) = self.catalog.describe(inner.sql("duckdb"))
+            (found,) = self.catalog.describe(over_nothing(typed.columns, [call]).sql("duckdb"))
             calls.append(
                 AggregateCall(
                     name,
@@ -285,10 +252,7 @@ class _Grouping:
         core = aggregate_core(call)
         if isinstance(core, exp.Func) and function_name(core) in MERGING:
             del values[1:]
-        listed = [exp.alias_(value.copy(), f"c{n}") for n, value in enumerate(values)]
-        query = exp.select(*listed).from_(
-            typed_nothing(typed.columns).subquery("input", copy=False), copy=False
-        )
+        query = over_nothing(typed.columns, values)
         found = self.catalog.described(query.sql("duckdb")) or []
         kinds = [kind for _, kind in found]
         return next(filter(may_vary, kinds), kinds[0] if kinds else None)

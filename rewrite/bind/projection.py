@@ -8,7 +8,7 @@ from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project
 from cqlduck.rewrite.plan.conditions import without_parens
-from cqlduck.rewrite.relalg.builders import cast, column, typed_nothing
+from cqlduck.rewrite.relalg.builders import cast, column, over_nothing, renamed, typed_nothing
 from cqlduck.rewrite.text.names import RESERVED, STORED, reserved
 from cqlduck.rewrite.text.parsed import place_of
 
@@ -26,7 +26,7 @@ def project(catalog: Catalog, plan: Plan, listed: list[tuple[str | None, exp.Exp
         columns = tuple(catalog.describe(outer.sql("duckdb")))
     except BindError as error:
         for _, expression in listed:
-            alone = exp.select(exp.alias_(expression, "value")).from_(source)
+            alone = over_nothing(plan.columns, [expression])
             if catalog.described(alone.sql("duckdb")) is None:
                 error.offset = place_of(expression)
                 break
@@ -48,7 +48,16 @@ def with_names(plan: Plan, columns: tuple[Column, ...]) -> Plan:
         return Project(plan.input, plan.expressions, columns)
     if beside.intersection(RESERVED):
         raise reserved(min(beside.intersection(RESERVED)))
-    return Project(plan, tuple(column(c.name) for c in plan.columns), columns)
+    return renamed(plan, columns)
+
+
+def union_types(
+    catalog: Catalog, columns: tuple[Column, ...], others: tuple[Column, ...]
+) -> tuple[Column, ...]:
+    """Return columns in the types that they have in a union with others."""
+    both = exp.union(typed_nothing(columns), typed_nothing(others), distinct=False)
+    types = catalog.describe(both.sql("duckdb"))
+    return tuple(Column(c.name, found.type) for c, found in zip(columns, types, strict=True))
 
 
 def cast_to(plan: Plan, columns: tuple[Column, ...]) -> Plan:

@@ -17,7 +17,7 @@ from cqlduck.rewrite.bind.bodies.columns import columns as columns_of
 from cqlduck.rewrite.bind.bodies.equalities import preserve_sides
 from cqlduck.rewrite.bind.bodies.growth import is_monotonic
 from cqlduck.rewrite.bind.bodies.guarded import guard_conditions
-from cqlduck.rewrite.bind.bodies.inputs import Inputs, place_in
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.instants import show_instants
 from cqlduck.rewrite.bind.bodies.keys import keys_of
 from cqlduck.rewrite.bind.bodies.lateral import why_alone, why_refused
@@ -29,7 +29,7 @@ from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
-from cqlduck.rewrite.plan import INPUT, Plan, Recompute
+from cqlduck.rewrite.plan import INPUT, Plan, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
 from cqlduck.rewrite.relalg.elements import TS, parameter, qualified

@@ -17,12 +17,12 @@ from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.grouping import group_by
 from cqlduck.rewrite.bind.scope import Scope
-from cqlduck.rewrite.bind.subqueries import Scalar, correlated, is_known
-from cqlduck.rewrite.plan import Column, Project
+from cqlduck.rewrite.bind.subqueries import Scalar, correlated
+from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.aggregates import aggregate_calls, aggregate_core
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
-from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.builders import column, renamed
 from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
 OVER_NOTHING = ("count", "sum", "avg", "min", "max")
@@ -79,13 +79,12 @@ def _scalar(context: Context, node: exp.Subquery, scope: Scope, ctes: Ctes) -> S
     try:
         plan = context.relation(query.copy(), ctes, node)
     except BindError as error:
-        if error.missing is None or not is_known(scope, error.missing):
+        if error.missing is None or not scope.knows(error.missing):
             raise
     else:
         name = context.partners.unique_name()
         (only,) = plan.columns
-        shown = Project(plan, (column(only.name),), (Column(name, only.type),))
-        return Scalar(name, shown, column(name))
+        return Scalar(name, renamed(plan, (Column(name, only.type),)), column(name))
     if query.args.get("with_"):
         raise refused
     return _grouped(context, query, scope, ctes, refused)
@@ -115,8 +114,7 @@ def _grouped(
     if len(grouped.keys) != len(pairs) or not names_in([shown]) <= {call.name for call in calls}:
         raise refused
     names = {c.name: context.partners.unique_name() for c in grouped.columns}
-    listed = tuple(column(c.name) for c in grouped.columns)
-    renamed = tuple(Column(names[c.name], c.type) for c in grouped.columns)
+    columns = tuple(Column(names[c.name], c.type) for c in grouped.columns)
     for call in calls:
         core = aggregate_core(call.call)
         kind = core.key
@@ -136,4 +134,4 @@ def _grouped(
         for (kind, _, other), key in zip(pairs, grouped.keys, strict=True)
     ]
     name = context.partners.unique_name()
-    return Scalar(name, Project(grouped, listed, renamed), shown, tuple(met))
+    return Scalar(name, renamed(grouped, columns), shown, tuple(met))

@@ -8,7 +8,8 @@ SELECT list, names are compared without regard to case, `a.b` may be a field of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -117,6 +118,21 @@ class Scope:
         ]
 
 
+@contextmanager
+def asking_around(scope: Scope, what: str) -> Iterator[None]:
+    """Let a query that names what is around it be recomputed with that.
+
+    Raises:
+        NotIncremental: A name is not found that is known around it.
+    """
+    try:
+        yield
+    except BindError as error:
+        if error.missing is None or not scope.knows(error.missing):
+            raise
+        raise NotIncremental(what, offset=error.offset) from error
+
+
 def resolve(
     tree: exp.Expr,
     scope: Scope,
@@ -178,8 +194,8 @@ def by_name(tree: exp.Expr, scope: Scope) -> exp.Expr:
                 hint=f"the items of FROM have {len(known)} columns",
                 offset=place_of(tree),
             )
-        table, name = (exp.to_identifier(part, quoted=True) for part in known[place - 1])
-        return exp.column(name, table=table)
+        item, name = known[place - 1]
+        return column(name, item)
 
     return tree.transform(named, copy=False)
 

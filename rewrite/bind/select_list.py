@@ -11,7 +11,7 @@ from cqlduck.rewrite.bind.methods import is_reference, reference
 from cqlduck.rewrite.bind.scope import Scope, resolve
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.conditions import without_parens
-from cqlduck.rewrite.relalg.builders import column, typed_nothing
+from cqlduck.rewrite.relalg.builders import column, over_nothing, typed_nothing
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion
 
@@ -149,9 +149,9 @@ def _starred(catalog: Catalog, written: exp.Expr, scope: Scope) -> list[tuple[st
             offset=place_of(written),
         )
     struct = resolve(reference(parts), scope)
-    source = typed_nothing([c for plan in scope.plans for c in plan.columns]).subquery("input")
-    only = exp.select(exp.alias_(struct, "struct")).from_(source).subquery("only")
-    fields = catalog.described(exp.select("struct.*").from_(only).sql("duckdb"))
+    columns = [c for plan in scope.plans for c in plan.columns]
+    only = over_nothing(columns, [struct]).subquery("only")
+    fields = catalog.described(exp.select("c0.*").from_(only).sql("duckdb"))
     if fields is None:
         raise BindError(
             f"{'.'.join(names)} is no struct, which alone has fields for .*",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from sqlglot import exp
 
@@ -25,7 +26,7 @@ from cqlduck.rewrite.bind.projection import project
 from cqlduck.rewrite.plan import Column, Difference, Distinct, Filter, Join, Plan, Project, UnionAll
 from cqlduck.rewrite.plan.aggregates import INTEGERS
 from cqlduck.rewrite.plan.conditions import names_in
-from cqlduck.rewrite.relalg.builders import PADDING, column, typed_null
+from cqlduck.rewrite.relalg.builders import PADDING, column, narrowed, typed_null
 from cqlduck.rewrite.relalg.elements import is_null
 from cqlduck.rewrite.relalg.values import identity
 
@@ -39,7 +40,7 @@ class Partners:
     """
 
     catalog: Catalog
-    _names: Iterator[str] = field(default_factory=lambda: map("match{}".format, _numbers()))
+    _names: Iterator[str] = field(default_factory=lambda: map("match{}".format, count()))
 
     def unique_name(self) -> str:
         """Return the name of a column that no other has."""
@@ -182,13 +183,6 @@ class Partners:
         return keys
 
 
-def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:
-    """Return the projection to some of a plan's columns."""
-    if plan.columns == columns:
-        return plan
-    return Project(plan, tuple(column(c.name) for c in columns), columns)
-
-
 def _sorted(
     left: Plan, right: Plan, conditions: Sequence[exp.Expr]
 ) -> tuple[list[exp.Expr], list[exp.Expr], list[exp.Expr], list[exp.Expr]]:
@@ -225,10 +219,3 @@ def _padding(type_name: str) -> exp.Expr:
     null = typed_null(type_name)
     null.meta[PADDING] = True
     return null
-
-
-def _numbers() -> Iterator[int]:
-    number = 0
-    while True:
-        yield number
-        number += 1

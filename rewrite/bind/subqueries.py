@@ -30,13 +30,13 @@ from cqlduck.rewrite.bind.conditions import (
 )
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
-from cqlduck.rewrite.bind.scope import Item, Scope, resolve
-from cqlduck.rewrite.plan import Column, Plan, Project
+from cqlduck.rewrite.bind.scope import Item, Scope, asking_around, resolve
+from cqlduck.rewrite.plan import Column, Plan
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts, names_in, without_parens
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import split
-from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.builders import column, renamed
 from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -253,15 +253,11 @@ def _bound(
     if isinstance(query, exp.Select) and _is_plain(context, query, test):
         plan, values, partners = correlated(context, query, scope, ctes)
         return plan, None if test.left is None else values[0], partners
-    try:
+    with asking_around(scope, "a subquery in an expression"):
         plan = context.relation(query, ctes, test.query)
-    except BindError as error:
-        if error.missing is not None and is_known(scope, error.missing):
-            raise NotIncremental("a subquery in an expression", offset=error.offset) from error
-        raise
     names = [context.partners.unique_name() for _ in plan.columns]
     columns = tuple(Column(n, c.type) for n, c in zip(names, plan.columns, strict=True))
-    plan = Project(plan, tuple(column(c.name) for c in plan.columns), columns)
+    plan = renamed(plan, columns)
     if test.left is None:
         return plan, None, []
     if len(columns) != 1:
@@ -296,12 +292,8 @@ def correlated(
 ) -> tuple[Plan, list[exp.Expr], list[exp.Expr]]:
     """Return FROM and WHERE of a subquery, its values, and what names columns around it."""
     inner = Scope(volatile=scope.volatile, around=scope)
-    try:
+    with asking_around(scope, "a subquery in an expression"):
         conditions = bind_from(context, query, inner, ctes)
-    except BindError as error:
-        if error.missing is not None and is_known(scope, error.missing):
-            raise NotIncremental("a subquery in an expression", offset=error.offset) from error
-        raise
     conditions = _unclash(inner, conditions)
     clause = query.args.get("where")
     aliases: dict[str, exp.Expr] = {}
@@ -325,16 +317,6 @@ def correlated(
     return plan, values, partners
 
 
-def is_known(scope: Scope, name: str) -> bool:
-    """Return whether a name is a column or an item of the scope or of one around it."""
-    try:
-        if scope.item(name) is not None or scope.find(name) is not None:
-            return True
-    except BindError:
-        return True
-    return scope.around is not None and is_known(scope.around, name)
-
-
 def _unclash(scope: Scope, conditions: list[exp.Expr]) -> list[exp.Expr]:
     """Rename the columns of a scope that one around it has too; return the conditions renamed."""
     taken: set[str] = set()
@@ -347,19 +329,18 @@ def _unclash(scope: Scope, conditions: list[exp.Expr]) -> list[exp.Expr]:
     if not old:
         return conditions
 
-    def renamed(known: Column) -> Column:
+    def unlike(known: Column) -> Column:
         return Column(f"{known.name} in {depth}", known.type) if known.name in old else known
 
     for place, plan in enumerate(scope.plans):
-        columns = tuple(renamed(c) for c in plan.columns)
+        columns = tuple(unlike(c) for c in plan.columns)
         if columns != plan.columns:
-            listed = tuple(column(c.name) for c in plan.columns)
-            scope.plans[place] = Project(plan, listed, columns)
+            scope.plans[place] = renamed(plan, columns)
     scope.items = [
-        Item(item.alias, item.plan, tuple((public, renamed(c)) for public, c in item.names))
+        Item(item.alias, item.plan, tuple((public, unlike(c)) for public, c in item.names))
         for item in scope.items
     ]
-    scope.merged = {name: [renamed(c) for c in cs] for name, cs in scope.merged.items()}
+    scope.merged = {name: [unlike(c) for c in cs] for name, cs in scope.merged.items()}
     made = [c.copy() for c in conditions]
     for condition in made:
         for node in list(condition.find_all(exp.Column)):

@@ -28,6 +28,7 @@ from cqlduck.rewrite.plan.nodes import (
     Trace,
     UnionAll,
     fill_inputs,
+    place_in,
 )
 from cqlduck.rewrite.plan.properties import Properties, properties
 from cqlduck.rewrite.plan.traversal import (
@@ -74,6 +75,7 @@ __all__ = [
     "derived_once",
     "fill_inputs",
     "on_children",
+    "place_in",
     "properties",
     "unique",
     "value_of",

@@ -1,4 +1,4 @@
-"""Builders of SQL expressions: columns, casts and typed NULLs."""
+"""Builders of SQL expressions (columns, casts and typed NULLs) and of plain projections."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from functools import cache
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.plan import Column, Plan, Project
 
 PADDING = "padding"
 """What a NULL of an outer join is marked with, among the notes of its node."""
 
 
-def column(name: str) -> exp.Column:
-    """Return a reference to a column of a node."""
-    return exp.column(exp.to_identifier(name, quoted=True), copy=False)
+def column(name: str, item: str | None = None) -> exp.Column:
+    """Return a reference to a column of a node, or of an item of FROM."""
+    table = None if item is None else exp.to_identifier(item, quoted=True)
+    return exp.column(exp.to_identifier(name, quoted=True), table=table, copy=False)
 
 
 @cache
@@ -45,6 +46,25 @@ def typed_nothing(columns: Sequence[Column]) -> exp.Select:
     return exp.select(*(listed or [exp.alias_(exp.Literal.number(1), "one")])).where(
         exp.false(), copy=False
     )
+
+
+def over_nothing(columns: Sequence[Column], values: Sequence[exp.Expr]) -> exp.Select:
+    """Return a SELECT of expressions over no rows with these columns, which tells their types."""
+    listed = [exp.alias_(value.copy(), f"c{place}") for place, value in enumerate(values)]
+    source = typed_nothing(columns).subquery("input", copy=False)
+    return exp.select(*listed).from_(source, copy=False)
+
+
+def narrowed(plan: Plan, columns: tuple[Column, ...]) -> Plan:
+    """Return the projection to some of a plan's columns."""
+    if plan.columns == columns:
+        return plan
+    return Project(plan, tuple(column(c.name) for c in columns), columns)
+
+
+def renamed(plan: Plan, columns: tuple[Column, ...]) -> Project:
+    """Return the projection that calls a plan's columns otherwise, one by one."""
+    return Project(plan, tuple(column(c.name) for c in plan.columns), columns)
 
 
 def is_padding(node: exp.Expr) -> bool:

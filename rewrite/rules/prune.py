@@ -34,7 +34,7 @@ from cqlduck.rewrite.plan import (
     walk,
 )
 from cqlduck.rewrite.plan.conditions import names_in
-from cqlduck.rewrite.relalg.builders import column, typed_null
+from cqlduck.rewrite.relalg.builders import narrowed, typed_null
 from cqlduck.rewrite.rules.unread import is_risky, is_risky_call, without_unread
 
 
@@ -134,10 +134,7 @@ def _listed(columns: tuple[Column, ...], needed: set[str]) -> tuple[Column, ...]
 
 def _exactly(plan: Plan, columns: tuple[Column, ...], seen: dict[int, set[str]]) -> Plan:
     """Return the pruned plan with these columns alone, as inputs of a union have to have them."""
-    pruned = _pruned(plan, {c.name for c in columns}, seen)
-    if pruned.columns == columns:
-        return pruned
-    return Project(pruned, tuple(column(c.name) for c in columns), columns)
+    return narrowed(_pruned(plan, {c.name for c in columns}, seen), columns)
 
 
 def _scan(plan: StreamScan | RelationScan, needed: set[str]) -> Plan:

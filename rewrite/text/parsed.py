@@ -30,6 +30,11 @@ def function_name(node: exp.Func) -> str:
     return name.strip().lower() if not opening or _is_call(text) else str(node.key)
 
 
+def words_of(join: exp.Expr) -> set[str]:
+    """Return the words before JOIN, in upper case; of a comma there are none."""
+    return {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")} - {""}
+
+
 def is_now(node: exp.Expr) -> bool:
     """Return whether a node is now(), as which the binder writes τ."""
     return isinstance(node, exp.Anonymous) and str(node.name).lower() == "now"

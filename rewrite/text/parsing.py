@@ -13,7 +13,7 @@ from sqlglot.tokens import Token, TokenType
 
 from cqlduck.errors import ParseError
 from cqlduck.rewrite.text import expressions, spelling
-from cqlduck.rewrite.text.parsed import MARK, place_of, unwrapped
+from cqlduck.rewrite.text.parsed import MARK, place_of, unwrapped, words_of
 from cqlduck.rewrite.text.reading import restore
 from cqlduck.rewrite.text.tokens import token_like, tokenize
 
@@ -111,8 +111,8 @@ def _check_join(join: exp.Join, text: str) -> None:
     Raises:
         ParseError: With the place of what is joined.
     """
-    words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
-    if words == {""}:
+    words = words_of(join)
+    if not words:
         return  # a comma
     said = [part for part in ("on", "using") if join.args.get(part)]
     free = words & {"NATURAL", "CROSS", "POSITIONAL"}

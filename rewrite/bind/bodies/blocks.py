@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind.bodies.inputs import Inputs, place_in
-from cqlduck.rewrite.plan import INPUT
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.plan import place_in
 from cqlduck.rewrite.plan.conditions import without_parens
+from cqlduck.rewrite.text.parsed import words_of
 
 _JOIN = {"this", "on", "using", "side", "kind", "method"}
 _MERGING = {"INNER", "LEFT", "SEMI", "ANTI", "ASOF"}
@@ -68,10 +69,7 @@ class Item:
     @property
     def words(self) -> set[str]:
         """The words of the join."""
-        if self.join is None:
-            return set()
-        parts = (self.join.args.get(part) for part in ("method", "side", "kind"))
-        return {str(part).upper() for part in parts if part} - {"CROSS", "OUTER"}
+        return set() if self.join is None else words_of(self.join) - {"CROSS", "OUTER"}
 
     @property
     def equal_names(self) -> list[str]:
@@ -88,7 +86,7 @@ class Item:
     @property
     def reads_inputs(self) -> bool:
         """Whether it is, or reads, an input."""
-        return any(t.name.startswith(INPUT) for t in self.tree.find_all(exp.Table))
+        return any(place_in(t) is not None for t in self.tree.find_all(exp.Table))
 
 
 class Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from cqlduck.rewrite.text.parsed import function_name
+from cqlduck.rewrite.text.parsed import function_name, words_of
 
 
 def is_monotonic(body: exp.Query, aggregates: frozenset[str]) -> bool:
@@ -26,10 +26,8 @@ def is_monotonic(body: exp.Query, aggregates: frozenset[str]) -> bool:
             return False
         if isinstance(node, exp.Distinct) and node.args.get("on"):
             return False
-        if isinstance(node, exp.Join):
-            words = {str(node.args.get(part) or "") for part in ("method", "side", "kind")}
-            if words - {"", "INNER", "CROSS", "NATURAL", "SEMI"}:
-                return False
+        if isinstance(node, exp.Join) and words_of(node) - {"INNER", "CROSS", "NATURAL", "SEMI"}:
+            return False
         if isinstance(node, exp.Func) and function_name(node) in aggregates:
             return False
         if isinstance(node, exp.Query) and node is not body and not _may_grow(node):

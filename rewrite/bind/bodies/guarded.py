@@ -20,6 +20,8 @@ from cqlduck.rewrite.plan import guards
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.plan.raising import can_raise
+from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.text.parsed import words_of
 
 _CALL = "_cql_call"
 """What stands for the value of an aggregate or window function while a condition is looked at."""
@@ -126,13 +128,13 @@ class _Conditions:
         one, other = (self._item_of(side) for side in sides)
         return one is not None and other is not None and one != other
 
-    def _item_of(self, column: exp.Column) -> str | None:
+    def _item_of(self, read: exp.Column) -> str | None:
         """Return the name of the item that has a column, or None if the text does not tell."""
-        if column.table:
-            return column.table.lower()
+        if read.table:
+            return read.table.lower()
         for scope in _scopes(self.select):
             items = [item for item, _ in from_items(scope)]
-            having = [item for item in items if self._has(item, column.name)]
+            having = [item for item in items if self._has(item, read.name)]
             if having or any(self.inputs.columns_of(item) is None for item in items):
                 return having[0].alias_or_name.lower() if len(having) == 1 else None
         return None
@@ -188,25 +190,21 @@ def _scopes(select: exp.Select) -> Iterator[exp.Select]:
 
 def is_inner(join: exp.Join) -> bool:
     """Return whether a join keeps no row without a partner."""
-    return _words(join) <= {"INNER", "CROSS", "NATURAL"}
-
-
-def _words(join: exp.Join) -> set[str]:
-    return {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")} - {""}
+    return words_of(join) <= {"INNER", "CROSS", "NATURAL"}
 
 
 def _is_comma(join: exp.Join) -> bool:
-    return not _words(join) and not join.args.get("on") and not join.args.get("using")
+    return not words_of(join) and not join.args.get("on") and not join.args.get("using")
 
 
 def _is_asking(join: exp.Join) -> bool:
     """Return whether a join only asks for a partner, and shows none of its columns."""
-    return bool(_words(join) & {"SEMI", "ANTI"})
+    return bool(words_of(join) & {"SEMI", "ANTI"})
 
 
 def _is_ordered(join: exp.Join) -> bool:
     """Return whether a join combines rows by conditions alone."""
-    return not _words(join) & {"ASOF", "POSITIONAL", "LATERAL"}
+    return not words_of(join) & {"ASOF", "POSITIONAL", "LATERAL"}
 
 
 def _present(items: Sequence[exp.Expr], inputs: Items) -> list[exp.Expr]:
@@ -215,10 +213,7 @@ def _present(items: Sequence[exp.Expr], inputs: Items) -> list[exp.Expr]:
     for item in items:
         columns = inputs.columns_of(item)
         if columns:
-            first = exp.column(
-                exp.to_identifier(columns[0].name, quoted=True),
-                table=exp.to_identifier(item.alias, quoted=True),
-            )
+            first = column(columns[0].name, item.alias)
             value = exp.Anonymous(this="hash", expressions=[first])
             read.append(exp.not_(exp.Is(this=value, expression=exp.null())))
     return read

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.scope import Item
-from cqlduck.rewrite.plan import INPUT, Column, Plan, Project, fill_inputs
-from cqlduck.rewrite.relalg.builders import column, typed_null
+from cqlduck.rewrite.plan import INPUT, Column, Plan, fill_inputs, place_in
+from cqlduck.rewrite.relalg.builders import narrowed, typed_nothing
 
 
 class Inputs:
@@ -32,11 +32,8 @@ class Inputs:
     def add(self, item: Item) -> exp.Table:
         """Add an item of FROM; return the table that takes its place in the query."""
         columns = tuple(known for _, known in item.names)
-        plan = item.plan
-        if columns != plan.columns:
-            plan = Project(plan, tuple(column(c.name) for c in columns), columns)
         place = len(self.plans)
-        self.plans.append(plan)
+        self.plans.append(narrowed(item.plan, columns))
         self.names.append(
             tuple(instant_name(place) if name == "_ts" else name for name, _ in item.names)
         )
@@ -75,22 +72,9 @@ class Inputs:
     def nothing(self, place: int) -> exp.Select:
         """Return a SELECT without rows that has the columns of an input."""
         columns = zip(self.names[place], self.plans[place].columns, strict=True)
-        return nothing_of(tuple(Column(name, c.type) for name, c in columns))
-
-
-def nothing_of(columns: tuple[Column, ...]) -> exp.Select:
-    """Return a SELECT of no rows with these columns."""
-    listed = [exp.alias_(typed_null(c.type), c.name, quoted=True) for c in columns]
-    return exp.select(*listed).where(exp.false())
+        return typed_nothing([Column(name, c.type) for name, c in columns])
 
 
 def instant_name(place: int) -> str:
     """Return what the timestamps of an input are called inside the query."""
     return f"_cql_ts{place}"
-
-
-def place_in(item: exp.Expr) -> int | None:
-    """Return the number of the input that an item of FROM is, or None."""
-    if isinstance(item, exp.Table) and item.name.startswith(INPUT):
-        return int(item.name.removeprefix(INPUT))
-    return None

@@ -25,12 +25,12 @@ from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import from_items
-from cqlduck.rewrite.plan import INPUT, Column, Plan, Project, Recompute
+from cqlduck.rewrite.plan import Column, Plan, Project, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.rules.postpone import is_small, meant_by, written
-from cqlduck.rewrite.text.parsed import unwrapped
+from cqlduck.rewrite.text.parsed import unwrapped, words_of
 
 _MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parameter)
 """What an expression must not have: it reads more than one row, or makes more than one."""
@@ -168,7 +168,7 @@ class _Items:
 
     def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
         """Return the columns of an item that is an input, or None."""
-        place = _place(item)
+        place = place_in(item)
         if place is None or item.args.get("pivots"):
             return None
         pairs = zip(self.plan.names[place], self.plan.inputs[place].columns, strict=True)
@@ -224,7 +224,7 @@ class _Reader:
     @classmethod
     def of(cls, body: exp.Query, known: Inputs, place: int) -> _Reader | None:
         """Return what reads an input; None if there is nothing to gain, or it does not show."""
-        readers = [t for t in body.find_all(exp.Table) if t.name == f"{INPUT}{place}"]
+        readers = [t for t in body.find_all(exp.Table) if place_in(t) == place]
         if len(readers) != 1:
             return None
         (table,) = readers
@@ -258,7 +258,7 @@ class _Reader:
         items = [
             item
             for item in self.body.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Unnest)
-            if isinstance(item.parent, (exp.From, exp.Join)) and _place(item) is None
+            if isinstance(item.parent, (exp.From, exp.Join)) and place_in(item) is None
         ]
         others = {
             name.lower()
@@ -340,14 +340,7 @@ class _Reader:
                 return False
             if isinstance(node, exp.Column) and node.table.lower() != item.alias.lower():
                 continue
-            listed += [
-                exp.column(
-                    exp.to_identifier(c.name, quoted=True),
-                    table=exp.to_identifier(item.alias, quoted=True),
-                )
-                for c in columns
-                if c.name.lower() not in without
-            ]
+            listed += [column(c.name, item.alias) for c in columns if c.name.lower() not in without]
         whole = self.select.expressions
         at = next(n for n, e in enumerate(whole) if e is node)
         self.select.set("expressions", [*whole[:at], *listed, *whole[at + 1 :]])
@@ -373,7 +366,7 @@ class _Reader:
                 continue
             value: exp.Expr = exp.paren(meant[name].copy())
             if is_there is not None:
-                there = _of(is_there, self.alias)
+                there = column(is_there, self.alias)
                 value = exp.Case(ifs=[exp.If(this=there, true=value)])
             if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
                 value = exp.alias_(value, read.name, quoted=True)
@@ -389,22 +382,9 @@ def _named(value: exp.Expr, names: Mapping[str, str], alias: str) -> exp.Expr:
     """Return an expression over the columns of an input as the query names them."""
     copy = exp.paren(value.copy())
     for read in list(copy.find_all(exp.Column)):
-        read.replace(_of(names[read.name], alias))
+        read.replace(column(names[read.name], alias))
     return copy
 
 
-def _of(name: str, alias: str) -> exp.Column:
-    return exp.column(
-        exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
-    )
-
-
-def _place(item: exp.Expr) -> int | None:
-    if isinstance(item, exp.Table) and item.name.startswith(INPUT):
-        return int(item.name.removeprefix(INPUT))
-    return None
-
-
 def _is_odd(join: exp.Join) -> bool:
-    words = {str(join.args.get(part) or "").upper() for part in ("method", "side", "kind")}
-    return not words <= {"", "INNER", "CROSS", "OUTER", "LEFT", "RIGHT", "FULL"}
+    return not words_of(join) <= {"INNER", "CROSS", "OUTER", "LEFT", "RIGHT", "FULL"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
-from cqlduck.rewrite.text.parsed import MARK, place_of
+from cqlduck.rewrite.text.parsed import MARK, place_of, words_of
 
 
 def refuse_clauses(body: exp.Query) -> None:
     """Refuse what has no meaning over bags, or whose columns depend on the data."""
     message = None
     for node in body.walk():
-        words = {str(node.args.get(part)).upper() for part in ("method", "side", "kind")}
+        words = words_of(node)
         if isinstance(node, exp.Join) and "POSITIONAL" in words:
             message = "POSITIONAL JOIN"
         elif isinstance(node, exp.Join) and "ASOF" in words and words & {"RIGHT", "FULL"}:

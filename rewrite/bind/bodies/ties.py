@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.aggregates import sums_exactly
+from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import identity
 from cqlduck.rewrite.text.parsed import function_name
@@ -137,7 +138,7 @@ class _Ties:
         if columns is None:
             kinds = self.inputs.types_in(self.body, [column(alias)]) or [""]
             return _terms(column(alias), kinds[0])
-        return [t for c in columns for t in _terms(_qualified(alias, c.name), c.type)]
+        return [t for c in columns for t in _terms(column(c.name, alias), c.type)]
 
     def keys(self) -> list[exp.Expr]:
         """Return the keys of GROUP BY in order as terms."""
@@ -147,7 +148,7 @@ class _Ties:
         if group.args.get("all"):
             keys = [
                 e
-                for e in map(_bare, self.body.expressions)
+                for e in (listed.unalias() for listed in self.body.expressions)
                 if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
             ]
             return [_term(key) for key in keys if key.find(exp.Column)]
@@ -165,7 +166,7 @@ class _Ties:
         listed = self.body.expressions
         if isinstance(written, exp.Literal) and not written.is_string:
             place = int(written.name)
-            return _bare(listed[place - 1]) if 1 <= place <= len(listed) else written
+            return listed[place - 1].unalias() if 1 <= place <= len(listed) else written
         if isinstance(written, exp.Column) and not written.table:
             for item in listed:
                 is_alias = item.alias.lower() == written.name.lower()
@@ -310,7 +311,8 @@ class _Ties:
         known = [c.name for c in self.inputs.columns_of(item) or ()]
         using = join.args.get("using")
         values: list[exp.Expr] = [column(name.name) for name in using or []]
-        for comparison in _conjuncts(join.args.get("on")):
+        on = join.args.get("on")
+        for comparison in [] if on is None else conjuncts(on):
             for side in (comparison.this, comparison.args.get("expression")):
                 if isinstance(side, exp.Expr) and _reads_only(side, alias, known):
                     values.append(side)
@@ -327,10 +329,6 @@ class _Ties:
         )
         replaced.set("joins", item.args.get("joins"))
         item.replace(replaced)
-
-
-def _bare(written: exp.Expr) -> exp.Expr:
-    return written.this if isinstance(written, exp.Alias) else written
 
 
 def _parts(written: exp.Expr) -> list[exp.Expr]:
@@ -370,16 +368,6 @@ def _is_orderless(call: exp.Func) -> bool:
     return not any(isinstance(each, exp.Expr) and each.find(exp.Column) for each in further)
 
 
-def _conjuncts(tree: exp.Expr | None) -> list[exp.Expr]:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    if tree is None:
-        return []
-    if isinstance(tree, exp.And):
-        return [*_conjuncts(tree.this), *_conjuncts(tree.expression)]
-    return [tree]
-
-
 def _reads_only(tree: exp.Expr, alias: str, known: Sequence[str]) -> bool:
     """Return whether an expression reads columns, and all of one item."""
     columns = list(tree.find_all(exp.Column))
@@ -407,11 +395,6 @@ def _inline(node: exp.Window, named_windows: dict[str, exp.Expr]) -> None:
 
 def _term(tree: exp.Expr) -> exp.Expr:
     return exp.Ordered(this=tree.copy(), nulls_first=False)
-
-
-def _qualified(alias: str, name: str) -> exp.Column:
-    table = exp.to_identifier(alias, quoted=True)
-    return exp.column(exp.to_identifier(name, quoted=True), table=table)
 
 
 def _terms(value: exp.Expr, kind: str) -> list[exp.Expr]:

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.bind import current_time
-from cqlduck.rewrite.bind.bodies.inputs import Inputs, nothing_of
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import aggregates_of
-from cqlduck.rewrite.plan import INPUT
-from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.plan import place_in
+from cqlduck.rewrite.relalg.builders import column, over_nothing
 from cqlduck.rewrite.text.parsed import is_now, place_of
 
 _RENAMING = (exp.Order, exp.Having, exp.Group, exp.Qualify, exp.Lambda, exp.Comprehension)
@@ -73,8 +73,7 @@ def _turns(inputs: Inputs, body: exp.Query, node: exp.Expr) -> list[tuple[int, e
                 value = mine
             else:
                 read.replace(mine)
-        typed = exp.select(value.copy()).from_(nothing_of(plan.columns).subquery("leg"))
-        types = describe(typed.sql("duckdb"))
+        types = describe(over_nothing(plan.columns, [value]).sql("duckdb"))
         if not types or not current_time.is_exact(known, types[0][1], clock):
             return None
         known = replace(known, value=value)
@@ -87,7 +86,7 @@ def _input_of(inputs: Inputs, body: exp.Query, value: exp.Expr) -> int | None:
     """Return the one input that all columns of an expression come from, or None."""
     if value.find(exp.Query) is not None:
         return None
-    tables = [t for t in body.find_all(exp.Table) if t.name.startswith(INPUT)]
+    tables = {t: place for t in body.find_all(exp.Table) if (place := place_in(t)) is not None}
     others = [
         item
         for item in body.find_all(exp.Table, exp.Subquery, exp.Values, exp.Unnest, exp.Lateral)
@@ -101,11 +100,10 @@ def _input_of(inputs: Inputs, body: exp.Query, value: exp.Expr) -> int | None:
         if alias and any((item.alias or item.name).lower() == alias for item in others):
             return None
         found = {
-            int(table.name.removeprefix(INPUT))
-            for table in tables
+            place
+            for table, place in tables.items()
             if (not alias or (table.alias or table.name).lower() == alias)
-            and read.name.lower()
-            in (n.lower() for n in inputs.names[int(table.name.removeprefix(INPUT))])
+            and read.name.lower() in map(str.lower, inputs.names[place])
         }
         if len(found) != 1:
             return None
