@@ -54,11 +54,7 @@ class Progress:
         that stand still, however far below.
         """
         reading = self.catalogue.reading
-        holding, stopped = reading.holding.get(query.name), reading.stopped.get(query.name)
-        if holding is None or stopped is None:
-            # it is about to be registered
-            holding = reading.holders(tuple(self.catalogue.inputs_of(query)))
-            stopped = tuple(self.catalogue.stopped_below(query))
+        holding, stopped = reading.holding[query.name], reading.stopped[query.name]
         beat = min((i.heartbeat for i in holding if i.heartbeat is not None), default=None)
         if any(i.heartbeat is None for i in holding):
             return None

@@ -140,37 +140,24 @@ class Reading:
 
     def add(self, catalogue: Catalogue, query: Query) -> None:
         """Add a query after those that it reads."""
-        self.inputs[query.name] = found = self.found(catalogue, query)
-        self.holding[query.name] = self.holders(found)
-        self.below[query.name] = below = self.queries(catalogue, query)
-        self.stopped[query.name] = tuple(inner for inner in below if inner.state != "active")
+        found: dict[str, Input] = {}
+        below: dict[str, Query] = {}
+        for name in query.inputs:
+            thing, inner = catalogue.inputs.get(name.lower()), catalogue.queries.get(name.lower())
+            for one in self.inputs.get(name, ()) if thing is None else (thing,):
+                found[one.name] = one
+            for other in () if inner is None else (inner, *self.below.get(name, ())):
+                below[other.name] = other
+        self.inputs[query.name] = inputs = tuple(found.values())
+        holding = tuple(i for i in inputs if i.kind == "stream" or i.source is not None)
+        self.holding[query.name] = holding or inputs
+        self.below[query.name] = tuple(below.values())
+        self.stopped[query.name] = tuple(q for q in below.values() if q.state != "active")
         self.amending[query.name] = catalogue.amends(query)
         for name in dict.fromkeys(query.inputs):
             self.readers.setdefault(name, []).append(query)
-        for thing in found:
-            self.above.setdefault(thing.name, []).append(query)
-
-    def found(self, catalogue: Catalogue, query: Query) -> tuple[Input, ...]:
-        """Return the streams and relations that a query reads, itself or through others."""
-        found: dict[str, Input] = {}
-        for name in query.inputs:
-            thing = catalogue.inputs.get(name.lower())
-            for one in self.inputs.get(name, ()) if thing is None else (thing,):
-                found[one.name] = one
-        return tuple(found.values())
-
-    def holders(self, inputs: tuple[Input, ...]) -> tuple[Input, ...]:
-        """Return those of a query's inputs whose heartbeats hold it, see `holding`."""
-        return tuple(i for i in inputs if i.kind == "stream" or i.source is not None) or inputs
-
-    def queries(self, catalogue: Catalogue, query: Query) -> tuple[Query, ...]:
-        """Return the queries that a query reads, itself or through others."""
-        found: dict[str, Query] = {}
-        for name in query.inputs:
-            inner = catalogue.queries.get(name.lower())
-            for one in () if inner is None else (inner, *self.below.get(name, ())):
-                found[one.name] = one
-        return tuple(found.values())
+        for one in inputs:
+            self.above.setdefault(one.name, []).append(query)
 
 
 @dataclass
@@ -240,28 +227,19 @@ class Catalogue:
 
     def inputs_of(self, query: Query) -> Sequence[Input]:
         """Return the streams and relations that a query reads, itself or through others."""
-        known = self.reading.inputs.get(query.name)
-        return self.reading.found(self, query) if known is None else known
+        return self.reading.inputs[query.name]
 
     def readers(self, thing: Input | Query) -> Sequence[Query]:
         """Return the queries that read a stream, relation or query themselves."""
         return self.reading.readers.get(thing.name, ())
 
-    def readers_above(self, thing: Input) -> Sequence[Query]:
-        """Return the queries that read a stream or relation, themselves or through others."""
-        return self.reading.above.get(thing.name, ())
-
     def queries_of(self, query: Query) -> Sequence[Query]:
         """Return the queries that a query reads, itself or through others."""
-        known = self.reading.below.get(query.name)
-        return self.reading.queries(self, query) if known is None else known
+        return self.reading.below[query.name]
 
     def stopped_below(self, query: Query) -> Sequence[Query]:
         """Return the queries that a query reads, itself or through others, and are not active."""
-        known = self.reading.stopped.get(query.name)
-        if known is None:
-            return [q for q in self.queries_of(query) if q.state != "active"]
-        return known
+        return self.reading.stopped[query.name]
 
     def turn(self, query: Query, state: str) -> None:
         """Let a query be in a state from now on: active, inactive, failed or expired."""

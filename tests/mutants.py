@@ -225,10 +225,10 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/catalog.py",
         ("relations hold time back",
-         "if i.kind == \"stream\" or i.source is not None) or inputs", ") or inputs",
+         " if i.kind == \"stream\" or i.source is not None)", ")",
          SEMANTICS + "the_frontier_is_the_smallest_heartbeat_and_relations_never_hold_it_back"),
         ("one that was deactivated holds nobody back",
-         'tuple(inner for inner in below if inner.state != "active")', "()",
+         'tuple(q for q in below.values() if q.state != "active")', "()",
          "test_standing_still.py::"
          "test_who_is_above_one_that_was_deactivated_waits_and_misses_nothing"),
         ("who is two above one that stands still runs on",

@@ -262,20 +262,39 @@ class Engine(Failing):
                 f"the continuous query {query.name} was made for time in integers: {error.message}",
                 hint=f"DROP CONTINUOUS QUERY {query.name}, and make it anew for wall-clock time",
             ) from error
-        self.compiled[query.name.lower()] = compiled
-        plans.renew(self.database, query.name, compiled)
-        answers.drop(self.database, query)
-        synopses.drop(self.database, query.name)
-        self.streamon.forget(query.name)
+        self.erase(query)
         query.columns = compiled.columns
-        synopses.create(self.database, query.name, compiled)
-        answers.create(self.database, self.clock, query, compiled.answer)
+        self.write(query, compiled)
+
+    # -- what the database has of a query ---------------------------------------------------------
+
+    def write(self, query: Query, compiled: Compiled, *, has_log: bool = False) -> None:
+        """Write the row, plan, synopses and answer of a query of the catalogue, inside a change.
+
+        Args:
+            query: The query.
+            compiled: Its plan.
+            has_log: Whether it goes on with the log of the query that it replaces.
+        """
+        base, self.compiled[query.name.lower()] = self.database, compiled
+        plans.save(base, query.name, compiled)
+        synopses.create(base, query.name, compiled)
+        answers.create(base, self.clock, query, compiled.answer, has_log=has_log)
         if query.kind == "stream" and self.catalogue.amends(query):
-            amend.create(self.database, query)
-        catalog.move(self.database, query)
-        inspection.refresh(self.database, self.catalogue, query)
-        self.database.execute("DELETE FROM cql_state.stubs WHERE query = ?", [query.name])
-        inspection.write_stubs(self.database, query, self.stubs(query))
+            amend.create(base, query)
+        catalog.insert(base, query)
+        inspection.refresh(base, self.catalogue, query)
+        inspection.write_stubs(base, query, self.stubs(query))
+
+    def erase(self, query: Query, *, keep_log: bool = False) -> None:
+        """Delete all that `write` has written, or all but the log, inside a change."""
+        base = self.database
+        answers.drop(base, query, keep_log=keep_log)
+        plans.drop(base, query.name)
+        synopses.drop(base, query.name)
+        catalog.delete(base, query)
+        inspection.delete_stubs(base, query)
+        self.streamon.forget(query.name)
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
-from cqlduck.state import amend, answers, catalog, inspection, plans, records, synopses
+from cqlduck.state import catalog, inspection, records
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
 
@@ -126,23 +126,15 @@ def begin(
         taken=compiled.taken,
     )
     query.number = engine.catalogue.next_number if old is None else old.number
+    engine.catalogue.add(query)
     query.since = _begins_after(engine, query, options.get("history"))
     if old is not None:
         query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)
         query.history_from = old.history_from
     query.frontier = query.since
     query.keep = _kept_for(engine, options.get("keep"))
-    plans.save(engine.database, query.name, compiled)
-    synopses.create(engine.database, query.name, compiled)
-    answers.create(engine.database, engine.clock, query, compiled.answer, has_log=old is not None)
-    if query.kind == "stream" and engine.catalogue.amends(query):
-        amend.create(engine.database, query)
-    catalog.insert(engine.database, query)
-    engine.catalogue.add(query)
-    engine.compiled[query.name.lower()] = compiled
+    engine.write(query, compiled, has_log=old is not None)
     engine.recount()
-    inspection.refresh(engine.database, engine.catalogue, query)
-    inspection.write_stubs(engine.database, query, engine.stubs(query))
     engine.expect(query)
 
 
@@ -229,11 +221,7 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     """Remove a query, inside a change; its log may stay for one that takes its place."""
     if not keep_log:
         engine.results.keep(query.changes)
-    answers.drop(engine.database, query, keep_log=keep_log)
-    plans.drop(engine.database, query.name)
-    synopses.drop(engine.database, query.name)
-    catalog.delete(engine.database, query)
-    inspection.delete_stubs(engine.database, query)
+    engine.erase(query, keep_log=keep_log)
     records.drop(engine.database, records.CORRECTIONS, query.name)
     engine.catalogue.remove(query)
     inspection.refresh(engine.database, engine.catalogue, query)
@@ -242,5 +230,4 @@ def remove(engine: Engine, query: Query, *, keep_log: bool = False) -> None:
     if not keep_log:
         engine.housekeeping.lost.pop(query.name, None)
     engine.tables.drop()
-    engine.streamon.forget(query.name)
     engine.output_buffer.store(query)

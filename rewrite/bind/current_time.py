@@ -21,12 +21,27 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError, ParseError
 from cqlduck.rewrite.plan import FOREVER, Filter, Plan, Project, StreamScan, TimeWindow, chain_of
+from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import cast
 from cqlduck.rewrite.relalg.elements import add, ceil_to, floor_to, number
 from cqlduck.rewrite.text.parsed import is_now
 from cqlduck.rewrite.text.time import Clock, Duration, parse_duration
 
-TIMESTAMPS = ("now", "transaction_timestamp", "get_current_timestamp")
+CALLED: dict[type[exp.Expr], str] = {
+    exp.CurrentTimestamp: "timestamp",
+    exp.Localtimestamp: "local",
+    exp.CurrentDate: "date",
+    exp.CurrentTime: "time",
+    exp.Localtime: "localtime",
+}
+NAMED = {
+    "now": "timestamp",
+    "transaction_timestamp": "timestamp",
+    "get_current_timestamp": "timestamp",
+    "current_localtimestamp": "local",
+    "current_localtime": "localtime",
+}
+"""What functions mean that sqlglot does not know."""
 DAY = 86_400_000_000
 MOMENTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "DATE", "TIMESTAMP_S", "TIMESTAMP_MS",
            "VARCHAR", '"NULL"', "NULL")  # fmt: skip
@@ -88,26 +103,11 @@ def normalize(tree: exp.Query, clock: Clock | None) -> exp.Query:
 
 def _meaning(node: exp.Expr) -> str | None:
     """Return 'timestamp', 'local', 'date', 'time', 'localtime' or 'age', or None."""
-    match node:
-        case exp.CurrentTimestamp():
-            return "timestamp"
-        case exp.Localtimestamp():
-            return "local"
-        case exp.CurrentDate():
-            return "date"
-        case exp.CurrentTime():
-            return "time"
-        case exp.Localtime():
-            return "localtime"
-        case exp.Anonymous():
-            name = str(node.name).lower()
-            if name in TIMESTAMPS:
-                return "timestamp"
-            if name == "age" and len(node.expressions) == 1:
-                return "age"
-            return {"current_localtimestamp": "local", "current_localtime": "localtime"}.get(name)
-        case _:
-            return None
+    if isinstance(node, exp.Anonymous):
+        name = str(node.name).lower()
+        is_age = name == "age" and len(node.expressions) == 1
+        return "age" if is_age else NAMED.get(name)
+    return CALLED.get(type(node))
 
 
 def _value(meaning: str, written: str, clock: Clock) -> exp.Expr:
@@ -129,7 +129,7 @@ def _count_intervals(tree: exp.Expr, clock: Clock) -> None:
     """On integer time, write an interval beside τ as a number of instants."""
     for node in list(tree.find_all(exp.Add, exp.Sub, *COMPARISONS)):
         for mine, other in ((node.this, node.expression), (node.expression, node.this)):
-            bare = _bare(mine)
+            bare = without_parens(mine)
             if isinstance(bare, exp.Interval) and mentions(other):
                 try:
                     count = clock.instants(parse_duration(bare.sql("duckdb")))
@@ -183,7 +183,7 @@ class Comparison:
 
 def split(tree: exp.Expr) -> list[exp.Expr]:
     """Return `x BETWEEN a AND b` that mentions τ as two conditions; any other one as it is."""
-    bare = _bare(tree)
+    bare = without_parens(tree)
     if not isinstance(bare, exp.Between) or bare.args.get("symmetric") or not mentions(bare):
         return [tree]
     return [
@@ -194,13 +194,13 @@ def split(tree: exp.Expr) -> list[exp.Expr]:
 
 def compared(tree: exp.Expr, clock: Clock) -> Comparison | None:
     """Return a condition as a comparison with τ, plus or minus constants; None if it is none."""
-    tree = _bare(tree)
+    tree = without_parens(tree)
     operator = COMPARISONS.get(type(tree))
     if operator is None:
         return None
-    left, right = tree.this, _bare(tree.expression)
+    left, right = tree.this, without_parens(tree.expression)
     if mentions(left):
-        left, right, operator = tree.expression, _bare(left), TURNED[operator]
+        left, right, operator = tree.expression, without_parens(left), TURNED[operator]
     if mentions(left):
         return None
     steps = _steps(right, clock)
@@ -224,7 +224,7 @@ def compared(tree: exp.Expr, clock: Clock) -> Comparison | None:
 
 def _steps(tree: exp.Expr, clock: Clock) -> Steps | None:
     """Return an expression of τ and constants as steps, or None."""
-    tree = _bare(tree)
+    tree = without_parens(tree)
     if _is_instant(tree, clock):
         return Steps()
     if isinstance(tree, exp.Cast) and clock.kind == "wall":
@@ -276,17 +276,11 @@ def _length(tree: exp.Expr, steps: Steps, clock: Clock) -> int | None:
 
 
 def _unsigned(tree: exp.Expr) -> tuple[int, exp.Expr]:
-    tree = _bare(tree)
+    tree = without_parens(tree)
     if isinstance(tree, exp.Neg):
         sign, inner = _unsigned(tree.this)
         return -sign, inner
     return 1, tree
-
-
-def _bare(tree: exp.Expr) -> exp.Expr:
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
 
 
 # -- instants -------------------------------------------------------------------------------------

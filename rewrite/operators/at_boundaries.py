@@ -81,6 +81,8 @@ _MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
 BOUNDARY = "_cql_boundary"
 BOUNDARIES = Instants(column(BOUNDARY), BOUNDARY)
 """The boundaries of the tick."""
+ARRIVALS = Instants(column(TS), TS)
+"""The instants at which tuples arrive."""
 _COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NULL_OVER_NOTHING = ("min", "max", "sum", "avg")
 
@@ -306,14 +308,8 @@ class _Contents:
         match node:
             case TimeWindow():
                 return Stub(node, self.writer).entering()
-            case Filter():
-                return self._entering(node.input).where(guards.restriction(node))
-            case Project():
-                listed = [
-                    named(expression, known.name)
-                    for expression, known in zip(node.expressions, node.columns, strict=True)
-                ]
-                return self._entering(node.input).project([*listed, column(TS)])
+            case Filter() | Project():
+                return at(node, [self._entering(node.input)], ARRIVALS)
             case _:
                 raise AssertionError(f"{type(node).__name__} is no window")
 
