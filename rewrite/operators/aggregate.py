@@ -22,7 +22,6 @@ above needs no trace. A group's tuple lives until the group's next one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from sqlglot import exp
 
@@ -40,10 +39,13 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
     after,
+    begun,
+    exists,
     forever,
     named,
     number,
-    parameter,
+    once,
+    over_time,
     qualified,
     references,
     same,
@@ -114,15 +116,8 @@ class Grouping(Operator[Aggregate]):
         is_last = [] if self.is_stepped else [column(LAST)]
         delta = temp_table(self.writer.deltas[id(self.node)])
         theirs, mine = ([qualified(t, key) for key in self.node.keys] for t in ("delta", "kept"))
-        touched = (
-            exp.select("1")
-            .from_(delta.copy().as_("delta"), copy=False)
-            .where(*is_last, copy=False)
-            .where(same(theirs, mine), copy=False)
-        )
-        gone = exp.delete(state_table(table).as_("kept")).where(
-            exp.Exists(this=touched), copy=False
-        )
+        touched = exists(delta.copy().as_("delta"), *is_last, same(theirs, mine))
+        gone = exp.delete(state_table(table).as_("kept")).where(touched, copy=False)
         self.writer.update(self.node, "forget the old state of the groups that changed", gone)
         stay = exp.select(*references(columns)).from_(delta.copy(), copy=False)
         stay = stay.where(*is_last, copy=False)
@@ -150,22 +145,17 @@ class Grouping(Operator[Aggregate]):
         end = (
             forever() if single else exp.Coalesce(this=column("_cql_end"), expressions=[forever()])
         )
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        began = named(cast(parameter("t0"), "BIGINT"), ENTER)
         changed: list[exp.Expr] = [exp.Star()]
         stood: list[exp.Expr] = [column(WAS)]
         if not single:
-            over: dict[str, Any] = {
-                "partition_by": keys,
-                "order": exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-            }
-            ends = exp.Window(this=exp.Lead(this=column(TS)), **over).copy()
-            begins = exp.Window(this=exp.Lag(this=column(TS)), **over).copy()
+            ends, begins = (
+                over_time(function(this=column(TS)), keys) for function in (exp.Lead, exp.Lag)
+            )
             changed += [named(ends, "_cql_end"), named(begins, "_cql_begin")]
             stood.append(exp.Is(this=column("_cql_begin"), expression=exp.null()))
         steps = Rows.of(exp.to_table("changed"))
-        come = [*keys, *new, named(column(TS), ENTER), named(end, LEAVE), one]
-        gone = [*keys, *old, began, named(column(TS), LEAVE), one]
+        come = [*keys, *new, named(column(TS), ENTER), named(end, LEAVE), once()]
+        gone = [*keys, *old, begun(), named(column(TS), LEAVE), once()]
         delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
         return Rows.union(
             [steps.where(column(IS)).project(come), steps.where(*stood).project(gone)]
@@ -176,19 +166,10 @@ class Grouping(Operator[Aggregate]):
         delta, groups = (
             [qualified(table, key) for key in self.node.keys] for table in ("delta", "groups")
         )
-        changed = (
-            exp.select("1")
-            .from_(temp_table(self.writer.deltas[id(self.node)]).as_("delta"), copy=False)
-            .where(column(CHANGED), copy=False)
-            .where(same(delta, groups), copy=False)
-        )
-        listed = [
-            *references(self.node.columns),
-            named(cast(parameter("t0"), "BIGINT"), ENTER),
-            named(forever(), LEAVE),
-            column(WEIGHT),
-        ]
-        stays = exp.not_(exp.Exists(this=changed))
+        changes = temp_table(self.writer.deltas[id(self.node)]).as_("delta")
+        stays = exp.not_(exists(changes, column(CHANGED), same(delta, groups)))
+        end = named(forever(), LEAVE)
+        listed = [*references(self.node.columns), begun(), end, column(WEIGHT)]
         return self.answer().where(stays, alias="groups").project(listed, "groups")
 
     def answer(self) -> Rows:
@@ -206,8 +187,7 @@ def shown(node: Aggregate, groups: Rows) -> Rows:
         else named(one.result(column), one.call.name)
         for one in made
     ]
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return groups.project([*map(column, node.keys), *results, one])
+    return groups.project([*map(column, node.keys), *results, once()])
 
 
 def _changed(query: exp.Query, node: Aggregate) -> exp.Select:

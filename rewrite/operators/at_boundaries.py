@@ -64,6 +64,7 @@ from cqlduck.rewrite.relalg.elements import (
     floor_to,
     named,
     number,
+    once,
     parameter,
     references,
     state_table,
@@ -241,8 +242,7 @@ class AtBoundaries(Operator[Plan]):
 
     def answer(self) -> Rows:
         """Return (columns, `_weight`): the relation after the tick, a row for each tuple."""
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        return self._content.project([*references(self.node.columns), one])
+        return self._content.project([*references(self.node.columns), once()])
 
     @property
     def _content(self) -> Rows:

@@ -30,13 +30,16 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
     after,
+    begun,
     count,
+    exists,
     forever,
     greatest,
     is_null,
     least,
     named,
     number,
+    over_time,
     parameter,
     qualified,
     references,
@@ -44,6 +47,7 @@ from cqlduck.rewrite.relalg.elements import (
     state_table,
     temp_table,
     union_all,
+    until,
 )
 from cqlduck.rewrite.relalg.values import identity, identity_columns
 
@@ -60,14 +64,9 @@ class Counts(Operator[SetOperation | Net]):
         table = self.writer.synopsis(self.node, "counts", columns)
         self.writer.delta(self.node, self._changed(table), "the tuples and instants that changed")
         delta = temp_table(self.writer.deltas[id(self.node)])
-        touched = (
-            exp.select("1")
-            .from_(delta.copy().as_("delta"), copy=False)
-            .where(column(LAST), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
-        )
-        gone = exp.delete(state_table(table).as_("kept")).where(
-            exp.Exists(this=touched), copy=False
-        )
+        is_same = same(_of("delta", self.node), _of("kept", self.node))
+        touched = exists(delta.copy().as_("delta"), column(LAST), is_same)
+        gone = exp.delete(state_table(table).as_("kept")).where(touched, copy=False)
         self.writer.update(self.node, "forget the old counts of the tuples that changed", gone)
         stay = (
             exp.select(*references(columns))
@@ -85,11 +84,7 @@ class Counts(Operator[SetOperation | Net]):
     def lives(self) -> Rows:
         """Return what begins or ends in the tick: a tuple lives until its count changes."""
         following, previous = (
-            exp.Window(
-                this=function(this=column(TS)),
-                partition_by=_keys(self.node),
-                order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-            )
+            over_time(function(this=column(TS)), _keys(self.node))
             for function in (exp.Lead, exp.Lag)
         )
         stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
@@ -105,9 +100,8 @@ class Counts(Operator[SetOperation | Net]):
             ]
         )
         both = Rows.of(exp.to_table("steps"))
-        begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
         come = [named(column(TS), ENTER), column(LEAVE), column(WEIGHT)]
-        gone = [begin, named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
+        gone = [begun(), named(column(TS), LEAVE), named(column(WAS), WEIGHT)]
         return Rows.union(
             [
                 both.where(_is_there(column(weight))).project(
@@ -119,17 +113,14 @@ class Counts(Operator[SetOperation | Net]):
 
     def standing(self) -> Rows:
         """Return what is there throughout the tick, as lifetimes without an end."""
-        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
-        listed = [*references(self.node.columns), begin, end]
-        changed = (
-            exp.select("1")
-            .from_(temp_table(self.writer.deltas[id(self.node)]).as_("delta"), copy=False)
-            .where(_changes(), same(_of("delta", self.node), _of("kept", self.node)), copy=False)
-        )
+        listed = [*references(self.node.columns), begun(), named(forever(), LEAVE)]
+        delta = temp_table(self.writer.deltas[id(self.node)]).as_("delta")
+        is_same = same(_of("delta", self.node), _of("kept", self.node))
+        changed = exists(delta, _changes(), is_same)
         times = _times(self.node, [column(name) for name in _counts(self.node)])
         table = state_table(self.writer.table(self.node, "counts"))
         table.set("alias", exp.TableAlias(this=exp.to_identifier("kept")))
-        stays = Rows.of(table).where(_is_there(times), exp.not_(exp.Exists(this=changed)))
+        stays = Rows.of(table).where(_is_there(times), exp.not_(changed))
         return stays.project([*listed, named(times, WEIGHT)])
 
     def _changed(self, table: str) -> exp.Select:
@@ -184,11 +175,7 @@ class Counts(Operator[SetOperation | Net]):
 
     def _before(self, table: str) -> exp.Select:
         """Return the counts of the touched tuples, as of $t0."""
-        touched = (
-            exp.select("1")
-            .from_("changes", copy=False)
-            .where(same(_of("changes", self.node), _of("kept", self.node)), copy=False)
-        )
+        touched = exists("changes", same(_of("changes", self.node), _of("kept", self.node)))
         return (
             exp.select(
                 *references(self.node.columns),
@@ -196,7 +183,7 @@ class Counts(Operator[SetOperation | Net]):
                 *[column(name) for name in _counts(self.node)],
             )
             .from_(state_table(table).as_("kept"), copy=False)
-            .where(exp.Exists(this=touched), copy=False)
+            .where(touched, copy=False)
         )
 
     def _tagged(self) -> Rows:
@@ -245,12 +232,7 @@ def _side_by_side(node: SetOperation | Net, sides: Sequence[Rows], *time: str) -
 
 def _over(node: SetOperation | Net, function: exp.Expr, frame: bool = True) -> exp.Window:
     spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING")
-    return exp.Window(
-        this=function,
-        partition_by=_keys(node),
-        order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-        spec=spec if frame else None,
-    )
+    return over_time(function, _keys(node), spec if frame else None)
 
 
 def _times(node: SetOperation | Net, counts: Sequence[exp.Expr]) -> exp.Expr:
@@ -266,12 +248,8 @@ def _times(node: SetOperation | Net, counts: Sequence[exp.Expr]) -> exp.Expr:
             first = exp.Sub(this=first, expression=right.copy())
         most = function(first, second)
         return cast(most, "BIGINT")
-    wanted = after if node.kind == "intersect" else _until
+    wanted = after if node.kind == "intersect" else until
     return cast(exp.and_(after(left.copy(), number(0)), wanted(right.copy(), number(0))), "BIGINT")
-
-
-def _until(expression: exp.Expr, bound: exp.Expr) -> exp.Expr:
-    return exp.LTE(this=expression, expression=bound)
 
 
 def _counts(node: SetOperation | Net) -> list[str]:

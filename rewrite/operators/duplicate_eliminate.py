@@ -16,16 +16,17 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Column, Distinct, Filter, Plan, Project, UnionAll
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
     TS,
-    WEIGHT,
     after,
+    begun,
+    exists,
     forever,
     named,
-    number,
+    once,
     parameter,
     qualified,
     references,
@@ -65,31 +66,30 @@ class First(Operator[Distinct]):
         )
         if self.writer.form.staged:
             # which DuckDB (release 2.0) skips parts of the synopsis for, and not for NOT EXISTS
-            met = exp.select("1").from_(fresh.subquery("first", copy=True), copy=False)
+            met = exists(fresh.subquery("first", copy=True), is_known.copy())
             here = exp.select(*references(self.node.columns)).from_(kept, copy=False)
-            here = here.where(exp.Exists(this=met.where(is_known.copy(), copy=False)), copy=False)
+            here = here.where(met, copy=False)
             query = query.with_("here", as_=here, materialized=True, copy=False)
             kept = exp.to_table("here").as_("kept")
-        known = exp.select("1").from_(kept, copy=False).where(is_known, copy=False)
-        query = query.where(exp.not_(exp.Exists(this=known)), copy=False)
+        query = query.where(exp.not_(exists(kept, is_known)), copy=False)
         self.writer.first(self.node, "the tuples that were not there yet", exp.insert(query, table))
 
     def elements(self) -> Rows:
         """Return the tuples that come."""
-        listed = [*references(self.node.columns), column(TS), _once()]
+        listed = [*references(self.node.columns), column(TS), once()]
         return self._come().project(listed, "first")
 
     def lives(self) -> Rows:
         """Return the lifetimes that begin in the tick; none ends."""
         end = named(forever(), LEAVE)
-        listed = [*references(self.node.columns), named(column(TS), ENTER), end, _once()]
+        listed = [*references(self.node.columns), named(column(TS), ENTER), end, once()]
         return self._come().project(listed, "first")
 
     def standing(self) -> Rows:
         """Return what was there before the tick, as lifetimes without an end."""
-        begin, end = named(cast(parameter("t0"), "BIGINT"), ENTER), named(forever(), LEAVE)
+        end = named(forever(), LEAVE)
         there = Rows.of(self._table).where(until(column(TS), parameter("t0")))
-        return there.project([*references(self.node.columns), begin, end, _once()])
+        return there.project([*references(self.node.columns), begun(), end, once()])
 
     @property
     def _table(self) -> exp.Table:
@@ -99,10 +99,6 @@ class First(Operator[Distinct]):
         """Return (columns, `_ts`) of the tuples that come in the tick."""
         kept = Rows.of(self._table, [*(c.name for c in self.node.columns), TS])
         return kept.where(after(column(TS), parameter("t0")))
-
-
-def _once() -> exp.Expr:
-    return named(cast(number(1), "BIGINT"), WEIGHT)
 
 
 def first_instants(node: Distinct, lifetimes: Rows) -> Rows:

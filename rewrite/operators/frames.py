@@ -44,9 +44,11 @@ from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
     after,
+    exists,
     named,
-    number,
+    over_time,
     parameter,
+    preceding,
     qualified,
     references,
     same,
@@ -71,9 +73,7 @@ def _in_order(
     keys: Sequence[str], window: RowWindow, calls: Sequence[tuple[str, exp.Expr]]
 ) -> list[exp.Expr]:
     """Return calls over the frame of each row, and when the next row of its partition comes."""
-    following = exp.Window(
-        this=exp.Lead(this=column(TS)), partition_by=[*map(column, keys)], order=_by_position()
-    )
+    following = over_time(exp.Lead(this=column(TS)), [*map(column, keys)], by=(TS, SEQ))
     framed = [
         named(each_call(call, lambda one: _framed(keys, window, one)), name) for name, call in calls
     ]
@@ -117,17 +117,10 @@ def _range_frame(
 ) -> exp.Select:
     inner = node.input
     keys = list(node.keys)
-    touched = (
-        exp.select("1")
-        .from_("running", copy=False)
-        .where(
-            same([qualified("running", k) for k in keys], [qualified("l", k) for k in keys]),
-            copy=False,
-        )
-    )
+    theirs, mine = ([qualified(table, k) for k in keys] for table in ("running", "l"))
     tuples = writer.alive(inner).select(
         [*references(inner.columns), named(column(ENTER), TS), named(exp.true(), ROW)],
-        where=[exp.Exists(this=touched)] if keys else [],
+        where=[exists("running", same(theirs, mine))] if keys else [],
         alias="l",
     )
     probes = exp.select(
@@ -138,17 +131,8 @@ def _range_frame(
     probes = probes.where(after(column(TS), parameter("t0")), copy=False)
 
     def over_range(call: exp.Expr) -> exp.Expr:
-        return exp.Window(
-            this=_filtered(call, column(ROW)),
-            partition_by=[column(k) for k in keys],
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-            spec=exp.WindowSpec(
-                kind="RANGE",
-                start=number(width),
-                start_side="PRECEDING",
-                end="CURRENT ROW",
-            ),
-        )
+        spec = preceding("RANGE", width)
+        return over_time(_filtered(call, column(ROW)), [column(k) for k in keys], spec)
 
     results = [named(each_call(call, over_range), name) for name, call in calls]
     framed = exp.select(*[column(k) for k in keys], column(TS), *results, column(ROW)).from_(
@@ -193,17 +177,8 @@ def _row_log(writer: Writer, node: Aggregate, window: RowWindow) -> Rows:
 
 
 def _framed(keys: Sequence[str], window: RowWindow, call: exp.Expr) -> exp.Window:
-    return exp.Window(
-        this=call.copy(),
-        partition_by=[column(k) for k in keys],
-        order=_by_position(),
-        spec=exp.WindowSpec(
-            kind="ROWS",
-            start=number(window.rows - 1),
-            start_side="PRECEDING",
-            end="CURRENT ROW",
-        ),
-    )
+    spec = preceding("ROWS", window.rows - 1)
+    return over_time(call.copy(), [column(k) for k in keys], spec, by=(TS, SEQ))
 
 
 def _with_results(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
@@ -247,11 +222,7 @@ def states(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
     )
 
     def earlier(name: str) -> exp.Window:
-        return exp.Window(
-            this=exp.Lag(this=column(name)),
-            partition_by=[k.copy() for k in keys],
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-        )
+        return over_time(exp.Lag(this=column(name)), keys)
 
     known = exp.Is(this=column("_cql_earlier"), expression=exp.null())
     stepped = exp.select(
@@ -277,10 +248,6 @@ def states(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
         .from_(stepped.subquery("stepped", copy=False), copy=False)
         .where(after(column(TS), parameter("t0")), copy=False)
     )
-
-
-def _by_position() -> exp.Order:
-    return exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))])
 
 
 def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:

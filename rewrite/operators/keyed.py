@@ -29,6 +29,7 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     greatest,
     named,
+    over_time,
     parameter,
     qualified,
     temp_table,
@@ -70,16 +71,12 @@ class KeyedRecomputation(Recomputation):
             moment = named(exp.Unnest(expressions=[both.copy()]), TS)
             parts.append(self.writer.elements(plan).project([*listed, moment]).query())
         known = [*self._names, TS]
-        following = exp.Window(
-            this=exp.Lead(this=column(TS)),
-            partition_by=list(map(column, self._names)),
-            order=_by(TS),
-        )
+        following = over_time(exp.Lead(this=column(TS)), [*map(column, self._names)])
         pairs = exp.select(*map(column, known), named(following, NEXT)).from_(
             union_all(parts).subquery("changes", copy=False), copy=False
         )
         pairs = pairs.group_by(*map(column, known), copy=False)
-        number = exp.Window(this=exp.DenseRank(), order=_by(TS, NEXT))
+        number = over_time(exp.DenseRank(), by=(TS, NEXT))
         return exp.select(*map(column, known), column(NEXT), named(number, NUMBER)).from_(
             pairs.subquery("pairs", copy=False), copy=False
         )
@@ -113,7 +110,3 @@ class KeyedRecomputation(Recomputation):
             is_unit=properties(plan).has_unit_weights,
         )
         return laid_out(lives.subquery("l", copy=False), how)
-
-
-def _by(*names: str) -> exp.Order:
-    return exp.Order(expressions=[exp.Ordered(this=column(name)) for name in names])

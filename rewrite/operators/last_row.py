@@ -26,10 +26,12 @@ from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
     after,
+    exists,
     forever,
     is_null,
     named,
     number,
+    over_time,
     parameter,
     qualified,
     references,
@@ -107,12 +109,9 @@ class LastRow(row_windows.Positions):
     def _replaced(self, table: str) -> exp.Select:
         """Return the rows of the window that the tick pushes out, with their lifetimes."""
         arrivals = temp_table(self._table()).as_("arrivals")
-        known = exp.select("1").from_(arrivals.copy(), copy=False)
+        known = exists(arrivals.copy(), row_windows.is_partition(self.node))
         kept = exp.select("*").from_(state_table(table).as_("kept"), copy=False)
-        kept = kept.where(
-            exp.Exists(this=known.where(row_windows.is_partition(self.node), copy=False)),
-            copy=False,
-        )
+        kept = kept.where(known, copy=False)
         listed = [qualified("kept", c.name) for c in self.node.columns]
         ts, seq = qualified("kept", TS), qualified("kept", SEQ)
         leave = parameter("t1") if self.writer.form.single else qualified("arrivals", TS)
@@ -152,19 +151,13 @@ def _several(node: RowWindow) -> exp.Select:
 def _ordered(node: RowWindow) -> exp.Select:
     """Return of the rows of these partitions when the next one comes, and which is the first."""
     following, previous = (
-        exp.Window(
-            this=function(this=column(TS)),
-            partition_by=_keys(node),
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-        )
-        for function in (exp.Lead, exp.Lag)
+        over_time(function(this=column(TS)), _keys(node)) for function in (exp.Lead, exp.Lag)
     )
     mine, theirs = ([qualified(t, k) for k in node.partition_by] for t in ("newest", "several"))
-    known = exp.select("1").from_("several", copy=False).where(same(theirs, mine), copy=False)
     return (
         exp.select(column(SEQ), named(following, NEXT), named(is_null(previous), FIRST))
         .from_("newest", copy=False)
-        .where(exp.Exists(this=known), copy=False)
+        .where(exists("several", same(theirs, mine)), copy=False)
     )
 
 

@@ -37,6 +37,7 @@ from cqlduck.rewrite.relalg.elements import (
     floor_to,
     named,
     number,
+    over_time,
     parameter,
     state_table,
     temp_table,
@@ -148,11 +149,7 @@ def _in_order(node: Aggregate) -> exp.Select:
     """Return the log, and with each row what is before it and when the next one is."""
 
     def over(function: type[exp.AggFunc], name: str) -> exp.Window:
-        return exp.Window(
-            this=function(this=column(name)),
-            partition_by=[column(key) for key in node.keys],
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-        )
+        return over_time(function(this=column(name)), [column(key) for key in node.keys])
 
     return exp.select(
         "*",

@@ -41,6 +41,7 @@ from cqlduck.rewrite.relalg.elements import (
     greatest,
     named,
     number,
+    over_time,
     parameter,
     qualified,
     references,
@@ -197,10 +198,7 @@ def _instants(node: Recompute, table: Tables) -> exp.Select:
 
 def _with_next(instants: exp.Query) -> exp.Select:
     """Return instants, each with the next one."""
-    following = exp.Window(
-        this=exp.Lead(this=column(TS)),
-        order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-    )
+    following = over_time(exp.Lead(this=column(TS)))
     return exp.select(column(TS), named(following, NEXT)).from_(
         instants.subquery("all_instants", copy=False), copy=False
     )

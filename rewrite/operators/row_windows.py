@@ -27,15 +27,17 @@ from cqlduck.rewrite.relalg.elements import (
     LEAVE,
     SEQ,
     TS,
-    WEIGHT,
     add,
     after,
     ceil_to,
     copies,
+    exists,
     forever,
     least,
     named,
     number,
+    once,
+    over_time,
     parameter,
     qualified,
     references,
@@ -76,7 +78,7 @@ class Positions(Operator[RowWindow]):
         conditions.append(exp.paren(changes))
         if self.node.every is not None:
             conditions.append(until(column(ENTER), parameter("t1")))
-        listed = [*references(self.node.columns), column(ENTER), column(LEAVE), _one()]
+        listed = [*references(self.node.columns), column(ENTER), column(LEAVE), once()]
         return self.row_log().where(*conditions).project(listed)
 
     def standing(self) -> Rows:
@@ -87,20 +89,20 @@ class Positions(Operator[RowWindow]):
                 until(column(ENTER), parameter("t0")), after(column(LEAVE), parameter("t1"))
             )
             return standing.project(
-                [*references(self.node.columns), column(ENTER), column(LEAVE), _one()]
+                [*references(self.node.columns), column(ENTER), column(LEAVE), once()]
             )
         gone = delta.where(until(column(LEAVE), parameter("t1"))).project([column(SEQ)])
         stays = exp.not_(exp.In(this=column(SEQ), query=gone.query().subquery(copy=False)))
         begin, end = named(column(TS), ENTER), named(forever(), LEAVE)
         return self.content.where(stays).project(
-            [*references(self.node.columns), begin, end, _one()]
+            [*references(self.node.columns), begin, end, once()]
         )
 
     def answer(self) -> Rows | None:
         """Return what the window holds after the tick, unless it slides."""
         if self.node.slide is not None or self.node.every is not None:
             return None
-        return self.content.project([*references(self.node.columns), _one()])
+        return self.content.project([*references(self.node.columns), once()])
 
     def arrivals(self, table: str) -> Rows:
         """Return the new tuples (columns, `_ts`, `_cql_seq`), each once, in the order of arrival.
@@ -270,8 +272,7 @@ def placed_names(node: RowWindow) -> list[str]:
 
 def _touched(node: RowWindow) -> exp.Exists:
     """Return whether something arrives in the partition of a row of `kept`."""
-    arrivals = exp.select("1").from_(exp.Table(this=exp.to_identifier("arrivals")), copy=False)
-    return exp.Exists(this=arrivals.where(is_partition(node), copy=False))
+    return exists(exp.Table(this=exp.to_identifier("arrivals")), is_partition(node))
 
 
 def is_partition(node: RowWindow) -> exp.Expr:
@@ -292,11 +293,7 @@ def _with_positions(
     if not keys:
         # never OVER () alone above a UNION ALL
         first.set("partition_by", [exp.true()])
-    rank = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[key.copy() for key in keys],
-        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
-    )
+    rank = over_time(exp.RowNumber(), keys, by=(TS, SEQ))
     begin = exp.Coalesce(this=first, expressions=[number(1)])
     position = add(exp.Add(this=begin, expression=rank), -1)
     return exp.select(*[x.copy() for x in listed], named(position, POSITION)).from_(
@@ -306,11 +303,7 @@ def _with_positions(
 
 def _successor(node: RowWindow, keys: list[exp.Column], distance: exp.Expr) -> exp.Expr:
     """Return the timestamp of the row that is `distance` rows behind, or FOREVER."""
-    row = exp.Window(
-        this=exp.Lead(this=column(TS), offset=distance),
-        partition_by=[key.copy() for key in keys],
-        order=exp.Order(expressions=[exp.Ordered(this=column(TS)), exp.Ordered(this=column(SEQ))]),
-    )
+    row = over_time(exp.Lead(this=column(TS), offset=distance), keys, by=(TS, SEQ))
     return exp.Coalesce(this=row, expressions=[forever()])
 
 
@@ -320,7 +313,3 @@ def _to_multiple(position: exp.Expr, step: int) -> exp.Expr:
         this=number(step), expression=exp.Mod(this=position.copy(), expression=number(step))
     )
     return exp.Mod(this=exp.paren(short), expression=number(step))
-
-
-def _one() -> exp.Expr:
-    return named(cast(number(1), "BIGINT"), WEIGHT)

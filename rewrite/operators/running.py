@@ -26,9 +26,12 @@ from cqlduck.rewrite.relalg.elements import (
     ENTER,
     TS,
     after,
+    exists,
     named,
     number,
+    over_time,
     parameter,
+    preceding,
     qualified,
     same,
     state_table,
@@ -98,39 +101,24 @@ class Running(Accumulating):
                 *[column(made.call.name) for made in self.carried],
             )
             .from_(state_table(self.table).as_("kept"), copy=False)
-            .where(self._is_touched("kept"), copy=False)
+            .where(
+                exists(self.source, same(self.keys_of("changes"), self.keys_of("kept"))), copy=False
+            )
         )
 
-    def _is_touched(self, table: str) -> exp.Expr:
-        touched = (
-            exp.select("1")
-            .from_(self.source, copy=False)
-            .where(same(self.keys_of("changes"), self.keys_of(table)), copy=False)
-        )
-        return exp.Exists(this=touched)
+    def _is_touched(self, alias: str) -> exp.Expr:
+        """Return whether the group of a tuple of the input changes.
 
-    def _is_touched_input(self, alias: str) -> exp.Expr:
-        """Return the same of a tuple of the input, where `alias` is what its SELECT is called.
-
-        A column that is composed loses this alias, so the keys of the changes have other names.
+        A column that is composed loses the `alias` of its SELECT, so the keys of the changes have
+        other names.
         """
         names = [f"_cql_key{place}" for place in range(len(self.node.keys))]
         keys = [named(key, name) for key, name in zip(self.keys, names, strict=True)]
         changes = exp.select(*keys).from_(self.source, copy=False).subquery("touched", copy=False)
-        touched = (
-            exp.select("1")
-            .from_(changes, copy=False)
-            .where(same([column(name) for name in names], self.keys_of(alias)), copy=False)
-        )
-        return exp.Exists(this=touched)
+        return exists(changes, same([column(name) for name in names], self.keys_of(alias)))
 
     def _over(self, function: exp.Expr, spec: exp.WindowSpec | None = None) -> exp.Window:
-        return exp.Window(
-            this=function,
-            partition_by=self.keys,
-            order=exp.Order(expressions=[exp.Ordered(this=column(TS))]),
-            spec=spec,
-        )
+        return over_time(function, self.keys, spec)
 
     def _history(self) -> exp.Query:
         """The states before, the changes, and the instants before the tick that frames need.
@@ -160,7 +148,7 @@ class Running(Accumulating):
             return union_all([before, changes])
         conditions = [until(column(ENTER), parameter("t0"))]
         if self.node.keys:
-            conditions.append(self._is_touched_input("l"))
+            conditions.append(self._is_touched("l"))
         earlier = self.writer.alive(self.node.input).select(
             [
                 *self.keys,
@@ -198,12 +186,7 @@ class Running(Accumulating):
         name, monoid = accumulator.name, accumulator.monoid
         combined = monoid.over(this=column(name))
         if accumulator.width is not None:
-            frame = exp.WindowSpec(
-                kind="RANGE",
-                start=number(accumulator.width),
-                start_side="PRECEDING",
-                end="CURRENT ROW",
-            )
+            frame = preceding("RANGE", accumulator.width)
             return [named(self._over(combined, frame), name)]
         if monoid.without is not None:
             total = cast(self._over(combined), accumulator.type)

@@ -26,7 +26,7 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Sample, properties
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
@@ -34,6 +34,7 @@ from cqlduck.rewrite.relalg.elements import (
     copies,
     named,
     number,
+    once,
     parameter,
     references,
 )
@@ -145,6 +146,5 @@ def _in_places(rows: Rows, node: Sample) -> Rows:
             ]
         ),
     )
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    listed = [*references(node.columns), column(TS), one, named(place, SEQ)]
+    listed = [*references(node.columns), column(TS), once(), named(place, SEQ)]
     return copies(rows, node.columns).project(listed, "copies")

@@ -146,6 +146,46 @@ def count(expression: exp.Expr | None = None) -> exp.Expr:
     return cast(exp.Sum(this=expression or column(WEIGHT)), "BIGINT")
 
 
+def once() -> exp.Expr:
+    """Return the weight of one tuple, as `_weight`."""
+    return named(cast(number(1), "BIGINT"), WEIGHT)
+
+
+def begun() -> exp.Expr:
+    """Return where a lifetime begins that began before the tick, as `_cql_enter`: $t0."""
+    return named(cast(parameter("t0"), "BIGINT"), ENTER)
+
+
+def exists(source: exp.Expr | str, *conditions: exp.Expr) -> exp.Exists:
+    """Return whether an item of FROM has a row that meets conditions."""
+    rows = exp.select("1").from_(source, copy=False)
+    return exp.Exists(this=rows.where(*conditions, copy=False))
+
+
+def over_time(
+    function: exp.Expr,
+    keys: Sequence[exp.Expr] = (),
+    spec: exp.WindowSpec | None = None,
+    by: Sequence[str] = (TS,),
+) -> exp.Window:
+    """Return a window function over the rows of the same keys in the order of instants.
+
+    Args:
+        function: The function.
+        keys: The keys.
+        spec: The frame.
+        by: The columns of the order, if it is another.
+    """
+    order = exp.Order(expressions=[exp.Ordered(this=column(name)) for name in by])
+    parts = [key.copy() for key in keys]
+    return exp.Window(this=function, partition_by=parts, order=order, spec=spec)
+
+
+def preceding(kind: str, start: int) -> exp.WindowSpec:
+    """Return a frame from so many ROWS, or instants (RANGE), before a row up to the row itself."""
+    return exp.WindowSpec(kind=kind, start=number(start), start_side="PRECEDING", end="CURRENT ROW")
+
+
 def consolidate(rows: Rows, columns: Sequence[Column], sign: type[exp.Binary] = exp.NEQ) -> Rows:
     """Return the net elements: one row for each tuple and instant whose weights do not cancel.
 
@@ -183,8 +223,7 @@ def tuples_of(rows: Rows, columns: Sequence[Column], *, is_repeated: bool) -> Ro
     )
     names = [*(c.name for c in columns), WEIGHT]
     if is_repeated:
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        net = exp.select(*keys, one, _each_copy()).from_(net.subquery("net", copy=False))
+        net = exp.select(*keys, once(), _each_copy()).from_(net.subquery("net", copy=False))
         names.append("_cql_copy")
     return Rows.given(net, names, "tuples")
 

@@ -52,17 +52,18 @@ from cqlduck.rewrite.plan import (
     properties,
 )
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
     TS,
     WEIGHT,
     after,
+    begun,
     element_names,
     forever,
     named,
-    number,
+    once,
     parameter,
     references,
     state_table,
@@ -186,8 +187,7 @@ class AtRest(_Reading):
         shown = Rows.given(
             row_windows.placed(node, kept), row_windows.placed_names(node), "placed"
         ).where(until(column(ENTER), parameter("t1")), after(column(LEAVE), parameter("t1")))
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        return shown.project([*references(node.columns), column(ENTER), column(LEAVE), one])
+        return shown.project([*references(node.columns), column(ENTER), column(LEAVE), once()])
 
     def _first(self, node: Distinct) -> Rows:
         """Return each tuple once, from the instant on at which it came, if that is known."""
@@ -196,8 +196,7 @@ class AtRest(_Reading):
             known = Rows.of(state_table(self.table(node, "counts")), names)
         else:
             known = duplicate_eliminate.first_instants(node, self.standing(node.input))
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        times = [named(column(TS), ENTER), named(forever(), LEAVE), one]
+        times = [named(column(TS), ENTER), named(forever(), LEAVE), once()]
         return known.project([*references(node.columns), *times], "first")
 
     def _joined(self, node: Join) -> Rows:
@@ -216,8 +215,7 @@ class AtRest(_Reading):
             if not properties(plan).has_unit_weights:
                 rows = tuples_of(rows, plan.columns, is_repeated=True)
             inputs.append(rows)
-        one = named(cast(number(1), "BIGINT"), WEIGHT)
-        return instants.at(node, inputs, instants.NOW).project([*references(node.columns), one])
+        return instants.at(node, inputs, instants.NOW).project([*references(node.columns), once()])
 
 
 @dataclass
@@ -263,6 +261,5 @@ def without_past(plan: Plan) -> Iterator[Plan]:
 
 def _now(node: Plan, rows: Rows) -> Rows:
     """Return (columns, `_weight`) as lifetimes of which the beginning and the end are not known."""
-    begin = named(cast(parameter("t0"), "BIGINT"), ENTER)
-    listed = [*references(node.columns), begin, named(forever(), LEAVE), column(WEIGHT)]
+    listed = [*references(node.columns), begun(), named(forever(), LEAVE), column(WEIGHT)]
     return rows.project(listed, "now")

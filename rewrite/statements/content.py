@@ -63,6 +63,7 @@ from cqlduck.rewrite.relalg.elements import (
     count,
     named,
     number,
+    once,
     parameter,
     references,
     state_table,
@@ -225,8 +226,7 @@ def _up_to_now(log: Rows) -> Rows:
 
 
 def _each_once(rows: Rows, columns: Iterable[Column]) -> Rows:
-    one = named(cast(number(1), "BIGINT"), WEIGHT)
-    return rows.project([*references(columns), one], "rows")
+    return rows.project([*references(columns), once()], "rows")
 
 
 def _without(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
