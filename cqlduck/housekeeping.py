@@ -13,7 +13,7 @@ from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.text.time import parse_duration
-from cqlduck.state import amend, answers, retention
+from cqlduck.state import amend, answers, columns, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
@@ -153,10 +153,6 @@ class Housekeeping:
             return None
         return self.catalogue.clock.instants(parse_duration(kept))
 
-    def _readers(self, thing: Input | Query) -> list[Query]:
-        """Return the queries for which what they read of a thing is kept."""
-        return [query for query in self.catalogue.readers(thing) if query.state != EXPIRED]
-
     def _forget(self) -> None:
         """Keep the stores of inputs small."""
         inputs, reading = self.catalogue.inputs.values(), self.catalogue.reading
@@ -172,7 +168,7 @@ class Housekeeping:
                 if counted + thing.next_seq - number > most:
                     self._compact_relation(thing, earliest, most)
             elif thing.first_instant is not None and earliest >= thing.first_instant:
-                readers = [q for q in reading.readers.get(thing.name, ()) if q.state != EXPIRED]
+                readers = self.catalogue.live_readers(thing)
                 if any(reading.amending[q.name] for q in readers):
                     continue
                 until = self._needed_after(thing, readers, earliest)
@@ -206,7 +202,7 @@ class Housekeeping:
         """Forget the tuples of a relation that no query will see leave any more, if it is large."""
         rows = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
         self._counted[thing.name] = rows, thing.next_seq
-        readers = self._readers(thing)
+        readers = self.catalogue.live_readers(thing)
         frontiers = [q.frontier for q in readers if q.frontier is not None]
         if rows <= most or len(frontiers) < len(readers):
             return
@@ -221,7 +217,7 @@ class Housekeeping:
         span = self._instants(query.keep if query.keep is not None else self.history)
         if span is None or query.frontier is None:
             return
-        readers = self._readers(query)
+        readers = self.catalogue.live_readers(query)
         until = query.frontier - span
         for reader in readers:
             reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)
@@ -266,7 +262,7 @@ class Housekeeping:
         self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
         if rows > max(retention.LOG, 2 * last):
             own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-            retention.compact(self.database, synopsis.name, own, query.frontier)
+            columns.compact(self.database, synopsis.name, own, query.frontier)
             self.database.execute(
                 "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
                 f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",

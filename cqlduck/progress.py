@@ -157,7 +157,7 @@ class Progress:
             until: Where the tick ends, if that is before the heartbeats.
         """
         reading = self.catalogue.reading
-        readers = [q for q in reading.readers.get(thing.name, ()) if q.state != EXPIRED]
+        readers = self.catalogue.live_readers(thing)
         looks_back, may_hold = False, self.in_memory
         for query in readers:
             compiled = self.compiled[query.name.lower()]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.catalog import Query
-from cqlduck.state.columns import same_rows, typed, weighted_rows
+from cqlduck.state.columns import compact, rewrite, same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 
 LONG = 122_880
@@ -77,15 +77,13 @@ def take_over(database: Database, clock: Clock, query: Query, held: str | None) 
     ):
         listed = ", ".join(quoted(c.name) for c in query.columns)
         first = query.since + 1
-        database.execute(
-            f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS SELECT {listed}, "
-            f"{first}::BIGINT AS _ts, "
+        net = (
+            f"SELECT {listed}, {first}::BIGINT AS _ts, "
             f"CAST(sum(if(_ts = {first}, _weight, -_weight)) AS BIGINT) AS _weight "
             f"FROM {changes} WHERE _ts <= {first} GROUP BY {same_rows(query.columns)} HAVING "
             f"sum(if(_ts = {first}, _weight, -_weight)) <> 0"
         )
-        database.execute(f"DELETE FROM {changes} WHERE _ts = {first}")
-        database.execute(f"INSERT INTO {changes} SELECT * FROM temp._cql_net_answer")
+        rewrite(database, changes, net, f" WHERE _ts = {first}")
     if held is not None:
         view(database, clock, query, held)
 
@@ -105,13 +103,7 @@ def view(database: Database, clock: Clock, query: Query, held: str | None) -> No
 def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:
     """Return the SELECT of the answer at an instant, or at the frontier."""
     # before it begins its synopses are empty, but its log may have what it replaces
-    if query.begin_instant is None or held is None or query.kind == "stream":
-        return _answer_sql(clock, query, None, until)
-    if until is not None and until != query.frontier:
-        return _answer_sql(clock, query, None, until)
-    listed = ", ".join(quoted(c.name) for c in query.columns)
-    order = f" {query.order_by}" if query.order_by else ""
-    return f"SELECT {listed} FROM ({held}) AS kept{order}"
+    return _answer_sql(clock, query, None if query.begin_instant is None else held, until)
 
 
 def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None) -> str:
@@ -235,14 +227,13 @@ def keep(database: Database, clock: Clock, query: Query) -> None:
     answer = f"cql_state.{quoted(query.answer)}"
     changes = f"cql_state.{quoted(query.changes)}"
     since = "" if query.answer_instant is None else f" WHERE _ts > {query.answer_instant}"
-    database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS SELECT {listed}, "
-        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM (SELECT {listed}, _weight FROM {answer} "
+    net = (
+        f"SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight "
+        f"FROM (SELECT {listed}, _weight FROM {answer} "
         f"UNION ALL SELECT {listed}, _weight FROM {changes}{since}) AS elements "
         f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
     )
-    database.execute(f"DELETE FROM {answer}")
-    database.execute(f"INSERT INTO {answer} SELECT * FROM temp._cql_net_answer")
+    rewrite(database, answer, net)
     query.answer_instant = query.frontier
     view(database, clock, query, None)
 
@@ -251,19 +242,11 @@ def forget_history(
     database: Database, clock: Clock, query: Query, held: str | None, until: int
 ) -> None:
     """Drop what history holds up to an instant; the answer at that instant stays as its start."""
-    listed = ", ".join(quoted(c.name) for c in query.columns)
-    changes = f"cql_state.{quoted(query.changes)}"
     if query.kind == "relation":
         if held is None and (query.answer_instant is None or query.answer_instant < until):
             keep(database, clock, query)
-        database.execute(
-            f"CREATE OR REPLACE TEMP TABLE _cql_net_answer AS "
-            f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
-            f"FROM {changes} WHERE _ts <= {until} "
-            f"GROUP BY {same_rows(query.columns)} HAVING sum(_weight) <> 0"
-        )
-        database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
-        database.execute(f"INSERT INTO {changes} SELECT * FROM temp._cql_net_answer")
+        compact(database, query.changes, query.columns, until)
     else:
+        changes = f"cql_state.{quoted(query.changes)}"
         database.execute(f"DELETE FROM {changes} WHERE _ts <= {until}")
     query.history_from = until

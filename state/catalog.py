@@ -233,6 +233,10 @@ class Catalogue:
         """Return the queries that read a stream, relation or query themselves."""
         return self.reading.readers.get(thing.name, ())
 
+    def live_readers(self, thing: Input | Query) -> list[Query]:
+        """Return those of its readers for which what they read is kept: none that has expired."""
+        return [query for query in self.readers(thing) if query.state != EXPIRED]
+
     def queries_of(self, query: Query) -> Sequence[Query]:
         """Return the queries that a query reads, itself or through others."""
         return self.reading.below[query.name]

@@ -9,11 +9,7 @@ replaced by their net content. Both happen when they have doubled since the last
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from cqlduck.rewrite.plan import Column
 from cqlduck.state.catalog import Input
-from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
 LOG = 100_000
@@ -36,16 +32,3 @@ def forget_ended(database: Database, thing: Input, until: int) -> None:
     """Forget the tuples of a relation that left at or before an instant."""
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _cql_leave <= {until}")
     thing.forgotten = until
-
-
-def compact(database: Database, table: str, columns: Sequence[Column], until: int) -> None:
-    """Replace the elements of a log up to an instant by their net content, dated at it."""
-    listed = ", ".join(quoted(c.name) for c in columns)
-    name = f"cql_state.{quoted(table)}"
-    database.execute(
-        f"CREATE OR REPLACE TEMP TABLE _cql_net_log AS SELECT {listed}, {until}::BIGINT AS _ts, "
-        f"CAST(sum(_weight) AS BIGINT) AS _weight FROM {name} WHERE _ts <= {until} "
-        f"GROUP BY {same_rows(columns)} HAVING sum(_weight) <> 0"
-    )
-    database.execute(f"DELETE FROM {name} WHERE _ts <= {until}")
-    database.execute(f"INSERT INTO {name} SELECT * FROM temp._cql_net_log")

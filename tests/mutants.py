@@ -1285,10 +1285,9 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_range_holds_both_its_ends"),
     ),
     *_of(
-        "state/retention.py",
+        "state/columns.py",
         ("a log that is made net loses a weight",
-         "CAST(sum(_weight) AS BIGINT) AS _weight FROM {name}",
-         "CAST(sign(sum(_weight)) AS BIGINT) AS _weight FROM {name}",
+         "_ts, CAST(sum(_weight) AS BIGINT)", "_ts, CAST(sign(sum(_weight)) AS BIGINT)",
          RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
     ),
     # ------------------------------------------------------------------------------ one SELECT

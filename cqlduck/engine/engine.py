@@ -40,7 +40,7 @@ from cqlduck.state import (
     synopses,
 )
 from cqlduck.state.arrivals import Arrivals
-from cqlduck.state.catalog import EXPIRED, Input, Query
+from cqlduck.state.catalog import Input, Query
 from cqlduck.state.contents import Frontier
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.intake import Taken
@@ -308,8 +308,7 @@ class Engine(Failing):
 
     def _note_amendment(self, thing: Input, instant: int) -> None:
         """Let the queries that have gone past an instant know that a stream has changed there."""
-        readers = self.catalogue.readers(thing)
-        readers = [q for q in readers if q.state != EXPIRED]
+        readers = self.catalogue.live_readers(thing)
         past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
         for query in past:
             if query.amend_from is None or instant < query.amend_from:

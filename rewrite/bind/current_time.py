@@ -368,7 +368,7 @@ def bounded(plan: Plan, name: str, width: Duration) -> Plan:
             )
         case TimeWindow(width=None, slide=None):
             *_, stream = chain_of(plan.input)
-            if isinstance(stream, StreamScan) and name in _timestamps(stream):
+            if isinstance(stream, StreamScan) and name in (stream.instant, *stream.timestamps):
                 return replace(plan, width=width)
             return plan
         case _:
@@ -382,15 +382,6 @@ def _instant_shown(made: exp.Expr) -> exp.Column | None:
     (micros,) = made.expressions
     column = micros.this if isinstance(micros, exp.Mul) else None
     return column if isinstance(column, exp.Column) and column.name.endswith("._ts") else None
-
-
-def _timestamps(stream: StreamScan) -> set[str | None]:
-    """Return the names of a stream's columns that have its timestamps."""
-    known = {stream.instant}
-    for name, column in zip(stream.names, stream.source.columns, strict=True):
-        if column.name == stream.source.timestamp:
-            known.add(name)
-    return known - {None}
 
 
 def refuse(tree: exp.Expr, where: str) -> None:

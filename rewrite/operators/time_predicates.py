@@ -102,9 +102,7 @@ def _timestamps(plan: Plan) -> Iterator[str]:
                 if isinstance(expression, exp.Column) and expression.name in inside:
                     yield known.name
         case StreamScan():
-            for known, name in zip(plan.source.columns, plan.names, strict=True):
-                if name is not None and known.name == plan.source.timestamp:
-                    yield name
+            yield from plan.timestamps
 
 
 def _ordered(node: Join) -> Iterator[tuple[str, str]]:

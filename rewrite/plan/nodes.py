@@ -156,6 +156,12 @@ class StreamScan(_Scan):
         instants = [] if self.instant is None else [Column(self.instant, "BIGINT")]
         return (*self._read, *instants)
 
+    @property
+    def timestamps(self) -> list[str]:
+        """The names of the column of the source that has its timestamps."""
+        known = zip(self.names, self.source.columns, strict=True)
+        return [name for name, c in known if name and c.name == self.source.timestamp]
+
 
 @dataclass(frozen=True)
 class RelationScan(_Scan):
