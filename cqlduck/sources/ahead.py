@@ -27,17 +27,10 @@ from cqlduck.sources.dropzone import Batch
 from cqlduck.sources.footers import columns_of
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.catalog import Input
+from cqlduck.state.types import PLAIN
 
 MOST = 122_880
 """How many rows a small batch has at most: DuckDB's row group."""
-
-_PLAIN = {
-    pa.bool_(),
-    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
-    *(pa.float32(), pa.float64(), pa.string(), pa.date32()),
-    *(pa.timestamp("us"), pa.timestamp("us", "UTC")),
-}
 
 
 @dataclass(frozen=True)
@@ -188,7 +181,7 @@ def _table(files: Sequence[Path]) -> pa.Table | None:
         for path in files:
             with pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
-                if not {*schema.types} <= _PLAIN or file.metadata.num_rows > MOST:
+                if not {*schema.types} <= PLAIN.keys() or file.metadata.num_rows > MOST:
                     return None
                 if tables and not schema.equals(tables[0].schema):
                     return None

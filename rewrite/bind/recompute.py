@@ -234,7 +234,7 @@ class _Build:
         turns, always = turning_points(body, inputs) if timed else ([], False)
         break_ties(body, inputs, aggregates)
         body = show_canonical(body, inputs, aggregates)
-        postpone_shown(body, inputs, aggregates, {place for place, _ in turns})
+        postpone_shown(body, inputs, {place for place, _ in turns})
         guard_conditions(body, inputs, aggregates)
         preserve_sides(body, inputs)
         columns_of(body, inputs)

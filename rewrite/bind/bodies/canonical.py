@@ -12,11 +12,11 @@ It runs after `ties`: choices by position are already determined.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind.bodies.ties import Items, from_items, group_keys
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.ties import from_items, group_keys
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
@@ -26,14 +26,7 @@ _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _ALL = "_cql_all"
 
 
-class Described(Items, Protocol):
-    """What is known of the items of FROM clauses, and of queries over them."""
-
-    def described(self, query: exp.Query) -> Sequence[tuple[str, str]] | None:
-        """Return names and types of a query's columns, or None if it cannot be asked by itself."""
-
-
-def show_canonical(body: exp.Query, inputs: Described, aggregates: frozenset[str]) -> exp.Query:
+def show_canonical(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> exp.Query:
     """Return a query that shows canonical values; it is changed in place, but for its outermost."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
@@ -56,7 +49,7 @@ def show_canonical(body: exp.Query, inputs: Described, aggregates: frozenset[str
 # -- FROM ------------------------------------------------------------------------------------------
 
 
-def _joined(select: exp.Select, inputs: Described) -> None:
+def _joined(select: exp.Select, inputs: Inputs) -> None:
     """Let USING name canonical values on both sides, and PIVOT group by them."""
     items = from_items(select)
     merged: set[str] = set()
@@ -73,7 +66,7 @@ def _joined(select: exp.Select, inputs: Described) -> None:
             _show_in(item, inputs, merged)
 
 
-def _in_common(items: Sequence[exp.Expr], inputs: Described) -> set[str]:
+def _in_common(items: Sequence[exp.Expr], inputs: Inputs) -> set[str]:
     """Return the names that several items have."""
     seen: set[str] = set()
     common: set[str] = set()
@@ -92,7 +85,7 @@ def _alone(item: exp.Expr) -> exp.Select:
     return exp.select("*").from_(single, copy=False)
 
 
-def _show_in(item: exp.Expr, inputs: Described, names: Collection[str] | None) -> None:
+def _show_in(item: exp.Expr, inputs: Inputs, names: Collection[str] | None) -> None:
     """Put a subquery that shows canonical values in the place of an item of FROM."""
     if not isinstance(item, (exp.Table, exp.Subquery)):
         return
@@ -116,7 +109,7 @@ def _show_in(item: exp.Expr, inputs: Described, names: Collection[str] | None) -
 # -- aggregates ------------------------------------------------------------------------------------
 
 
-def _aggregates(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> None:
+def _aggregates(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
     """Settle what aggregates choose of equal values."""
     for call in list(select.find_all(exp.Func)):
         name = function_name(call)
@@ -138,7 +131,7 @@ def _argument(call: exp.Func) -> exp.Expr | None:
     return value if isinstance(value, exp.Expr) else None
 
 
-def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Described) -> None:
+def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
     value = _plain(_argument(call))
     kind = None if value is None else _type_of(select, value, inputs)
     if value is None or kind is None or not may_vary(kind):
@@ -165,7 +158,7 @@ def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Described) -> No
     _replace(whole, each_call(extreme(function, value, kind), around))
 
 
-def _settle_argument(select: exp.Select, call: exp.Func, inputs: Described) -> None:
+def _settle_argument(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
     value = _plain(_argument(call))
     kind = None if value is None else _type_of(select, value, inputs)
     if value is not None and kind is not None and may_vary(kind):
@@ -179,7 +172,7 @@ def _plain(value: exp.Expr | None) -> exp.Expr | None:
     return value
 
 
-def _settle_distinct(select: exp.Select, call: exp.Func, inputs: Described) -> None:
+def _settle_distinct(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
     distinct = call.find(exp.Distinct)
     if distinct is None or distinct.find_ancestor(exp.Func, exp.Query) is not call:
         return
@@ -196,7 +189,7 @@ def _settle_distinct(select: exp.Select, call: exp.Func, inputs: Described) -> N
             node.replace(made[node].copy())
 
 
-def _type_of(select: exp.Select, value: exp.Expr, inputs: Described) -> str | None:
+def _type_of(select: exp.Select, value: exp.Expr, inputs: Inputs) -> str | None:
     found = inputs.types_in(select, [value.copy()])
     return found[0] if found else None
 
@@ -204,7 +197,7 @@ def _type_of(select: exp.Select, value: exp.Expr, inputs: Described) -> str | No
 # -- GROUP BY --------------------------------------------------------------------------------------
 
 
-def _keys(select: exp.Select, inputs: Described, aggregates: frozenset[str]) -> None:
+def _keys(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
     """Show the canonical value where a key of GROUP BY stands outside of aggregates."""
     keys = group_keys(select, inputs, aggregates)
     kinds = inputs.types_in(select, keys) if keys else None
@@ -265,7 +258,7 @@ def _replace(node: exp.Expr, made: exp.Expr) -> None:
 # -- DISTINCT and set operations -------------------------------------------------------------------
 
 
-def _distinct(select: exp.Select, inputs: Described) -> None:
+def _distinct(select: exp.Select, inputs: Inputs) -> None:
     """Let SELECT DISTINCT choose among canonical values."""
     distinct = select.args.get("distinct")
     if distinct is None or distinct.args.get("on"):
@@ -288,7 +281,7 @@ def _distinct(select: exp.Select, inputs: Described) -> None:
         select.set(part, shown.args[part])
 
 
-def _chosen_by(select: exp.Select, inputs: Described) -> None:
+def _chosen_by(select: exp.Select, inputs: Inputs) -> None:
     """Let DISTINCT ON choose by canonical values, so that what is shown is the chosen tuple's.
 
     In a LATERAL DuckDB (release 2.0) shows for a key that of any tuple that is equal in it.
@@ -315,7 +308,7 @@ def _to_positions(select: exp.Select) -> None:
             term.set("this", exp.Literal.number(items.index(term.this) + 1))
 
 
-def _sides(node: exp.SetOperation, inputs: Described) -> None:
+def _sides(node: exp.SetOperation, inputs: Inputs) -> None:
     """Let UNION, EXCEPT and INTERSECT compare canonical values."""
     if isinstance(node, exp.Union) and node.args.get("distinct") is False:
         return
@@ -348,7 +341,7 @@ def _is_cut(node: exp.Query) -> bool:
     return any(node.args.get(part) for part in ("limit", "offset"))
 
 
-def _ordered(node: exp.SetOperation, inputs: Described) -> exp.Query:
+def _ordered(node: exp.SetOperation, inputs: Inputs) -> exp.Query:
     """Order the rows of which LIMIT takes some by what tells equal values apart, at last."""
     found = inputs.described(node)
     told = [identity(column(name), kind) for name, kind in found or []]

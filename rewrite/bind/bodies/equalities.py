@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.guarded import column_types
-from cqlduck.rewrite.bind.bodies.ties import Items, from_items
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.equalities import preserving_sides, sides_of
 
 
-def preserve_sides(body: exp.Query, inputs: Items) -> None:
+def preserve_sides(body: exp.Query, inputs: Inputs) -> None:
     """Let the joins of a query, and of its subqueries, show the values of both sides, in place.
 
     Args:
@@ -38,7 +39,7 @@ def _conditions(select: exp.Select) -> Iterator[tuple[exp.Expr, str]]:
             yield join, "on"
 
 
-def _types(select: exp.Select, sides: list[exp.Column], inputs: Items) -> Mapping[str, str]:
+def _types(select: exp.Select, sides: list[exp.Column], inputs: Inputs) -> Mapping[str, str]:
     """Return the types of columns, by name, as far as they can be known."""
     types = dict(column_types(select, inputs)) if sides else {}
     for side in sides:

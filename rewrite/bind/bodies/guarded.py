@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from cqlduck.rewrite.bind.bodies.ties import Items, from_items
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.plan import guards
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts
@@ -27,7 +28,7 @@ _CALL = "_cql_call"
 """What stands for the value of an aggregate or window function while a condition is looked at."""
 
 
-def guard_conditions(body: exp.Query, inputs: Items, aggregates: frozenset[str]) -> None:
+def guard_conditions(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> None:
     """Put the conditions of a query, of its subqueries too, in the order of their text, in place.
 
     Args:
@@ -46,7 +47,7 @@ def guard_conditions(body: exp.Query, inputs: Items, aggregates: frozenset[str])
 class _Conditions:
     """The conditions of one SELECT."""
 
-    def __init__(self, select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> None:
+    def __init__(self, select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
         self.select = select
         self.inputs = inputs
         self.aggregates = aggregates
@@ -153,7 +154,7 @@ class _Conditions:
         return can_raise(copy, self.types)
 
 
-def column_types(select: exp.Select, inputs: Items) -> Mapping[str, str]:
+def column_types(select: exp.Select, inputs: Inputs) -> Mapping[str, str]:
     """Return the types of the columns that a SELECT names, where the text tells them.
 
     A column may be one of a SELECT around it, or of one inside. A name that has several types, or
@@ -207,7 +208,7 @@ def _is_ordered(join: exp.Join) -> bool:
     return not words_of(join) & {"ASOF", "POSITIONAL", "LATERAL"}
 
 
-def _present(items: Sequence[exp.Expr], inputs: Items) -> list[exp.Expr]:
+def _present(items: Sequence[exp.Expr], inputs: Inputs) -> list[exp.Expr]:
     """Return what is true of every row, and reads each item, though DuckDB does not know so."""
     read: list[exp.Expr] = []
     for item in items:

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.scope import Item
-from cqlduck.rewrite.plan import INPUT, Column, Plan, fill_inputs, place_in
+from cqlduck.rewrite.plan import INPUT, Column, Plan, Recompute, fill_inputs, place_in
 from cqlduck.rewrite.relalg.builders import narrowed, typed_nothing
 
 
@@ -17,17 +17,18 @@ class Inputs:
 
     Args:
         catalog: The catalogue.
+        known: The query, if it has been bound; else it begins without inputs.
 
     Attributes:
         plans: The plan of each.
         names: The names of its columns in the query.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
-        """Begin without inputs."""
+    def __init__(self, catalog: Catalog, known: Recompute | None = None) -> None:
+        """Begin with the inputs that are known."""
         self.catalog = catalog
-        self.plans: list[Plan] = []
-        self.names: list[tuple[str, ...]] = []
+        self.plans: list[Plan] = [] if known is None else [*known.inputs]
+        self.names: list[tuple[str, ...]] = [] if known is None else [*known.names]
 
     def add(self, item: Item) -> exp.Table:
         """Add an item of FROM; return the table that takes its place in the query."""

@@ -25,6 +25,7 @@ from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
@@ -36,19 +37,16 @@ _MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parame
 """What an expression must not have: it reads more than one row, or makes more than one."""
 
 
-def postpone_shown(
-    body: exp.Query, known: Inputs, aggregates: frozenset[str], kept: Collection[int]
-) -> None:
+def postpone_shown(body: exp.Query, known: Inputs, kept: Collection[int]) -> None:
     """Work out in a query what its inputs show and may raise; change both in place.
 
     Args:
         body: The query.
         known: Its inputs.
-        aggregates: The names of all aggregate functions.
         kept: The places of inputs that something else reads too.
     """
     for place in range(len(known.plans)):
-        found = _shown(known.plans[place], aggregates)
+        found = _shown(known.plans[place], known.catalog)
         if found is None or place in kept:
             continue
         base, meant = found
@@ -81,12 +79,12 @@ def postpone_shown(
         known.names[place] = (*(names[c.name] for c in columns), *(c.name for c in new))
 
 
-def _shown(plan: Plan, aggregates: frozenset[str]) -> tuple[Plan, dict[str, exp.Expr]] | None:
+def _shown(plan: Plan, catalog: Catalog) -> tuple[Plan, dict[str, exp.Expr]] | None:
     """Return the input and the expressions of a projection; None if it is no projection."""
     match plan:
         case Project():
             meant = meant_by(plan)
-            inner = _shown(plan.input, aggregates)
+            inner = _shown(plan.input, catalog)
             if any(value.find(*_MANY) or current_time.mentions(value) for value in meant.values()):
                 return None
             if inner is None:
@@ -96,14 +94,12 @@ def _shown(plan: Plan, aggregates: frozenset[str]) -> tuple[Plan, dict[str, exp.
                 return plan.input, meant
             return base, {name: written(value, below) for name, value in meant.items()}
         case Recompute():
-            return _shown_again(plan, aggregates)
+            return _shown_again(plan, catalog)
         case _:
             return None
 
 
-def _shown_again(
-    plan: Recompute, aggregates: frozenset[str]
-) -> tuple[Plan, dict[str, exp.Expr]] | None:
+def _shown_again(plan: Recompute, catalog: Catalog) -> tuple[Plan, dict[str, exp.Expr]] | None:
     """Return the same of an input that is itself recomputed, as one SELECT of rows."""
     select = unwrapped(plan.query)
     if not isinstance(select, exp.Select):
@@ -113,16 +109,18 @@ def _shown_again(
         return None
     if len(select.expressions) != len(plan.columns):
         return None
-    inputs = _Items(plan)
+    inputs = Inputs(catalog, plan)
     types = column_types(select, inputs)
     base: list[tuple[exp.Expr, Column]] = []
     meant: dict[str, exp.Expr] = {}
     below: dict[tuple[str, str], str] = {}
     is_late = False
-    by_alias = inputs.by_alias(select)
+    # DuckDB knows aliases in WHERE too
+    bare = [c for c in select.find_all(exp.Column) if not c.table]
+    by_alias = {c.name.lower() for c in bare if _owner(inputs, c, select) is None}
     for listed, known in zip(select.expressions, plan.columns, strict=True):
         value = listed.unalias()
-        if value.is_star or any(True for _ in aggregate_calls(value, aggregates)):
+        if value.is_star or any(True for _ in aggregate_calls(value, catalog.aggregates)):
             return None
         read = list(value.find_all(exp.Column))
         may_move = (
@@ -130,7 +128,7 @@ def _shown_again(
             and known.name.lower() not in by_alias
             and not value.find(*_MANY)
             and not current_time.mentions(value)
-            and all(inputs.owner(c, select) is not None for c in read)
+            and all(_owner(inputs, c, select) is not None for c in read)
         )
         if not may_move:
             base.append((value.copy(), known))
@@ -138,7 +136,7 @@ def _shown_again(
             continue
         is_late = True
         for c in read:
-            owner = inputs.owner(c, select)
+            owner = _owner(inputs, c, select)
             assert owner is not None
             below[c.table.lower(), c.name.lower()] = owner.name
             if owner not in [known for _, known in base]:
@@ -160,45 +158,20 @@ def _shown_again(
     return replace(plan, query=query, columns=columns), meant
 
 
-class _Items:
-    """The inputs of a recomputed query, as items of its FROM clause."""
-
-    def __init__(self, plan: Recompute) -> None:
-        self.plan = plan
-
-    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
-        """Return the columns of an item that is an input, or None."""
-        place = place_in(item)
-        if place is None or item.args.get("pivots"):
+def _owner(inputs: Inputs, read: exp.Column, select: exp.Select) -> Column | None:
+    """Return the one column that a name stands for, called after its item, or None."""
+    found: list[Column] = []
+    for item, join in from_items(select):
+        columns = inputs.columns_of(item)
+        if columns is None or (join is not None and (join.args.get("using") or _is_odd(join))):
             return None
-        pairs = zip(self.plan.names[place], self.plan.inputs[place].columns, strict=True)
-        return [Column(name, known.type) for name, known in pairs]
-
-    def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> None:
-        """Return None: types of expressions are not known."""
-
-    def width(self, query: exp.Query) -> None:
-        """Return None: it cannot be asked."""
-
-    def by_alias(self, select: exp.Select) -> set[str]:
-        """Return the names that may be read as aliases: DuckDB knows these in WHERE too."""
-        bare = [c for c in select.find_all(exp.Column) if not c.table]
-        return {c.name.lower() for c in bare if self.owner(c, select) is None}
-
-    def owner(self, read: exp.Column, select: exp.Select) -> Column | None:
-        """Return the one column that a name stands for, called after its item, or None."""
-        found: list[Column] = []
-        for item, join in from_items(select):
-            columns = self.columns_of(item)
-            if columns is None or (join is not None and (join.args.get("using") or _is_odd(join))):
-                return None
-            if read.table.lower() in ("", item.alias.lower()):
-                found += [
-                    Column(f"{item.alias}.{c.name}", c.type)
-                    for c in columns
-                    if c.name.lower() == read.name.lower()
-                ]
-        return found[0] if len(found) == 1 and len(read.parts) <= 2 else None
+        if read.table.lower() in ("", item.alias.lower()):
+            found += [
+                Column(f"{item.alias}.{c.name}", c.type)
+                for c in columns
+                if c.name.lower() == read.name.lower()
+            ]
+    return found[0] if len(found) == 1 and len(read.parts) <= 2 else None
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ by the columns of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.plan.aggregates import sums_exactly
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import column
@@ -44,20 +43,7 @@ SUMS = frozenset({"sum", "avg", "mean"})
 """Aggregates that do so over integers and decimals."""
 
 
-class Items(Protocol):
-    """What is known of the items of FROM clauses."""
-
-    def columns_of(self, item: exp.Expr) -> Sequence[Column] | None:
-        """Return the columns of an item that is an input, or None."""
-
-    def types_in(self, select: exp.Select, listed: list[exp.Expr]) -> Sequence[str] | None:
-        """Return the types of expressions over a SELECT's FROM clause, or None if unknown."""
-
-    def width(self, query: exp.Query) -> int | None:
-        """Return how many columns a query has, or None if it cannot be asked by itself."""
-
-
-def break_ties(body: exp.Query, inputs: Items, aggregates: frozenset[str]) -> None:
+def break_ties(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> None:
     """Decide all ties of a query, of its subqueries too, in place."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
@@ -66,12 +52,12 @@ def break_ties(body: exp.Query, inputs: Items, aggregates: frozenset[str]) -> No
             _Ties(node, inputs, aggregates).run()
 
 
-def aggregates_of(select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> list[exp.Func]:
+def aggregates_of(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> list[exp.Func]:
     """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
     return _Ties(select, inputs, aggregates).calls()
 
 
-def group_keys(select: exp.Select, inputs: Items, aggregates: frozenset[str]) -> list[exp.Expr]:
+def group_keys(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> list[exp.Expr]:
     """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
     terms = _Ties(select, inputs, aggregates).keys()
     keys = [term.this for term in terms]
@@ -104,7 +90,7 @@ def _opened(item: exp.Expr, join: exp.Join | None) -> list[tuple[exp.Expr, exp.J
 class _Ties:
     """The ties of one SELECT."""
 
-    def __init__(self, body: exp.Select, inputs: Items, aggregates: frozenset[str]) -> None:
+    def __init__(self, body: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
         self.body = body
         self.inputs = inputs
         self.aggregates = aggregates
@@ -416,7 +402,7 @@ def _orders_by_all(body: exp.Query) -> bool:
     return any(term.this.sql("duckdb").upper() == "ALL" for term in terms)
 
 
-def _order_result(body: exp.Query, inputs: Items, chosen: bool = False) -> None:
+def _order_result(body: exp.Query, inputs: Inputs, chosen: bool = False) -> None:
     """Order what LIMIT, OFFSET or DISTINCT ON (`chosen`) chooses from by all of its columns."""
     cut = chosen or body.args.get("limit") or body.args.get("offset")
     if not cut or _orders_by_all(body):
