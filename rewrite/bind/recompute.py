@@ -232,10 +232,10 @@ class _Build:
         grows = is_monotonic(body, aggregates)
         timed = current_time.mentions(body)
         turns, always = turning_points(body, inputs) if timed else ([], False)
-        break_ties(body, inputs, aggregates)
-        body = show_canonical(body, inputs, aggregates)
+        break_ties(body, inputs)
+        body = show_canonical(body, inputs)
         postpone_shown(body, inputs, {place for place, _ in turns})
-        guard_conditions(body, inputs, aggregates)
+        guard_conditions(body, inputs)
         preserve_sides(body, inputs)
         columns_of(body, inputs)
         read = [c for plan in inputs.plans for c in plan.columns]
@@ -246,7 +246,7 @@ class _Build:
             assert isinstance(at_instant, exp.Query)
             body, grows = at_instant, False
         is_whole = self.context.catalog.recompute == "always" or timed or alone is not None
-        keys = () if is_whole else keys_of(body, inputs, aggregates)
+        keys = () if is_whole else keys_of(body, inputs)
         return Recompute(
             tuple(inputs.plans),
             tuple(inputs.names),
@@ -258,7 +258,7 @@ class _Build:
             always,
             alone,
             keys,
-            None if alone else _first_of(body, inputs, aggregates),
+            None if alone else _first_of(body, inputs),
         )
 
 
@@ -266,13 +266,12 @@ def _clauses(query: exp.Expr) -> list[str]:
     return [key for key, value in query.args.items() if value]
 
 
-def _first_of(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> int | None:
+def _first_of(body: exp.Query, inputs: Inputs) -> int | None:
     """Return how many tuples of its one input a query chooses by an order, or None.
 
     Args:
         body: The query.
         inputs: Its inputs.
-        aggregates: The names of all aggregate functions.
 
     Returns:
         LIMIT and OFFSET together; None if it does anything else.
@@ -284,7 +283,7 @@ def _first_of(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> in
         return None
     if not set(_clauses(body)) <= clauses or place_in(body.args["from_"].this) is None:
         return None
-    if any(True for e in body.expressions for _ in aggregate_calls(e, aggregates)):
+    if any(True for e in body.expressions for _ in aggregate_calls(e, inputs.catalog.aggregates)):
         return None
     limit, offset = body.args.get("limit"), body.args.get("offset")
     numbers = [part.expression for part in (limit, offset) if part is not None]

@@ -26,15 +26,15 @@ _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _ALL = "_cql_all"
 
 
-def show_canonical(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> exp.Query:
+def show_canonical(body: exp.Query, inputs: Inputs) -> exp.Query:
     """Return a query that shows canonical values; it is changed in place, but for its outermost."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
             _sides(node, inputs)
         elif isinstance(node, exp.Select):
             _joined(node, inputs)
-            _aggregates(node, inputs, aggregates)
-            _keys(node, inputs, aggregates)
+            _aggregates(node, inputs)
+            _keys(node, inputs)
             _distinct(node, inputs)
     for node in list(body.find_all(exp.SetOperation)):
         if node.args.get("distinct") is False and _is_cut(node):
@@ -109,11 +109,11 @@ def _show_in(item: exp.Expr, inputs: Inputs, names: Collection[str] | None) -> N
 # -- aggregates ------------------------------------------------------------------------------------
 
 
-def _aggregates(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
+def _aggregates(select: exp.Select, inputs: Inputs) -> None:
     """Settle what aggregates choose of equal values."""
     for call in list(select.find_all(exp.Func)):
         name = function_name(call)
-        if name not in aggregates or call.find_ancestor(exp.Query) is not select:
+        if name not in inputs.catalog.aggregates or call.find_ancestor(exp.Query) is not select:
             continue
         if name in EXTREMES:
             _settle_extreme(select, call, inputs)
@@ -197,9 +197,9 @@ def _type_of(select: exp.Select, value: exp.Expr, inputs: Inputs) -> str | None:
 # -- GROUP BY --------------------------------------------------------------------------------------
 
 
-def _keys(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
+def _keys(select: exp.Select, inputs: Inputs) -> None:
     """Show the canonical value where a key of GROUP BY stands outside of aggregates."""
-    keys = group_keys(select, inputs, aggregates)
+    keys = group_keys(select, inputs)
     kinds = inputs.types_in(select, keys) if keys else None
     varied = {k: kind for k, kind in zip(keys, kinds or (), strict=bool(kinds)) if may_vary(kind)}
     if not varied:
@@ -211,7 +211,7 @@ def _keys(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> Non
             around = around.parent
         return (
             isinstance(node, exp.Func)
-            and function_name(node) in aggregates
+            and function_name(node) in inputs.catalog.aggregates
             and not isinstance(around, exp.Window)
         )
 

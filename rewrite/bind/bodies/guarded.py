@@ -28,16 +28,15 @@ _CALL = "_cql_call"
 """What stands for the value of an aggregate or window function while a condition is looked at."""
 
 
-def guard_conditions(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> None:
+def guard_conditions(body: exp.Query, inputs: Inputs) -> None:
     """Put the conditions of a query, of its subqueries too, in the order of their text, in place.
 
     Args:
         body: The query.
         inputs: What is known of the items of its FROM clauses.
-        aggregates: The names of all aggregate functions.
     """
     for select in list(body.find_all(exp.Select)):
-        conditions = _Conditions(select, inputs, aggregates)
+        conditions = _Conditions(select, inputs)
         conditions.order_filters()
         conditions.order_joins()
         for clause in ("where", "having", "qualify"):
@@ -47,10 +46,10 @@ def guard_conditions(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]
 class _Conditions:
     """The conditions of one SELECT."""
 
-    def __init__(self, select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
+    def __init__(self, select: exp.Select, inputs: Inputs) -> None:
         self.select = select
         self.inputs = inputs
-        self.aggregates = aggregates
+        self.aggregates = inputs.catalog.aggregates
         self.items = from_items(select)
         self.types = {**column_types(select, inputs), _CALL: "BIGINT"}
 

@@ -39,20 +39,17 @@ Keys = dict[int, str]
 """By the number of an input, the name of a column in the query."""
 
 
-def keys_of(
-    body: exp.Query, inputs: Inputs, aggregates: frozenset[str]
-) -> tuple[tuple[str, ...], ...]:
+def keys_of(body: exp.Query, inputs: Inputs) -> tuple[tuple[str, ...], ...]:
     """Return for each input the columns that are its key, as many in each; nothing if none are.
 
     Args:
         body: The query.
         inputs: Its inputs.
-        aggregates: The names of DuckDB's aggregates.
     """
     if not isinstance(body, exp.Select) or body.find(exp.With) is not None:
         return ()
     try:
-        found = list(_Divided(Block(body, inputs, None), aggregates).divisions())
+        found = list(_Divided(Block(body, inputs, None)).divisions())
     except Unclear:
         return ()
     places = range(len(inputs.plans))
@@ -84,9 +81,8 @@ class _Division:
 class _Divided:
     """The divisions of one block."""
 
-    def __init__(self, block: Block, aggregates: frozenset[str]) -> None:
+    def __init__(self, block: Block) -> None:
         self.block = block
-        self.aggregates = aggregates
         self.of_items: dict[str, list[_Division]] = {}
         self.bound: list[Item] = []
         """Subqueries in FROM that read what is beside them."""
@@ -94,7 +90,7 @@ class _Divided:
             if item.words - _JOINS:
                 raise Unclear
             if item.inner is not None and item.reads_inputs and not item.inner.is_correlated():
-                self.of_items[item.alias] = list(_Divided(item.inner, aggregates).divisions())
+                self.of_items[item.alias] = list(_Divided(item.inner).divisions())
             elif item.place is None and item.reads_inputs:
                 self.bound.append(item)
         self.keyed = [i for i in block.items if i.place is not None or i.alias in self.of_items]
@@ -243,12 +239,12 @@ class _Divided:
         """Return whether GROUP BY, OVER and DISTINCT keep the keys apart."""
         block, select = self.block, self.block.select
         group, distinct = select.args.get("group"), select.args.get("distinct")
-        if group is not None or aggregates_of(select, block.inputs, self.aggregates):
+        if group is not None or aggregates_of(select, block.inputs):
             if group is None or group.find(exp.Rollup, exp.Cube, exp.GroupingSets) is not None:
                 return False
             if {name for name, value in group.args.items() if value} - {"expressions", "all"}:
                 return False
-            by = group_keys(select, block.inputs, self.aggregates)
+            by = group_keys(select, block.inputs)
             if not any(block.known(key) in shown for key in by):
                 return False
         elif any(isinstance(n, exp.AggFunc) and not _is_windowed(n) for n in block.own()):
@@ -269,28 +265,25 @@ class _Divided:
         own = self.block.own()
         queries: list[exp.Expr] = [n for n in own if isinstance(n, (exp.Select, exp.SetOperation))]
         queries += [item.tree for item in self.bound]
-        return _together([_bound(q, self.block, set(columns), self.aggregates) for q in queries])
+        return _together([_bound(q, self.block, set(columns)) for q in queries])
 
 
-def _bound(
-    tree: exp.Expr, outer: Block, around: set[Known], aggregates: frozenset[str]
-) -> Keys | None:
+def _bound(tree: exp.Expr, outer: Block, around: set[Known]) -> Keys | None:
     """Return how a query divides its inputs whose rows have to equal a column around it.
 
     Args:
         tree: The query.
         outer: The block that it stands in.
         around: The columns around it that have the key, or NULL.
-        aggregates: The names of DuckDB's aggregates.
     """
     while isinstance(tree, (exp.Subquery, exp.Lateral)) and isinstance(tree.this, exp.Query):
         tree = tree.this
     if isinstance(tree, exp.SetOperation):
         sides = (tree.this, tree.expression)
-        return _together([_bound(side, outer, around, aggregates) for side in sides])
+        return _together([_bound(side, outer, around) for side in sides])
     if not isinstance(tree, exp.Select):
         return None
-    inner = _Divided(Block(tree, outer.inputs, outer), aggregates)
+    inner = _Divided(Block(tree, outer.inputs, outer))
     if not inner.keyed:
         return inner._inside(around)
     for keys, columns in inner._of_from():

@@ -43,23 +43,23 @@ SUMS = frozenset({"sum", "avg", "mean"})
 """Aggregates that do so over integers and decimals."""
 
 
-def break_ties(body: exp.Query, inputs: Inputs, aggregates: frozenset[str]) -> None:
+def break_ties(body: exp.Query, inputs: Inputs) -> None:
     """Decide all ties of a query, of its subqueries too, in place."""
     for node in list(body.find_all(exp.Select, exp.SetOperation)):
         if isinstance(node, exp.SetOperation):
             _order_result(node, inputs)
         elif isinstance(node, exp.Select):
-            _Ties(node, inputs, aggregates).run()
+            _Ties(node, inputs).run()
 
 
-def aggregates_of(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> list[exp.Func]:
+def aggregates_of(select: exp.Select, inputs: Inputs) -> list[exp.Func]:
     """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
-    return _Ties(select, inputs, aggregates).calls()
+    return _Ties(select, inputs).calls()
 
 
-def group_keys(select: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> list[exp.Expr]:
+def group_keys(select: exp.Select, inputs: Inputs) -> list[exp.Expr]:
     """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
-    terms = _Ties(select, inputs, aggregates).keys()
+    terms = _Ties(select, inputs).keys()
     keys = [term.this for term in terms]
     return [key for key in keys if not isinstance(key, exp.Anonymous) or key.name != "grouping_id"]
 
@@ -90,10 +90,10 @@ def _opened(item: exp.Expr, join: exp.Join | None) -> list[tuple[exp.Expr, exp.J
 class _Ties:
     """The ties of one SELECT."""
 
-    def __init__(self, body: exp.Select, inputs: Inputs, aggregates: frozenset[str]) -> None:
+    def __init__(self, body: exp.Select, inputs: Inputs) -> None:
         self.body = body
         self.inputs = inputs
-        self.aggregates = aggregates
+        self.aggregates = inputs.catalog.aggregates
         self.grouped = body.args.get("group") is not None or bool(self.calls())
 
     def run(self) -> None:

@@ -24,9 +24,9 @@ def turning_points(body: exp.Query, inputs: Inputs) -> tuple[list[tuple[int, exp
     Raises:
         NotSupportedError: That would be at every microsecond.
     """
-    clock, aggregates = inputs.catalog.clock, inputs.catalog.aggregates
+    clock = inputs.catalog.clock
     for select in body.find_all(exp.Select):
-        for call in aggregates_of(select, inputs, aggregates):
+        for call in aggregates_of(select, inputs):
             around = call.parent if isinstance(call.parent, exp.Filter) else call
             parts = [*around.iter_expressions()] if around is not call else [call]
             if any(current_time.mentions(p) and p.find(exp.Column) is None for p in parts):
