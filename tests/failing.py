@@ -11,7 +11,7 @@ import itertools
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import choices
 from hypothesis import strategies as st
@@ -197,6 +197,18 @@ SHAPES = ("rows", "cast", "distinct", "unread", "read late", "groups", "other gr
 # -- what it means ---------------------------------------------------------------------------------
 
 
+def judged(case: Case, conditions: Iterable[Condition]) -> list[Condition]:
+    """The conditions of ON or WHERE in the order in which they are tested.
+
+    Recomputed, equalities that link two items come first (docs/exactness.md).
+    """
+    linking = "{one}.k = {other}.k"
+    return sorted(
+        conditions,
+        key=lambda c: case.recompute == "allow" or c.kind != linking or c.one == c.other,
+    )
+
+
 def meets(conditions: Iterable[Condition], rows: Rows) -> bool:
     """Whether rows meet all conditions, tested in order."""
     return all(TESTS[c.kind](rows[c.one], rows[c.other]) for c in conditions)
@@ -255,12 +267,13 @@ def joined(case: Case, now: int) -> list[Rows]:
             current = [{f"i{place}": row} for row in rows]
             continue
         group = range(max(n for n in range(place) if n == 0 or case.items[n].join == ","), place)
+        item = replace(item, on=tuple(judged(case, item.on)))
         current = combined(item, f"i{place}", current, rows, [f"i{n}" for n in group])
     product = [
         {alias: row for part in parts for alias, row in part.items()}
         for parts in itertools.product(*done, current)
     ]
-    return [rows for rows in product if meets(case.where, rows)]
+    return [rows for rows in product if meets(judged(case, case.where), rows)]
 
 
 def or_of(values: Iterable[int]) -> int | None:
