@@ -20,12 +20,16 @@ class Element:
 
 @dataclass(frozen=True)
 class Case:
-    """A relation's store and queue; the first column is the key. Rows are numbered in order."""
+    """A relation's store and queue; rows are numbered in order.
+
+    The first value of a row is its key, which is kept in two columns if it is `wide`.
+    """
 
     type: str
     keyed: bool
     held: tuple[Tuple, ...]
     elements: tuple[Element, ...]
+    wide: bool = False
 
 
 @dataclass

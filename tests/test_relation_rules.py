@@ -61,7 +61,8 @@ def cases(draw: st.DrawFn, keyed: bool | None = None) -> Case:
     operations = "+-u" if keyed else "+-"
     elements = st.builds(Element, rows, st.integers(1, 4), st.sampled_from(operations))
     listed = draw(st.lists(elements, min_size=1, max_size=12))
-    return Case(draw(st.sampled_from(sorted(VALUES))), keyed, tuple(held), tuple(listed))
+    kind = draw(st.sampled_from(sorted(VALUES)))
+    return Case(kind, keyed, tuple(held), tuple(listed), wide=keyed and draw(st.booleans()))
 
 
 @pytest.fixture(scope="module")
@@ -72,24 +73,34 @@ def shell() -> duckdb.DuckDBPyConnection:
 
 
 def described(case: Case) -> Relation:
-    columns = (Column("k", case.type), Column("v", case.type))
-    return Relation(columns, ("k",) if case.keyed else (), "store", "queue", "outcome")
+    names = ("k", "part", "v") if case.wide else ("k", "v")
+    key = names[:-1] if case.keyed else ()
+    return Relation(
+        tuple(Column(name, case.type) for name in names), key, "store", "queue", "outcome"
+    )
+
+
+def values_of(case: Case, row: tuple[int, int]) -> str:
+    """Return the values of a row; two keys of two columns have the same first one."""
+    values = [*VALUES[case.type], "NULL"]
+    key = [(0, 0), (0, 1), (2, 0)][row[0]] if case.wide else row[:1]
+    return ", ".join(values[place] for place in (*key, row[1]))
 
 
 def fill(shell: duckdb.DuckDBPyConnection, case: Case) -> None:
+    listed = ", ".join(f"{c.name} {c.type}" for c in described(case).columns)
     shell.execute(
-        f"CREATE OR REPLACE TABLE cql_state.store (k {case.type}, v {case.type}, "
+        f"CREATE OR REPLACE TABLE cql_state.store ({listed}, "
         "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT);"
-        f"CREATE OR REPLACE TABLE cql_state.queue (k {case.type}, v {case.type}, "
+        f"CREATE OR REPLACE TABLE cql_state.queue ({listed}, "
         "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
     )
-    values = [*VALUES[case.type], "NULL"]
-    rows = [f"({values[k]}, {values[v]}, 0, {FOREVER}, {n})" for n, (k, v) in enumerate(case.held)]
+    rows = [f"({values_of(case, row)}, 0, {FOREVER}, {n})" for n, row in enumerate(case.held)]
     if rows:
         shell.execute(f"INSERT INTO cql_state.store VALUES {', '.join(rows)}")
     first = len(case.held)
     rows = [
-        f"({values[e.row[0]]}, {values[e.row[1]]}, {e.instant}, '{e.operation}', {first + n})"
+        f"({values_of(case, e.row)}, {e.instant}, '{e.operation}', {first + n})"
         for n, e in enumerate(case.elements)
     ]
     shell.execute(f"INSERT INTO cql_state.queue VALUES {', '.join(rows)}")

@@ -109,6 +109,10 @@ def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp
 
     They look like elements of the given operation, before all instants: their `_ts` is NULL.
 
+    Only of a join by one column does DuckDB filter a scan of the store row by row. So few elements
+    with a key of several columns look for numbers first, in a scan of the key, and the numbers for
+    the rows.
+
     Args:
         relation: The relation.
         names: The columns that have to be the same.
@@ -119,9 +123,19 @@ def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp
         matches = exp.and_(_is(qualified("q", OP), "-"), matches)
     listed = [qualified("s", c.name) for c in relation.columns]
     before = [named(typed_null("BIGINT"), TS), named(text(operation), OP)]
+    shown = exp.select(*listed, *before, qualified("s", SEQ), qualified("s", ENTER))
+    if relation.few is None or not 1 < len(names) < len(relation.columns):
+        return _found(relation, shown, matches)
+    numbers = _found(relation, exp.select(qualified("s", SEQ)), matches)
+    return shown.from_(state_table(relation.store).as_("s"), copy=False).where(
+        exp.In(this=qualified("s", SEQ), query=numbers.subquery(copy=False)), copy=False
+    )
+
+
+def _found(relation: Relation, shown: exp.Select, matches: exp.Expr) -> exp.Select:
+    """Return values of the rows of the store that stay and match something that is pending."""
     return (
-        exp.select(*listed, *before, qualified("s", SEQ), qualified("s", ENTER))
-        .from_(state_table(relation.store).as_("s"), copy=False)
+        shown.from_(state_table(relation.store).as_("s"), copy=False)
         .join(table("pending").as_("q"), on=matches, join_type="semi", copy=False)
         .where(_stays(qualified("s", LEAVE)), copy=False)
     )
