@@ -400,7 +400,8 @@ def cases(
         form = draw(st.sampled_from(["plain", "plain", "plain", "late", "chosen", "grouped"]))
         if place == group + 1 and draw(st.integers(0, 3)) == 0:
             form = items[group].form
-            named = "v" if form == "late" and on_alone is None else "k"
+            # recomputed, what USING names is evaluated for all rows (docs/exactness.md)
+            named = "v" if form == "late" and on_alone is None and recompute == "allow" else "k"
             on = (Condition(f"USING ({named})", f"i{group}", f"i{place}"),)
         inside = draw(conditions(["y"], 2, 1)) if form == "chosen" else ()
         items.append(Item(draw(st.sampled_from(SOURCES)), form, join, on, inside))

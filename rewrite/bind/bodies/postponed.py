@@ -11,7 +11,8 @@ a column shows that is true in every row of the input.
 
 It runs after `ties`, which read all columns of an input, and before `guarded`, which orders
 conditions by whether they may raise. An input stays unchanged if the text does not show which of
-its columns are read: under `*` beside USING, in NATURAL joins and pivots, and for ambiguous names.
+its columns are read: under `*` beside USING, in NATURAL joins and pivots, for ambiguous names, and
+where USING names one of them.
 """
 
 from __future__ import annotations
