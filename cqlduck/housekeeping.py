@@ -13,7 +13,7 @@ from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.text.time import parse_duration
-from cqlduck.state import amend, answers, columns, retention
+from cqlduck.state import amend, answers, netting, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
@@ -262,7 +262,7 @@ class Housekeeping:
         self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
         if rows > max(retention.LOG, 2 * last):
             own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-            columns.compact(self.database, synopsis.name, own, query.frontier)
+            netting.compact(self.database, synopsis.name, own, query.frontier)
             self.database.execute(
                 "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
                 f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from cqlduck.rewrite.text.time import Clock
 from cqlduck.state.catalog import Query
-from cqlduck.state.columns import compact, rewrite, same_rows, typed, weighted_rows
+from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
+from cqlduck.state.netting import compact, rewrite
 
 LONG = 122_880
 """How many elements a log has at least to be read without a copy: a row group."""

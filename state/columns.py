@@ -1,4 +1,4 @@
-"""Columns as SQL: of a query, of CREATE TABLE, to compare rows, and to make a table net."""
+"""Columns as SQL: of a query, of CREATE TABLE, and to compare rows."""
 
 from __future__ import annotations
 
@@ -45,27 +45,3 @@ def weighted_rows(columns: tuple[Column, ...], source: str) -> str:
         f"(SELECT {listed}, CAST(sum(_weight) AS BIGINT) AS _weight FROM ({source}) AS elements "
         f"GROUP BY {same_rows(columns)} HAVING sum(_weight) > 0) AS net) AS copies"
     )
-
-
-def rewrite(database: Database, table: str, query: str, gone: str = "") -> None:
-    """Put what a query says in the place of rows of a table that it reads.
-
-    Args:
-        database: The database, inside a transaction.
-        table: The table, as SQL.
-        query: The query.
-        gone: Which rows go, as a WHERE clause; by default all.
-    """
-    database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_rewritten AS {query}")
-    database.execute(f"DELETE FROM {table}{gone}")
-    database.execute(f"INSERT INTO {table} SELECT * FROM temp._cql_rewritten")
-
-
-def compact(database: Database, table: str, columns: Sequence[Column], until: int) -> None:
-    """Replace the elements of a log up to an instant by their net content, dated at it."""
-    listed, name = ", ".join(quoted(c.name) for c in columns), f"cql_state.{quoted(table)}"
-    net = (
-        f"SELECT {listed}, {until}::BIGINT AS _ts, CAST(sum(_weight) AS BIGINT) AS _weight "
-        f"FROM {name} WHERE _ts <= {until} GROUP BY {same_rows(columns)} HAVING sum(_weight) <> 0"
-    )
-    rewrite(database, name, net, f" WHERE _ts <= {until}")

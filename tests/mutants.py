@@ -1285,7 +1285,7 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_range_holds_both_its_ends"),
     ),
     *_of(
-        "state/columns.py",
+        "state/netting.py",
         ("a log that is made net loses a weight",
          "_ts, CAST(sum(_weight) AS BIGINT)", "_ts, CAST(sign(sum(_weight)) AS BIGINT)",
          RETENTION + "keeping_logs_and_answers_small_shows_in_nothing"),
