@@ -104,7 +104,8 @@ class Case:
         where: The conditions of WHERE.
         shape: What is selected, one of `SHAPES`.
         only: The conditions of FILTER.
-        having: Whether HAVING asks for more than one tuple before it looks at a cast.
+        having: What HAVING asks for, by `HAVINGS`: nothing, more than one tuple before it looks at
+            a cast, or a key.
         width: w of the stream's window [RANGE w].
         data: Of each source its tuples, with the instants at which they come and are deleted; one
             that is deleted as it comes is never there.
@@ -117,7 +118,7 @@ class Case:
     where: tuple[Condition, ...]
     shape: str
     only: tuple[Condition, ...]
-    having: bool
+    having: str
     width: int
     data: dict[str, list[tuple[int, int, str | None, int]]]
     cuts: list[int]
@@ -171,7 +172,7 @@ def text(case: Case) -> str:
     last = f"i{len(case.items) - 1}"
     cast, body = value(case, last), from_text(case)
     only = f" FILTER (WHERE {said(case, case.only)})" if case.only else ""
-    having = f" HAVING count(*) > 1 AND max({last}.x)::INT > 0" if case.having else ""
+    having = HAVINGS[case.having].format(last=last)
     shapes = {
         "rows": f"SELECT i0.k AS a, {last}.k AS b FROM {body}",
         "cast": f"SELECT i0.k AS a, {cast} AS b FROM {body}",
@@ -189,6 +190,12 @@ def text(case: Case) -> str:
     }
     return shapes[case.shape]
 
+
+HAVINGS = {
+    "": "",
+    "counts": " HAVING count(*) > 1 AND max({last}.x)::INT > 0",
+    "key": " HAVING i0.k > 0",
+}
 
 SHAPES = ("rows", "cast", "distinct", "unread", "read late", "groups", "other groups",
           "unread groups", "union", "scalar")  # fmt: skip
@@ -295,7 +302,9 @@ def groups(case: Case, found: list[Rows], last: str) -> Iterator[tuple[int | Non
             casts = [number(rows[last][1]) for rows in members if meets(case.only, rows)]
         kept.append((key, members, [cast for cast in casts if cast is not None]))
     for key, members, casts in kept:
-        if case.having:
+        if case.having == "key" and not is_more(key, 0):
+            continue
+        if case.having == "counts":
             texts = [rows[last][1] for rows in members]
             most = max((x for x in texts if x is not None), default=None)
             if not (len(members) > 1 and is_more(number(most), 0)):
@@ -400,8 +409,7 @@ def cases(
         form = draw(st.sampled_from(["plain", "plain", "plain", "late", "chosen", "grouped"]))
         if place == group + 1 and draw(st.integers(0, 3)) == 0:
             form = items[group].form
-            # recomputed, what USING names is evaluated for all rows (docs/exactness.md)
-            named = "v" if form == "late" and on_alone is None and recompute == "allow" else "k"
+            named = "v" if form == "late" and on_alone is None else "k"
             on = (Condition(f"USING ({named})", f"i{group}", f"i{place}"),)
         inside = draw(conditions(["y"], 2, 1)) if form == "chosen" else ()
         items.append(Item(draw(st.sampled_from(SOURCES)), form, join, on, inside))
@@ -412,7 +420,7 @@ def cases(
         draw(conditions(aliases, 3)),
         draw(st.sampled_from(SHAPES)),
         draw(conditions(aliases, 2)),
-        has_text and draw(st.booleans()),
+        draw(st.sampled_from(["", "key", "counts" if has_text else ""])),
         draw(st.sampled_from([0, 1, 20])),
         {source: draw(tuples(source)) for source in SOURCES},
         draw(st.lists(st.integers(0, LAST), max_size=3)),

@@ -37,7 +37,7 @@ LINKED_LATE = failing.Case(
     where=(),
     shape="rows",
     only=(),
-    having=False,
+    having="",
     width=0,
     data={"s": [(0, 0, "bad", 6)], "r": [], "p": [(0, 1, "0", 6)]},
     cuts=[],
@@ -97,6 +97,11 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      2, RULES),
     ("SELECT s.k FROM s [NOW] WHERE EXISTS (SELECT 1 FROM r WHERE s.x::INT = r.k AND r.k > 9)",
      2, BOTH),
+    ("SELECT a.k FROM s [RANGE 9] a JOIN r ON a.x::INT = r.k WHERE a.k <> 2", 2, BOTH),
+    ("SELECT a.k FROM s [RANGE 9] a LEFT JOIN r ON a.x::INT = r.k WHERE a.k <> 2", 2, BOTH),
+    ("SELECT k, sum(x::INT) AS n FROM s [RANGE 9] GROUP BY k HAVING k <> 2", 2, BOTH),
+    ("SELECT a.k FROM s [RANGE 9] a JOIN r ON a.x::INT = r.k GROUP BY a.k HAVING a.k <> 2",
+     2, BOTH),
     # FILTER guards arguments
     ("SELECT sum(x::INT) FILTER (WHERE k <> 2) AS n FROM s [RANGE 9]", None, BOTH),
     ("SELECT median(x::INT) FILTER (WHERE k <> 2) AS n FROM s [RANGE 9]", None, BOTH),
@@ -135,6 +140,15 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      2, BOTH),
     ("SELECT j.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9] UNION ALL SELECT k, k FROM r) j, "
      "nothing m", None, RULES),
+    # also where USING names it
+    ("SELECT a.k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "JOIN (SELECT k AS n FROM nothing) b USING (n)", None, BOTH),
+    ("SELECT n FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "LEFT JOIN (SELECT k AS n FROM nothing) b USING (n) WHERE k <> 2", None, BOTH),
+    ("SELECT b.k FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "RIGHT JOIN (SELECT k, k AS n FROM nothing) b USING (n)", None, BOTH),
+    ("SELECT * FROM (SELECT k AS j, x::INT AS n FROM s [RANGE 9]) a "
+     "FULL JOIN (SELECT k AS n FROM nothing) b USING (n)", 2, BOTH),
     # what has a partner is not left over
     ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k + 1 FROM r)", None, BOTH),
     ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k FROM r)", 2, BOTH),

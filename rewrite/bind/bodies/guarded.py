@@ -3,8 +3,9 @@
 This is `plan.guards` for SQL instead of plans: in WHERE, HAVING, QUALIFY and ON, a condition that
 may raise and those after it are tested in a CASE; arguments of aggregates that may raise are
 evaluated where their FILTER is true. A condition over several items of FROM reads all of them, so
-that DuckDB does not test it on one of them alone. Equalities that link items stay outside: DuckDB
-joins by them.
+that DuckDB does not test it on one of them alone; so do the conditions of WHERE behind an ON that
+may raise, and those of HAVING behind an expression that may raise read the group. Equalities that
+link items stay outside: DuckDB joins by them.
 
 Conditions with a subquery of their own stay where they are.
 """
@@ -72,9 +73,18 @@ class _Conditions:
             if on is None or not _is_ordered(join):
                 continue
             seen = [*self._visible(first, number), self.items[number][0]]
-            ordered = self._ordered(conjuncts(on), seen)
+            ordered = self._ordered(conjuncts(on), self._present(seen))
             if ordered is not None:
                 join.set("on", ordered)
+
+    def _present(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Return what is true of every row, and reads each of several items."""
+        known = [(item, self.inputs.columns_of(item)) for item in items]
+        return [
+            _is_there(column(columns[0].name, item.alias))
+            for item, columns in known
+            if columns and len(items) > 1
+        ]
 
     def _visible(self, first: int, end: int) -> list[exp.Expr]:
         """Return the items of a range whose columns are seen behind their join."""
@@ -86,28 +96,50 @@ class _Conditions:
         clause = self.select.args.get(name)
         if clause is None:
             return
-        is_met = name == "where" and all(
-            join is None or _is_ordered(join) for _, join in self.items
-        )
-        ordered = self._ordered(
-            conjuncts(clause.this), self._visible(0, len(self.items)) if is_met else []
-        )
+        present: list[exp.Expr] = []
+        if name == "where" and all(join is None or _is_ordered(join) for _, join in self.items):
+            present = self._present(self._visible(0, len(self.items)))
+        elif name == "having":
+            present = [_is_there(exp.Count(this=exp.Star()))]
+        is_after = any(self._may_raise(before) for before in self._before(name))
+        ordered = self._ordered(conjuncts(clause.this), present, is_after)
         if ordered is not None:
             clause.set("this", ordered)
 
+    def _before(self, clause: str) -> Iterator[exp.Expr]:
+        """Yield what is evaluated for more rows than those that meet WHERE or HAVING."""
+        if clause not in ("where", "having"):
+            return
+        for _, join in self.items:
+            if join is not None and join.args.get("on") is not None:
+                yield from conjuncts(join.args["on"])
+        if clause == "having":
+            where = self.select.args.get("where")
+            if where is not None:
+                yield from conjuncts(where.this)
+            for listed in self.select.expressions:
+                for call in aggregate_calls(listed, self.aggregates):
+                    yield from call.iter_expressions()
+
     def _ordered(
-        self, conditions: Sequence[exp.Expr], items: Sequence[exp.Expr]
+        self, conditions: Sequence[exp.Expr], present: Sequence[exp.Expr], is_after: bool = False
     ) -> exp.Expr | None:
-        """Return conditions about items in order; None if they may stay as they are."""
+        """Return conditions in order; None if they may stay as they are.
+
+        Args:
+            conditions: The conditions.
+            present: What is true, and reads all that they are about.
+            is_after: Whether something that may raise comes before them.
+        """
         risky = [n for n, condition in enumerate(conditions) if self._may_raise(condition)]
-        present = _present(items, self.inputs) if len(items) > 1 else []
-        if not risky or (len(conditions) == 1 and not present):
+        if not (risky or is_after) or (len(conditions) == 1 and not present):
             return None
+        first = 0 if is_after else risky[0]
         asking = [condition for condition in conditions if condition.find(exp.Query) is not None]
         early = [
             condition
             for n, condition in enumerate(conditions)
-            if n < risky[0] or (n not in risky and self._is_link(condition))
+            if n < first or (n not in risky and self._is_link(condition))
         ]
         early = [condition for condition in early if condition not in asking]
         tested = [c for c in conditions if c not in early and c not in asking]
@@ -207,13 +239,8 @@ def _is_ordered(join: exp.Join) -> bool:
     return not words_of(join) & {"ASOF", "POSITIONAL", "LATERAL"}
 
 
-def _present(items: Sequence[exp.Expr], inputs: Inputs) -> list[exp.Expr]:
-    """Return what is true of every row, and reads each item, though DuckDB does not know so."""
-    read: list[exp.Expr] = []
-    for item in items:
-        columns = inputs.columns_of(item)
-        if columns:
-            first = column(columns[0].name, item.alias)
-            value = exp.Anonymous(this="hash", expressions=[first])
-            read.append(exp.not_(exp.Is(this=value, expression=exp.null())))
-    return read
+def _is_there(value: exp.Expr) -> exp.Expr:
+    """Return what is true, and reads a value, though DuckDB does not know so."""
+    return exp.not_(
+        exp.Is(this=exp.Anonymous(this="hash", expressions=[value]), expression=exp.null())
+    )

@@ -10,9 +10,9 @@ conditions before it keep. Where an outer join may pad the input, y is NULL for 
 a column shows that is true in every row of the input.
 
 It runs after `ties`, which read all columns of an input, and before `guarded`, which orders
-conditions by whether they may raise. An input stays unchanged if the text does not show which of
-its columns are read: under `*` beside USING, in NATURAL joins and pivots, for ambiguous names, and
-where USING names one of them.
+conditions by whether they may raise. Where USING names y, the join is written with ON. An input
+stays unchanged if the text does not show which of its columns are read: in NATURAL joins and
+pivots, under `*` beside a USING that names other columns, and for ambiguous names.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sqlglot import exp
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.named_columns import write_using_as_on
 from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project, Recompute, place_in
@@ -224,10 +225,12 @@ class _Reader:
     def sees(self, names: Sequence[str]) -> bool:
         """Return whether the query shows each use of columns; stars become lists of names."""
         wanted = {name.lower() for name in names}
-        used = [
-            name for join in self.body.find_all(exp.Join) for name in join.args.get("using") or ()
-        ]
-        if any(name.name.lower() in wanted for name in used):
+        used = {
+            name.name.lower()
+            for _, join in from_items(self.select)
+            for name in (join.args.get("using") if join is not None else None) or ()
+        }
+        if used & wanted and not write_using_as_on(self.select, self.known):
             return False
         items = [
             item
