@@ -51,6 +51,9 @@ CASES = {
     f"SELECT v, w {FROM} WHERE v > 10 ORDER BY w LIMIT 2": ["Join"],
     f"SELECT * {FROM} ORDER BY v DESC, w LIMIT 3": ["Join"],
     f"SELECT v AS w, w AS v {FROM} ORDER BY w LIMIT 3": ["Join"],
+    # what a star has under another name, or in the place of a column, is an alias
+    f"SELECT r.* REPLACE (-v AS v), w {FROM} ORDER BY v, w LIMIT 3": ["Join"],
+    f"SELECT r.* RENAME (v AS k, k AS v), w {FROM} ORDER BY k DESC, w LIMIT 3": ["Join"],
     f"SELECT r.k, v, rank() OVER (PARTITION BY r.k ORDER BY w, v) AS n {FROM}": ["Join"],
     f"SELECT v, row_number() OVER (ORDER BY v, w) AS n {FROM} WHERE w > 4 QUALIFY n < 3": ["Join"],
     f"SELECT r.k, list(v + w ORDER BY v, w) AS l {FROM} GROUP BY r.k HAVING count(*) > 1": ["Join"],
@@ -85,6 +88,9 @@ def test_what_is_around_stays_incremental(body: str) -> None:
         f"SELECT w AS v, rank() OVER (ORDER BY w) AS n {FROM} QUALIFY v > 5",
         f"SELECT -v AS w, u.w AS q {FROM} ORDER BY w + 0 LIMIT 3",
         f"SELECT v AS a, w AS a {FROM} ORDER BY a, 2 LIMIT 2",
+        f"SELECT r.* REPLACE (-v AS v), w {FROM} ORDER BY v + 0, w LIMIT 3",
+        f"SELECT DISTINCT ON (v) r.* REPLACE (v % 20 AS v) {FROM} ORDER BY v, w",
+        f"SELECT r.* REPLACE (w AS v) {FROM} GROUP BY ALL ORDER BY v, k LIMIT 2",
         f"SELECT v, (SELECT max(w) FROM u) AS m {FROM} ORDER BY v LIMIT 2",
         f"SELECT COLUMNS('v|w') {FROM} ORDER BY v, w LIMIT 2",
         f"SELECT alias(v) AS a {FROM} LIMIT 1",
@@ -138,6 +144,17 @@ def test_who_reads_the_first_tuples_alone(body: str, is_net: bool, chooses: bool
         node = next(n for n in walk(plan) if isinstance(n, Recompute))
         assert chooses == can_choose(node)
         assert is_net == any(isinstance(n, Net) for n in walk(plan))
+
+
+@pytest.mark.parametrize(("offset", "chooses"), [(0, True), (2, False)])
+def test_a_limit_and_an_offset_that_are_too_many_together_are_not_added(
+    offset: int, chooses: bool
+) -> None:
+    body = f"SELECT k, v FROM r ORDER BY v LIMIT {2**63 - 1} OFFSET {offset}"
+    node, con = inputs_of(body)
+    with con:
+        assert chooses == can_choose(node)
+        assert answer(body) == sorted(map(str, con.table("q").fetchall()))
 
 
 @pytest.mark.parametrize("term", ["v", "k + 1"])

@@ -34,6 +34,7 @@ from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.text.parsed import aliases_of
 
 BELOW = "_cql_below"
 """What the one input is called."""
@@ -77,17 +78,18 @@ def _place(term: exp.Expr, tree: exp.Select, names: Sequence[str]) -> int | None
     """Return the place from 1 that a term of ORDER BY names by an alias, or None.
 
     Raises:
-        NotIncremental: Several columns have the name.
+        NotIncremental: Several columns have the name, or it is in a star of which `names` has no
+            columns.
     """
     named = term.this if isinstance(term, exp.Ordered) else term
     if not isinstance(named, exp.Column) or len(named.parts) > 1:
         return None
     wanted = named.name.lower()
-    if wanted not in {e.alias.lower() for e in tree.expressions if isinstance(e, exp.Alias)}:
+    if wanted not in aliases_of(tree):
         return None
     places = [n for n, name in enumerate(names, 1) if name.lower() == wanted]
-    if len(places) > 1:
-        raise NotIncremental("a name of several columns")
+    if len(places) != 1:
+        raise NotIncremental("a name of several columns, or of one in a star")
     return places[0]
 
 
@@ -171,10 +173,12 @@ class _Joined:
         """Return a part of a clause over the columns of the combined relation.
 
         Raises:
-            NotIncremental: It names what may be a column or an alias.
+            NotIncremental: It names what may be a column or an alias, or a constant.
         """
         for named in nodes(part, exp.Column):
             meant = self.aliases.get(named.name.lower()) if len(named.parts) == 1 else None
+            if meant is not None and meant.find(exp.Column) is None:
+                raise NotIncremental("a constant, which may be a place in its own place")
             known = None if meant is None else self.scope.find(named.name)
             if known is not None and column(known.name) != meant:
                 raise NotIncremental("a name of a column and of an alias")

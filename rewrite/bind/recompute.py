@@ -33,7 +33,10 @@ from cqlduck.rewrite.plan import INPUT, Plan, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
 from cqlduck.rewrite.relalg.elements import TS, parameter, qualified
-from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
+from cqlduck.rewrite.text.parsed import has_operator, place_of, remove_parens, unwrapped
+
+_MOST = 2**63 - 1
+"""The greatest number that LIMIT can have."""
 
 
 def _defines(node: exp.Expr, table: exp.Table) -> bool:
@@ -57,6 +60,7 @@ def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Pla
         NothingRead: The query has constants alone.
     """
     body = tree.copy()
+    remove_parens(body)
     refuse_always(body, context.catalog.volatile)
     refuse_clauses(body)
     build = _Build(context, ctes, reason)
@@ -274,7 +278,7 @@ def _first_of(body: exp.Query, inputs: Inputs) -> int | None:
         inputs: Its inputs.
 
     Returns:
-        LIMIT and OFFSET together; None if it does anything else.
+        LIMIT and OFFSET together; None if it does anything else, or that is more than a BIGINT.
     """
     clauses = {"expressions", "from_", "order", "limit", "offset"}
     if inputs.catalog.recompute == "always" or current_time.mentions(body):
@@ -289,4 +293,5 @@ def _first_of(body: exp.Query, inputs: Inputs) -> int | None:
     numbers = [part.expression for part in (limit, offset) if part is not None]
     if limit is None or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
         return None
-    return sum(int(n.name) for n in numbers)
+    first = sum(int(n.name) for n in numbers)
+    return first if first <= _MOST else None

@@ -51,7 +51,10 @@ def select_list(
         if name is None:
             unnamed[len(listed)] = written
         listed.append((name, resolved))
-        if name is not None:
+        if name is not None and written.alias:
+            # of several DuckDB takes the last
+            aliases[name.lower()] = resolved
+        elif name is not None:
             aliases.setdefault(name.lower(), resolved)
     if unnamed:
         names = _names(context, tree, list(unnamed.values()), scope)
@@ -118,16 +121,18 @@ def _star(
                 hint=suggestion(name, [public for public, _ in pairs], "columns"),
                 offset=place_of(written),
             )
-    return [
-        (
-            renamed.get(public.lower(), public),
-            resolve(replaced[public.lower()], scope, aliases)
-            if public.lower() in replaced
-            else found,
-        )
-        for public, found in pairs
-        if public.lower() not in except_
-    ]
+    listed: list[tuple[str | None, exp.Expr]] = []
+    for public, found in pairs:
+        name = public.lower()
+        if name in except_:
+            continue
+        value = resolve(replaced[name], scope, aliases) if name in replaced else found
+        listed.append((renamed.get(name, public), value))
+    for name, value in listed:
+        # what it is called now is an alias, even if FROM has a column of that name
+        if name is not None and name.lower() in {*replaced, *map(str.lower, renamed.values())}:
+            aliases[name.lower()] = value
+    return listed
 
 
 def _starred(catalog: Catalog, written: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:

@@ -107,6 +107,9 @@ def ordering(node: Recompute) -> list[exp.Expr] | None:
             found = _over(value, alias, known)
         if found is None or (found not in told and can_raise(found, types)):
             return None
+        if found.find(exp.Column) is None:
+            # it decides nothing, and a number would be a place
+            continue
         made = term.copy() if isinstance(term, exp.Ordered) else exp.Ordered(this=term.copy())
         made.set("this", found.copy())
         terms.append(made)

@@ -51,6 +51,56 @@ def _is_call(text: str) -> bool:
     return False
 
 
+def aliases_of(select: exp.Select) -> dict[str, exp.Expr]:
+    """Return what the aliases of a SELECT list stand for, by name in lower case.
+
+    What a star has under another name, or in the place of a column, is one of them. Of several with
+    one name DuckDB takes the last.
+
+    >>> from sqlglot import parse_one
+    >>> text = "SELECT a + 1 AS B, r.* REPLACE (0 AS c) RENAME (d AS e)"
+    >>> found = aliases_of(parse_one(text, read="duckdb"))
+    >>> {name: value.sql("duckdb") for name, value in found.items()}
+    {'b': 'a + 1', 'c': '0', 'e': 'r."d"'}
+    """
+    found: dict[str, exp.Expr] = {}
+    for listed in select.expressions:
+        star = listed.this if isinstance(listed, exp.Column) else listed
+        if isinstance(star, exp.Star):
+            table = listed.table if isinstance(listed, exp.Column) else ""
+            for part in star.args.get("replace") or []:
+                found[part.alias.lower()] = part.this
+            for part in star.args.get("rename") or []:
+                name = exp.to_identifier(part.this.name, quoted=True)
+                found[part.alias.lower()] = exp.column(name, table=table or None)
+        elif isinstance(listed, exp.Alias):
+            found[listed.alias.lower()] = listed.this
+    return found
+
+
+def remove_parens(tree: exp.Expr) -> None:
+    """Remove the parentheses around whole terms of ORDER BY, DISTINCT ON, GROUP BY, PARTITION BY.
+
+    A name alone is that of an alias there before it is one of FROM, and a number alone is a place;
+    in an expression they are not.
+
+    >>> from sqlglot import parse_one
+    >>> tree = parse_one("SELECT -a AS a ORDER BY ((a)) DESC, (a) + 1", read="duckdb")
+    >>> remove_parens(tree)
+    >>> tree.sql("duckdb")
+    'SELECT -a AS a ORDER BY a DESC, (a) + 1'
+    """
+    for paren in list(tree.find_all(exp.Paren)):
+        around = paren.parent
+        is_term = isinstance(around, (exp.Ordered, exp.Group)) or (
+            paren.arg_key == "partition_by"
+            if isinstance(around, exp.Window)
+            else isinstance(around, exp.Tuple) and isinstance(around.parent, exp.Distinct)
+        )
+        if is_term:
+            paren.replace(paren.unnest())
+
+
 def remove_operator(select: exp.Select) -> str | None:
     """Remove the marker of a relation-to-stream operator; return 'istream', … or None."""
     if select.expressions:

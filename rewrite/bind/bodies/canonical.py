@@ -20,7 +20,7 @@ from cqlduck.rewrite.bind.bodies.ties import from_items, group_keys
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
-from cqlduck.rewrite.text.parsed import function_name
+from cqlduck.rewrite.text.parsed import aliases_of, function_name
 
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 _ALL = "_cql_all"
@@ -223,11 +223,20 @@ def _keys(select: exp.Select, inputs: Inputs) -> None:
             for child in list(node.iter_expressions()):
                 visit(child)
 
-    for clause in ("having", "qualify", "order"):
+    for clause in ("having", "qualify"):
         if select.args.get(clause) is not None:
             visit(select.args[clause])
+    aliases, order = aliases_of(select), select.args.get("order")
+    for term in [] if order is None else list(order.expressions):
+        if not (_is_name(term.this) and term.this.name.lower() in aliases):
+            visit(term)
     for item in list(select.expressions):
         visit(item)
+
+
+def _is_name(tree: exp.Expr) -> bool:
+    """Return whether an expression is a name alone, which may be that of an alias."""
+    return isinstance(tree, exp.Column) and not tree.table
 
 
 def _names_keys(node: exp.Expr) -> bool:
@@ -291,10 +300,12 @@ def _chosen_by(select: exp.Select, inputs: Inputs) -> None:
     keys = list(on.expressions) if isinstance(on, exp.Tuple) else []
     if not keys or any(isinstance(key, exp.Literal) for key in keys):
         return
-    kinds = inputs.types_in(select, keys)
-    for key, kind in zip(keys, kinds or (), strict=bool(kinds)):
+    aliases = aliases_of(select)
+    meant = [aliases.get(k.name.lower(), k) if _is_name(k) else k for k in keys]
+    kinds = inputs.types_in(select, meant)
+    for key, value, kind in zip(keys, meant, kinds or (), strict=bool(kinds)):
         if may_vary(kind):
-            key.replace(canonical(key, kind))
+            key.replace(canonical(value, kind))
 
 
 def _to_positions(select: exp.Select) -> None:

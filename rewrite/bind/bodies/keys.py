@@ -21,7 +21,7 @@ an input but is no key of what is above. Where the text leaves anything open, th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -30,6 +30,7 @@ from cqlduck.rewrite.bind.bodies.blocks import Block, Item, Known, Unclear
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import aggregates_of, group_keys
 from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.text.parsed import aliases_of
 
 _FROM = {"kind", "expressions", "from_", "joins", "where"}
 _CLAUSES = _FROM | {"group", "having", "qualify", "distinct", "order", "windows"}
@@ -256,7 +257,8 @@ class _Divided:
         if distinct is None:
             return True
         if (on := distinct.args.get("on")) is not None:
-            return any(block.known(key) in shown for key in _listed(on))
+            aliases = aliases_of(select)
+            return any(block.known(_meant(key, aliases)) in shown for key in _listed(on))
         names = block.shown()
         return names is not None and any(block.shows(name) in shown for name in names)
 
@@ -317,3 +319,9 @@ def _is_windowed(call: exp.Expr) -> bool:
 
 def _listed(on: exp.Expr) -> list[exp.Expr]:
     return on.expressions if isinstance(on, exp.Tuple) else [on]
+
+
+def _meant(key: exp.Expr, aliases: Mapping[str, exp.Expr]) -> exp.Expr:
+    """Return what a key of DISTINCT ON means: of a name an alias, before a column of FROM."""
+    is_name = isinstance(key, exp.Column) and not key.table
+    return aliases.get(key.name.lower(), key) if is_name else key
