@@ -1,8 +1,9 @@
-"""The binding of the names by which statements read streams (rewrite's `arrivals`).
+"""The binding of the names by which statements read streams and relations (rewrite's `arrivals`).
 
 The tick of a query binds them: `stream_s` to the store of s, or to the input buffer while nothing
 of s is stored; `arrivals_s` to a range of that, or to the rows of the buffer if these are exactly
-what the tick is to read. Both are temporary macros, whose bodies DuckDB substitutes into a
+what the tick is to read. `changes_r` is bound to the store of r, or to what closing r has left
+aside (`changed`). All are temporary macros, whose bodies DuckDB substitutes into a
 statement when it plans it. Rebinding them, when the rows are elsewhere than in the last tick, is a
 statement of half a millisecond, and most ticks need none.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cqlduck.rewrite.physical.arrivals import arrivals_of, stream_of
+from cqlduck.rewrite.physical.arrivals import arrivals_of, changes_of, stream_of
 from cqlduck.rewrite.plan import Source
+from cqlduck.state.changed import Changed
 from cqlduck.state.connection import Database, quoted
 
 ARRIVED = "_cql_arrived_"
@@ -27,11 +29,13 @@ class Names:
 
     Args:
         database: The database.
+        changed: What closing relations has changed last.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, changed: Changed) -> None:
         """Begin without any."""
         self._database = database
+        self._changed = changed
         self._texts: dict[str, _Texts] = {}
         self._bodies: dict[str, str] = {}
         database.participants.append(self)
@@ -58,10 +62,23 @@ class Names:
         rows = f"FROM {kept} WHERE _ts > low AND _ts <= high"
         if has_just_come:
             rows = f"FROM {texts.arrived}"
-        for head, body in ((texts.arrivals_of, rows), (texts.stream_of, f"FROM {kept}")):
-            if self._bodies.get(head) != body:
-                self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
-                self._bodies[head] = body
+        self._define(texts.arrivals_of, rows)
+        self._define(texts.stream_of, f"FROM {kept}")
+
+    def bind_changes(self, source: Source, low: int) -> None:
+        """Bind the name of a relation's changes for the statements that follow.
+
+        Args:
+            source: The relation.
+            low: The instant after which the tick begins.
+        """
+        head = f"{quoted(changes_of(source.name))}(low, high)"
+        self._define(head, f"FROM {self._changed.read(source.table, low)}")
+
+    def _define(self, head: str, body: str) -> None:
+        if self._bodies.get(head) != body:
+            self._database.execute(f"CREATE OR REPLACE TEMP MACRO {head} AS TABLE {body}")
+            self._bodies[head] = body
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import functools
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
-from cqlduck.rewrite.operators import bags, primary_key, primary_key_once, relation
-from cqlduck.rewrite.operators.relation import Law, Relation
+from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
+from cqlduck.rewrite.operators.relation import Apart, Law, Relation
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
+from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
 
 FEW = 10_000
@@ -46,7 +47,7 @@ class Pending:
         upserts: How many are upserts.
         first: The first of their instants, or None.
         last: The last one.
-        matches_null: Whether a value is NULL by which rows of the store are looked for.
+        with_nulls: The columns with a NULL by which rows of the store are looked for.
         later: The first instant of what is left for later, or None.
     """
 
@@ -55,7 +56,7 @@ class Pending:
     upserts: int
     first: int | None
     last: int | None
-    matches_null: bool
+    with_nulls: frozenset[str]
     later: int | None
 
     @property
@@ -75,28 +76,42 @@ def _statement(of: Relation, write: Law) -> str:
     return write(of).sql("duckdb", copy=False)
 
 
-def described(thing: Input, found: Pending | None = None) -> Relation:
+def described(thing: Input, found: Pending | None = None, lead: str | None = None) -> Relation:
     """Return a relation as the delta rules see it.
 
     Args:
         thing: The relation.
-        found: What is pending; if that is little, it is in a table of its own.
+        found: What is pending; if that is little, it is resolved apart.
+        lead: By which column rows are looked for first then.
     """
+    place = thing.position
     of = Relation(
-        thing.columns,
-        thing.primary_key,
-        thing.table,
-        thing.pending,
-        f"_cql_outcome_{thing.position}",
+        thing.columns, thing.primary_key, thing.table, thing.pending, f"_cql_outcome_{place}"
     )
     if found is None:
         return of
-    few = f"_cql_few_{thing.position}" if found.count <= FEW else None
-    return replace(of, matches_null=found.matches_null, few=few)
+    apart = Apart(f"_cql_few_{place}", f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
+    return replace(
+        of, matches_null=bool(found.with_nulls), apart=apart if _is_few(thing, found) else None
+    )
 
 
-def close(database: Database, thing: Input, until: int, *, strict: bool = False) -> int | None:
+def _is_few(thing: Input, found: Pending) -> bool:
+    """Return whether elements are few; a column may have the name of the row ids, and hide them."""
+    return found.count <= FEW and all(c.name.lower() != "rowid" for c in thing.columns)
+
+
+def close(
+    database: Database, thing: Input, until: int, changed: Changed, *, strict: bool = False
+) -> int | None:
     """Resolve what is pending at or before an instant; return the first instant of what is left.
+
+    Args:
+        database: The database, inside a transaction.
+        thing: The relation.
+        until: The instant.
+        changed: Where it is noted what changes.
+        strict: Whether an element without effect is an error.
 
     Raises:
         WrongElement: With `strict`, a deletion of what is not there or a second tuple under a key.
@@ -104,28 +119,57 @@ def close(database: Database, thing: Input, until: int, *, strict: bool = False)
     found = _pending(database, thing, until)
     if not found.count:
         return found.later
-    if _only_comes(thing, found):
-        database.execute(_statement(described(thing), relation.came), {"until": until})
+    lead = _lead(thing, found, changed)
+    of = described(thing, found, lead)
+    if not _only_comes(thing, found):
+        _judge(database, thing, until, found, lead)
+        _carry_out(database, thing, of, strict=strict)
+    elif of.apart is None:
+        database.execute(_statement(of, outcome.came), {"until": until})
     else:
-        _judge(database, thing, until, found)
-        _carry_out(database, thing, found, strict=strict)
-    database.execute(_statement(described(thing), relation.resolved), {"until": until})
+        _make(database, of, of.apart.changed, outcome.changed_by_insertions, {"until": until})
+        database.execute(_statement(of, outcome.begins))
+    database.execute(_statement(described(thing), outcome.resolved), {"until": until})
+    assert found.first is not None
+    assert found.last is not None
+    table = None if of.apart is None else of.apart.changed
+    changed.note(thing, Changes(found.first - 1, found.last, table))
     return found.later
 
 
-def _carry_out(database: Database, thing: Input, found: Pending, *, strict: bool) -> None:
+def _lead(thing: Input, found: Pending, changed: Changed | None = None) -> str | None:
+    """Return the column by which few elements best find their rows, in which none is NULL."""
+    if not _is_few(thing, found) or _only_comes(thing, found):
+        return None
+    plain = relation.plain(thing.columns)
+    leads = thing.primary_key if changed is None else changed.leads(thing)
+    names = (n for n in leads if n in plain and n not in found.with_nulls)
+    return next(names, None)
+
+
+def _make(
+    database: Database, of: Relation, table: str, law: Law, values: dict[str, int] | None = None
+) -> None:
+    """Make a temporary table of a relation."""
+    database.execute(
+        f"CREATE OR REPLACE TEMP TABLE {quoted(table)} AS {_statement(of, law)}", values
+    )
+
+
+def _carry_out(database: Database, thing: Input, of: Relation, *, strict: bool) -> None:
     """Do what the outcome of a relation's queue says; what has nothing to do does not run."""
-    of = described(thing, found)
     ((wrong, ends, rows),) = database.rows(
         "SELECT count(*) FILTER (_cql_wrong <> 0), count(*) FILTER (_ts IS NULL), count(*) "
         f"FROM temp.{quoted(of.outcome)}"
     )
     if wrong:
         record(database, thing, strict=strict)
+    if of.apart is not None:
+        _make(database, of, of.apart.changed, outcome.changed_by_outcome)
     if ends:
-        database.execute(_statement(of, relation.ends))
+        database.execute(_statement(of, outcome.ends))
     if rows > wrong + ends:
-        database.execute(_statement(of, relation.begins))
+        database.execute(_statement(of, outcome.begins))
 
 
 def has_pending(database: Database, thing: Input) -> bool:
@@ -139,16 +183,19 @@ def has_pending(database: Database, thing: Input) -> bool:
 def _pending(database: Database, thing: Input, until: int) -> Pending:
     """Return what is pending up to an instant."""
     names = thing.primary_key or tuple(c.name for c in thing.columns)
-    nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in names)
-    ((count, inserts, upserts, first, last, matches_null, later),) = database.rows(
+    nulls = "".join(f", {quoted(name)} IS NULL AS n{place}" for place, name in enumerate(names))
+    any_null = "".join(
+        f", coalesce(bool_or(n{place}) FILTER (is_due), false)" for place in range(len(names))
+    )
+    ((count, inserts, upserts, first, last, later, *has_null),) = database.rows(
         "SELECT count(*) FILTER (is_due), count(*) FILTER (is_due AND _op = '+'), "
         "count(*) FILTER (is_due AND _op = 'u'), min(_ts) FILTER (is_due), "
-        "max(_ts) FILTER (is_due), coalesce(bool_or(has_null) FILTER (is_due), false), "
-        f"min(_ts) FILTER (NOT is_due) FROM (SELECT _ts, _op, {nulls} AS has_null, _ts <= ? AS "
-        f"is_due FROM cql_state.{quoted(thing.pending)}) AS elements",
+        f"max(_ts) FILTER (is_due), min(_ts) FILTER (NOT is_due){any_null} FROM (SELECT _ts, _op, "
+        f"_ts <= ? AS is_due{nulls} FROM cql_state.{quoted(thing.pending)}) AS elements",
         [until],
     )
-    return Pending(count, inserts, upserts, first, last, matches_null, later)
+    with_nulls = frozenset(name for name, has in zip(names, has_null, strict=True) if has)
+    return Pending(count, inserts, upserts, first, last, with_nulls, later)
 
 
 def _only_comes(thing: Input, found: Pending) -> bool:
@@ -156,12 +203,14 @@ def _only_comes(thing: Input, found: Pending) -> bool:
     return found.inserts == found.count and not thing.primary_key
 
 
-def _judge(database: Database, thing: Input, until: int, found: Pending) -> None:
+def _judge(
+    database: Database, thing: Input, until: int, found: Pending, lead: str | None = None
+) -> None:
     """Write the outcome of a relation's queue, of which this has been found."""
-    of, values = described(thing, found), {"until": until}
-    if of.few is not None:
-        rows = _statement(of, relation.set_apart)
-        database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(of.few)} AS {rows}", values)
+    of, values = described(thing, found, lead), {"until": until}
+    if of.apart is not None:
+        _make(database, of, of.apart.pending, relation.set_apart, values)
+        _make(database, of, of.apart.stored, relation.stored_apart)
         values = {}
     law: Law = bags.outcome
     if thing.primary_key:
@@ -171,8 +220,7 @@ def _judge(database: Database, thing: Input, until: int, found: Pending) -> None
         elif found.is_at_once and found.first is not None:
             law = primary_key_once.outcome if found.upserts else primary_key_once.without_upserts
             values["instant"] = found.first
-    outcome = _statement(of, law)
-    database.execute(f"CREATE OR REPLACE TEMP TABLE {quoted(of.outcome)} AS {outcome}", values)
+    _make(database, of, of.outcome, law, values)
 
 
 def record(database: Database, thing: Input, *, strict: bool, at: int | None = None) -> int:
@@ -187,7 +235,7 @@ def record(database: Database, thing: Input, *, strict: bool, at: int | None = N
     Raises:
         WrongElement: With `strict`, there is one.
     """
-    without_effect = _statement(described(thing), relation.without_effect)
+    without_effect = _statement(described(thing), outcome.without_effect)
     bad = f"FROM ({without_effect}) AS bad(instant, wrong, element)"
     if at is not None:
         bad += f" WHERE instant = {at}"
@@ -242,8 +290,8 @@ def content_at(database: Database, thing: Input, until: int) -> tuple[str, bool]
     found = _pending(database, thing, until)
     judged = not _only_comes(thing, found)
     if judged:
-        _judge(database, thing, until, found)
-    content = relation.content(described(thing), until, judged=judged)
+        _judge(database, thing, until, found, _lead(thing, found))
+    content = outcome.content(described(thing), until, judged=judged)
     return content.sql("duckdb", copy=False), judged
 
 
@@ -266,7 +314,7 @@ def settle(database: Database, thing: Input, instant: int, *, strict: bool) -> N
         return
     of, queue = described(thing), f"cql_state.{quoted(thing.pending)}"
     listed = ", ".join(quoted(c.name) for c in thing.columns)
-    kept = relation.settled(of, instant).sql("duckdb", copy=False)
+    kept = outcome.settled(of, instant).sql("duckdb", copy=False)
     database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_settled AS {kept}")
     database.execute(f"DELETE FROM {queue} WHERE _ts = {instant}")
     number = f"row_number() OVER (ORDER BY _cql_seq NULLS FIRST) - 1 + {thing.next_seq}"

@@ -152,6 +152,8 @@ class Tick:
                 is_held = queue is not None and queue.held is not None
                 has_just_come = source.name in come
                 self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
+            elif not source.is_query:
+                self.names.bind_changes(source, _low(query))
         steps = compiled.steps.written.get(chosen.form) or compiled.steps.of(chosen.form)
         ahead = [s for s in steps if s.prefetch and chosen.is_default(PREFETCH, s.operator)]
         known: Mapping[str, pa.Table] = {}
@@ -188,6 +190,13 @@ def _covers_tick(queue: Queue, plan: Plan) -> bool:
         return False
     is_after = queue.before is None or query.frontier >= queue.before
     return is_after and last is not None and last <= plan.until
+
+
+def _low(query: Query) -> int:
+    """Return the instant after which relations are read; at first all of them is."""
+    if query.begin_instant is None or query.frontier is None:
+        return NEVER
+    return query.frontier
 
 
 def _instants_of(query: Query, until: int, begin: int) -> dict[str, int]:

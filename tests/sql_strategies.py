@@ -459,6 +459,8 @@ class _SqlBuilder(_Builder):
             return f"{word} (SELECT 1 FROM {inner}{condition})", word == "EXISTS" and where
         (outer, _), (value, _column) = self.one(pairs)
         more = f" WHERE {both}" if correlated else self.where(irefs)
+        if depth < 2 and self.chance(25):
+            inner, more = self.inner(draft, depth, irefs, inner, more)
         if form in ("in", "not in"):
             word = "NOT IN" if form == "not in" else "IN"
             return f"{outer} {word} (SELECT {value} FROM {inner}{more})", word == "IN" and where
@@ -475,6 +477,23 @@ class _SqlBuilder(_Builder):
             )
         function = self.one(["max", "min"])
         return f"{outer} {sign} (SELECT {function}({value}) FROM {inner}{more})", False
+
+    def inner(
+        self, draft: _Draft, depth: int, refs: Refs, item: str, where: str
+    ) -> tuple[str, str]:
+        """Return FROM and WHERE of a subquery with one more item, or a subquery of its own."""
+        other, orefs, _, _ = self.source(draft, depth + 2, 10)
+        both = self.condition(refs, orefs)
+        glue = " AND " if where else " WHERE "
+        pairs = [(a, b) for a in self.exact_of(refs) for b in self.exact_of(orefs)
+                 if a[1].kind == b[1].kind]  # fmt: skip
+        if not pairs or self.chance(40):
+            return f"{item}, {other}", f"{where}{glue}{both}"
+        (mine, _), (value, column) = self.one(pairs)
+        function = self.one(["max", "min", "count"] if column.kind == "int" else ["max", "min"])
+        sign = self.one(["=", "<>", "<=", ">"])
+        test = f"{mine} {sign} (SELECT {function}({value}) FROM {other} WHERE {both})"
+        return item, f"{where}{glue}{test}"
 
     def shape_where_subquery(self, draft: _Draft, depth: int) -> _Shaped:
         item, refs, n, _ = self.source(draft, depth, 60)

@@ -144,6 +144,8 @@ def bind_and_run(con: cqlduck.Connection, compiled: Compiled) -> None:
         for source in compiled.sources.values():
             if source.kind == "stream":
                 con.engine.names.bind(source)
+            elif not source.is_query:
+                con.engine.names.bind_changes(source, NEVER)
         for single, staged in itertools.product((False, True), repeat=2):
             for step in compiled.steps.of(Form(single, staged)):
                 taken = {name: values[name] for name in step.parameters}

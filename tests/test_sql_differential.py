@@ -206,6 +206,22 @@ HAND_WRITTEN: dict[str, str] = {
     "scalar, correlated": (
         "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE a = (SELECT max(a) FROM ⟦s⟧ y WHERE y.k = x.k)"
     ),
+    "scalar over a join, correlated": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE a = "
+        "(SELECT max(y.b) FROM ⟦u⟧ y, ⟦r⟧ z WHERE x.k = y.k AND y.k = z.k)"
+    ),
+    "scalar in a subquery": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE k IN (SELECT k FROM ⟦u⟧ y WHERE b <= "
+        "(SELECT max(c) FROM ⟦r⟧ z WHERE z.k = y.k) AND b <> (SELECT min(c) FROM ⟦r⟧))"
+    ),
+    "scalar in a subquery, correlated with both": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u⟧ y WHERE b <= "
+        "(SELECT max(c) FROM ⟦r⟧ z WHERE z.k = y.k AND z.c <= x.a))"
+    ),
+    "count in a subquery": (
+        "SELECT k, a FROM ⟦s ROWS 4⟧ x WHERE EXISTS (SELECT 1 FROM ⟦u⟧ y WHERE y.k = x.k AND "
+        "b > (SELECT count(*) FROM ⟦r⟧ z WHERE z.k = y.k))"
+    ),
     "scalar, empty": "SELECT k FROM ⟦r⟧ WHERE (SELECT max(a) FROM ⟦s NOW⟧) IS NULL",
     "scalar count, correlated": (
         "SELECT k FROM ⟦r⟧ x WHERE (SELECT count(*) FROM ⟦s NOW⟧ y WHERE y.k = x.k) = 0"

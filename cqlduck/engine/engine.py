@@ -41,6 +41,7 @@ from cqlduck.state import (
 )
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.catalog import Input, Query
+from cqlduck.state.changed import Changed
 from cqlduck.state.contents import Frontier
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.intake import Taken
@@ -77,7 +78,8 @@ class Engine(Failing):
         self.tick_buffer = TickBuffer(base)
         self.output_buffer = OutputBuffer(base)
         self.prefetcher = Prefetcher(base)
-        self.names = Names(base)
+        self.last_changes = Changed(base)
+        self.names = Names(base, self.last_changes)
         self.tables = Tables(base)
         self.tick = Tick(
             base, self.catalogue, self.names, self.prefetcher, self.tables, self.output_buffer
@@ -316,7 +318,7 @@ class Engine(Failing):
 
     def close_beginning(self, thing: Input) -> None:
         """Let a new relation show what it has been filled with without an instant."""
-        relations.close(self.database, thing, BEGINNING, strict=self.strict)
+        relations.close(self.database, thing, BEGINNING, self.last_changes, strict=self.strict)
 
     def next_instant(self, thing: Input) -> int:
         """Return the instant that a change without one gets, as a raw time.

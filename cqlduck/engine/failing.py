@@ -143,7 +143,7 @@ class Failing(Ticking):
         for thing in self.catalogue.inputs_of(query):
             if thing.kind == "relation":
                 self.raise_heartbeat(thing, until)
-                relations.close(self.database, thing, until, strict=self.strict)
+                relations.close(self.database, thing, until, self.last_changes, strict=self.strict)
         return query
 
 

@@ -22,6 +22,7 @@ from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.state import amend, answers, catalog, relations
 from cqlduck.state.catalog import EXPIRED, Input, Query
+from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import quoted
 from cqlduck.state.input_buffer import Place, Queue, Stay
@@ -43,6 +44,7 @@ NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
 class Ticking(Core):
     """Runs ticks."""
 
+    last_changes: Changed = field(init=False)
     names: Names = field(init=False)
     tables: Tables = field(init=False)
     prefetcher: Prefetcher = field(init=False)
@@ -168,6 +170,7 @@ class Ticking(Core):
         above = self.catalogue.reading.above
         for thing in self.catalogue.inputs.values():
             if thing.kind == "relation":
+                self.last_changes.meet(thing)
                 mine = [goals[q.name] for q in above.get(thing.name, ()) if q.name in goals]
                 highest = max(mine, default=None)
                 if highest is not None and (thing.heartbeat is None or highest > thing.heartbeat):
@@ -175,7 +178,7 @@ class Ticking(Core):
                 if self._may_close(thing):
                     assert thing.heartbeat is not None
                     first = relations.close(
-                        self.database, thing, thing.heartbeat, strict=self.strict
+                        self.database, thing, thing.heartbeat, self.last_changes, strict=self.strict
                     )
                     self.pending[thing.name] = thing.next_seq, first
 

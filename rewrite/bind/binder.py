@@ -12,8 +12,10 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations, current_time, recompute
-from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
+from cqlduck.rewrite.bind.context import Context, Ctes, Scalar, with_ctes
 from cqlduck.rewrite.bind.projection import cast_to, union_types
+from cqlduck.rewrite.bind.scalars import bind_scalars
+from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.select import incremental
 from cqlduck.rewrite.bind.windows import to_stream
 from cqlduck.rewrite.plan import Distinct, Plan, SetOperation, UnionAll, properties
@@ -50,6 +52,10 @@ class Binder(Context):
         if not properties(plan).is_stream and properties(plan).is_monotonic:
             plan = to_stream(self.catalog, plan, "istream")
         return plan
+
+    def scalars(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[Scalar]:
+        """Put values into the places of a SELECT's scalar subqueries; return what yields them."""
+        return bind_scalars(self, tree, scope, ctes)
 
     def query(self, tree: exp.Expr, ctes: Ctes) -> Plan:
         """Return the plan of a query, under the common table expressions that it sees."""

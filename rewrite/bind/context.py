@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.catalog import Catalog
+from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.semijoin import Partners
 from cqlduck.rewrite.plan import Plan, Source, properties
 from cqlduck.rewrite.text.parsed import place_of
@@ -29,6 +30,19 @@ class Cte:
 
 
 Ctes = dict[str, Cte]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A subquery that yields a value: `value` over the columns of `plan`, met by `links`.
+
+    In the tree stands `name` in its place. Without `links` the plan has one tuple, always.
+    """
+
+    name: str
+    plan: Plan
+    value: exp.Expr
+    links: tuple[exp.Expr, ...] = ()
 
 
 @dataclass
@@ -60,6 +74,10 @@ class Context(ABC):
     @abstractmethod
     def query(self, tree: exp.Expr, ctes: Ctes) -> Plan:
         """Return the plan of a query, under the common table expressions that it sees."""
+
+    @abstractmethod
+    def scalars(self, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[Scalar]:
+        """Put values into the places of a SELECT's scalar subqueries; return what yields them."""
 
     def relation(self, side: exp.Expr, ctes: Ctes, around: exp.Expr) -> Plan:
         """Return the plan of one side of a set operation."""

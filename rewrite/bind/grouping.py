@@ -9,9 +9,9 @@ from sqlglot import exp
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import no_aggregate, safe_types
+from cqlduck.rewrite.bind.context import Scalar
 from cqlduck.rewrite.bind.projection import cast_to, project, union_types
 from cqlduck.rewrite.bind.scope import Scope, resolve
-from cqlduck.rewrite.bind.subqueries import Scalar
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,

@@ -14,10 +14,10 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind import current_time
-from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.context import Context, Ctes, Scalar
 from cqlduck.rewrite.bind.grouping import group_by
 from cqlduck.rewrite.bind.scope import Scope
-from cqlduck.rewrite.bind.subqueries import Scalar, correlated
+from cqlduck.rewrite.bind.subqueries import correlated
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.plan.aggregates import aggregate_calls, aggregate_core
 from cqlduck.rewrite.plan.conditions import names_in

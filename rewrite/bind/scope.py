@@ -108,6 +108,11 @@ class Scope:
         found = self.item(name) or any(item.find(name) for item in self.items)
         return bool(found) or (self.around is not None and self.around.knows(name))
 
+    def plans_around(self) -> list[Plan]:
+        """Return the plans of the queries around this one, whose columns it may name."""
+        around = self.around
+        return [] if around is None else [*around.plans, *around.plans_around()]
+
     def candidates(self) -> list[str]:
         """Return all names that could have been meant."""
         return [

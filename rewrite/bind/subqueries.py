@@ -7,7 +7,8 @@ A conjunct of WHERE has to be true, so unknown counts as false:
     x < ANY (Q)         semijoin on x < y        NOT x < ANY (Q)     antijoin, x < y not false
     x < ALL (Q)         antijoin, x < y not true NOT x < ALL (Q)     semijoin on NOT x < y
 
-The subquery may name columns of the outer query in its own WHERE. In other places (under OR, in the
+The subquery may name columns of the outer query in its own WHERE, and have subqueries of its own
+there. In other places (under OR, in the
 SELECT list) the outer query is recomputed.
 """
 
@@ -28,10 +29,10 @@ from cqlduck.rewrite.bind.conditions import (
     no_aggregate,
     safe_types,
 )
-from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.context import Context, Ctes, Scalar
 from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.scope import Item, Scope, asking_around, resolve
-from cqlduck.rewrite.plan import Column, Plan
+from cqlduck.rewrite.plan import Column, Join, Plan
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts, names_in, without_parens
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
@@ -40,6 +41,10 @@ from cqlduck.rewrite.relalg.builders import column, renamed
 from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_STRICT = (
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal,
+)  # fmt: skip
+"""With comparisons what is NULL as soon as one of its columns is."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,6 @@ class _Test:
     left: exp.Expr | None = None
     comparison: type[exp.Expr] = exp.EQ
     every: bool = False
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A subquery that yields a value: `value` over the columns of `plan`, met by `links`.
-
-    In the tree stands `name` in its place. Without `links` the plan has one tuple, always.
-    """
-
-    name: str
-    plan: Plan
-    value: exp.Expr
-    links: tuple[exp.Expr, ...] = ()
 
 
 class _InOrder(Exception):
@@ -178,8 +170,25 @@ def _add(context: Context, scalar: Scalar, plans: list[Plan], conditions: list[e
     whole = inner_join(context.catalog, plans, ready)
     if not context.partners.meets_one(whole, scalar.plan, scalar.links):
         raise NotIncremental("a subquery in an expression")
-    plans[:] = [context.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
+    values = {c.name for c in scalar.plan.columns}
+    if _needs_one_of(values, conditions) and not may_raise([*plans, scalar.plan], conditions):
+        plans[:] = [Join((whole, scalar.plan), scalar.links)]
+    else:
+        plans[:] = [context.partners.outer(whole, scalar.plan, scalar.links, "LEFT")]
     conditions[:] = [c for c in conditions if not any(c is done for done in ready)]
+
+
+def _needs_one_of(values: set[str], conditions: Sequence[exp.Expr]) -> bool:
+    """Return whether conditions are not true if certain columns are NULL.
+
+    Comparisons and arithmetic are NULL then, so tuples without a partner need not be padded.
+    """
+    return any(
+        isinstance(condition, COMPARISONS)
+        and names_in([condition]) & values
+        and all(isinstance(node, (*COMPARISONS, *_STRICT)) for node in condition.walk())
+        for condition in conditions
+    )
 
 
 def _test(written: exp.Expr) -> _Test:
@@ -296,8 +305,14 @@ def correlated(
         conditions = bind_from(context, query, inner, ctes)
     conditions = _unclash(inner, conditions)
     clause = query.args.get("where")
+    if any(listed.find(exp.Query) is not None for listed in query.expressions):
+        raise NotIncremental("a subquery in an expression", offset=place_of(query))
+    scalars = context.scalars(query, inner, ctes)
     aliases: dict[str, exp.Expr] = {}
-    known = {c.name for plan in inner.plans for c in plan.columns}
+    plans = [*inner.plans, *(scalar.plan for scalar in scalars)]
+    known = {c.name for plan in plans for c in plan.columns}
+    if not names_in([link for scalar in scalars for link in scalar.links]) <= known:
+        raise NotIncremental("a subquery in an expression", offset=place_of(query))
     nested: list[exp.Expr] = []
     for written in [] if clause is None else conjuncts(clause.this):
         no_aggregate(context.catalog, written, "WHERE")
@@ -306,12 +321,12 @@ def correlated(
         else:
             conditions += conditions_of(written, inner, aliases)
     # a condition that may raise is applied to rows of the subquery that meet a row around it
-    types = safe_types(inner.plans)
+    types = safe_types([*plans, *inner.plans_around()])
     early, _ = split(conditions, types)
     own = [c for c in early if names_in([c]) <= known]
     partners = [c for c in conditions if not any(c is mine for mine in own)]
     again = exp.Where(this=exp.and_(*nested)) if nested else None
-    plan = bind_where(context, again, inner, own, aliases, ctes)
+    plan = bind_where(context, again, inner, own, aliases, ctes, scalars)
     listed = [e.this if isinstance(e, exp.Alias) else e for e in query.expressions]
     values = [resolve(e, inner, aliases) for e in listed if not e.is_star]
     return plan, values, partners

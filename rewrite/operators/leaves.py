@@ -1,8 +1,9 @@
 """Leaves of a plan: streams, relations, and the logs of other queries.
 
 A stream is read by names that mean the same wherever its elements are (`arrivals`): the arrivals of
-the tick by one, all that is stored by another. A relation has lifetimes in its store, of which a
-query reads those from $begin on. A query over another one reads its log of elements.
+the tick by one, all that is stored by another. So is a relation: the lifetimes that begin or end in
+the tick have a name, the others are read in its store, from $begin on. A query over another one
+reads its log of elements.
 """
 
 from __future__ import annotations
@@ -66,30 +67,30 @@ class Relation(Operator[RelationScan]):
 
     def lives(self) -> Rows:
         """Return what begins or ends."""
-        begins, ends = after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
-        return self._with(*self._touches, exp.paren(exp.or_(begins, ends)))
+        return self._with(self.writer.changes(self.node.source), *self._touches)
 
     def standing(self) -> Rows:
         """Return what neither begins nor ends."""
         stands = until(column(ENTER), parameter("low")), after(column(LEAVE), parameter("t1"))
-        return self._with(*stands)
+        return self._with(self._store, *stands)
 
     def alive(self) -> Rows:
         """Return all that touches the tick."""
-        return self._with(*self._touches)
+        return self._with(self._store, *self._touches)
+
+    @property
+    def _store(self) -> Rows:
+        return Rows.of(state_table(self.node.source.table))
 
     @property
     def _touches(self) -> list[exp.Expr]:
         bounds = (after(column(LEAVE), parameter(low)) for low in ("t0", "begin"))
         return [until(column(ENTER), parameter("t1")), *bounds]
 
-    def _with(self, *conditions: exp.Expr) -> Rows:
+    def _with(self, rows: Rows, *conditions: exp.Expr) -> Rows:
         enter = greatest(column(ENTER), parameter("begin"))
-        return (
-            Rows.of(state_table(self.node.source.table))
-            .where(*conditions)
-            .project([*_scanned(self.node), named(enter, ENTER), column(LEAVE), _one()])
-        )
+        listed = [*_scanned(self.node), named(enter, ENTER), column(LEAVE), _one()]
+        return rows.where(*conditions).project(listed)
 
 
 class QueryLog(Operator[RelationScan]):

@@ -17,7 +17,11 @@ Resolving pending elements gives their **outcome**, a table of numbers (`_cql_se
 For the last kind, `_cql_seq` is one of the elements, and `_cql_wrong` their number: negative for
 deletions of tuples that are not there, positive for second rows under a key.
 
-`bags` has the law for a bag, `primary_key` the law under a key. The statements here carry it out.
+Few pending elements are set apart, in temporary tables (`Apart`): what is pending, the rows of the
+store that it may change, and what changes. So the store is searched once, its rows are ended where
+they lie, by row id, and the queries read what changed instead of looking for it.
+
+`bags` has the law for a bag, `primary_key` the law under a key. `outcome` carries it out.
 Parameter: `$until`, the instant up to which pending elements are resolved.
 """
 
@@ -36,7 +40,6 @@ from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
     forever,
-    is_null,
     named,
     number,
     parameter,
@@ -45,11 +48,31 @@ from cqlduck.rewrite.relalg.elements import (
     same,
     state_table,
     temp_table,
-    union_all,
     until,
 )
 
 OP, WRONG, TUPLE, ROW = "_op", "_cql_wrong", "_cql_tuple", "_cql_row"
+ROWID = "_cql_rowid"
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Temporary tables in which few pending elements are resolved.
+
+    Args:
+        pending: The elements. Of a queue that was long once DuckDB expects many rows, and would go
+            through the store another way.
+        stored: The rows of the store that they may change, with their row ids (`_cql_rowid`).
+        changed: The rows that enter, and those that end, which have row ids.
+        lead: The column by which rows of the store are looked for first, in which nothing that is
+            pending is NULL; None if there is no such column. Only of a join by one column does
+            DuckDB filter a scan of the store row by row.
+    """
+
+    pending: str
+    stored: str
+    changed: str
+    lead: str | None
 
 
 @dataclass(frozen=True)
@@ -64,8 +87,7 @@ class Relation:
         outcome: The temporary table of what its queue comes to.
         matches_null: Whether a value may be NULL by which rows of the store are looked for. If not,
             DuckDB can look for few rows in the parts of the store alone where they may lie.
-        few: A temporary table of what is pending, if that is little. Of a queue that was long once
-            DuckDB expects many rows, and would go through the store another way.
+        apart: Where few pending elements are resolved; None if they are many.
     """
 
     columns: tuple[Column, ...]
@@ -74,7 +96,7 @@ class Relation:
     queue: str
     outcome: str = "_cql_outcome"
     matches_null: bool = True
-    few: str | None = None
+    apart: Apart | None = None
 
 
 Law = Callable[[Relation], exp.Expr]
@@ -88,15 +110,15 @@ def pending(relation: Relation) -> exp.Select:
     """Return (columns, `_ts`, `_op`, `_cql_seq`, `_cql_enter`): the elements to be resolved."""
     enter = named(column(TS), ENTER)
     rows = exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), enter)
-    if relation.few is not None:
-        return rows.from_(temp_table(relation.few), copy=False)
+    if relation.apart is not None:
+        return rows.from_(temp_table(relation.apart.pending), copy=False)
     return rows.from_(state_table(relation.queue), copy=False).where(
         until(column(TS), parameter("until")), copy=False
     )
 
 
 def set_apart(relation: Relation) -> exp.Select:
-    """Return what is pending, for the table `few`."""
+    """Return what is pending, to be set apart."""
     return (
         exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)))
         .from_(state_table(relation.queue), copy=False)
@@ -109,36 +131,51 @@ def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp
 
     They look like elements of the given operation, before all instants: their `_ts` is NULL.
 
-    Only of a join by one column does DuckDB filter a scan of the store row by row. So few elements
-    with a key of several columns look for numbers first, in a scan of the key, and the numbers for
-    the rows.
-
     Args:
         relation: The relation.
         names: The columns that have to be the same.
         operation: '+' or 'u'; '+' is for tuples of which copies are deleted.
     """
-    matches = meet("q", "s", names, () if relation.matches_null else _plain(relation.columns))
-    if operation == "+":
-        matches = exp.and_(_is(qualified("q", OP), "-"), matches)
-    listed = [qualified("s", c.name) for c in relation.columns]
     before = [named(typed_null("BIGINT"), TS), named(text(operation), OP)]
-    shown = exp.select(*listed, *before, qualified("s", SEQ), qualified("s", ENTER))
-    if relation.few is None or not 1 < len(names) < len(relation.columns):
-        return _found(relation, shown, matches)
-    numbers = _found(relation, exp.select(qualified("s", SEQ)), matches)
-    return shown.from_(state_table(relation.store).as_("s"), copy=False).where(
-        exp.In(this=qualified("s", SEQ), query=numbers.subquery(copy=False)), copy=False
-    )
+    shown = exp.select(*of_store(relation), *before, qualified("s", SEQ), qualified("s", ENTER))
+    if relation.apart is not None:
+        return shown.from_(temp_table(relation.apart.stored).as_("s"), copy=False)
+    rows = shown.from_(state_table(relation.store).as_("s"), copy=False)
+    rows = rows.where(stays(qualified("s", LEAVE)), copy=False)
+    return _met(rows, table("pending"), _matching(relation, names))
 
 
-def _found(relation: Relation, shown: exp.Select, matches: exp.Expr) -> exp.Select:
-    """Return values of the rows of the store that stay and match something that is pending."""
-    return (
-        shown.from_(state_table(relation.store).as_("s"), copy=False)
-        .join(table("pending").as_("q"), on=matches, join_type="semi", copy=False)
-        .where(_stays(qualified("s", LEAVE)), copy=False)
-    )
+def stored_apart(relation: Relation) -> exp.Select:
+    """Return the rows of the store that pending elements may change, for `Apart.stored`."""
+    assert relation.apart is not None
+    names = relation.primary_key or tuple(c.name for c in relation.columns)
+    pending, lead = temp_table(relation.apart.pending), relation.apart.lead
+    place = named(qualified("s", "rowid"), ROWID)
+    shown = [*of_store(relation), qualified("s", SEQ), qualified("s", ENTER), place]
+    rows = exp.select(*shown).from_(state_table(relation.store).as_("s"), copy=False)
+    rows = rows.where(stays(qualified("s", LEAVE)), copy=False)
+    if lead is None or names == (lead,):
+        return _met(rows, pending, _matching(relation, names))
+    near = _met(rows, pending, meet("q", "s", (lead,), (lead,)))
+    found = exp.select("*").from_(table("near").as_("s"), copy=False)
+    found = _met(found, pending.copy(), _matching(relation, names))
+    return found.with_("near", as_=near, materialized=True, copy=False)
+
+
+def _met(rows: exp.Select, pending: exp.Table, matches: exp.Expr) -> exp.Select:
+    """Return those of some rows that match something that is pending."""
+    return rows.join(pending.as_("q"), on=matches, join_type="semi", copy=False)
+
+
+def _matching(relation: Relation, names: Sequence[str]) -> exp.Expr:
+    """Return whether an element may change a row of the store; without a key deletions alone do."""
+    matches = meet("q", "s", names, () if relation.matches_null else plain(relation.columns))
+    return matches if relation.primary_key else exp.and_(_is(qualified("q", OP), "-"), matches)
+
+
+def of_store(relation: Relation) -> list[exp.Expr]:
+    """Return the columns of a row `s` of the store."""
+    return [qualified("s", c.name) for c in relation.columns]
 
 
 def over(
@@ -230,148 +267,14 @@ def right(row: exp.Expr, instant: exp.Expr, end: exp.Expr) -> list[exp.Expr]:
             named(cast(number(0), "BIGINT"), WRONG)]  # fmt: skip
 
 
-# -- what is done with an outcome -----------------------------------------------------------------
-
-
-def came(relation: Relation) -> exp.Insert:
-    """Move a queue of insertions into a bag: nothing has to be judged."""
-    rows = exp.select(*references(relation.columns), column(TS), forever(), column(SEQ)).from_(
-        pending(relation).subquery("pending", copy=False), copy=False
-    )
-    return _into_store(relation, rows.order_by(column(TS), column(SEQ), copy=False))
-
-
-def ends(relation: Relation) -> exp.Update:
-    """End the rows of the store that the outcome ends."""
-    outcome, store = temp_table(relation.outcome).as_("o"), state_table(relation.store)
-    store.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
-    return exp.update(
-        store,
-        {LEAVE: qualified("o", LEAVE)},
-        where=exp.and_(
-            exp.EQ(this=qualified("s", SEQ), expression=qualified("o", SEQ)),
-            is_null(qualified("o", TS)),
-        ),
-        from_=exp.From(this=outcome),
-    )
-
-
-def begins(relation: Relation) -> exp.Insert:
-    """Move the rows that enter from the queue into the store."""
-    values = [qualified("q", c.name) for c in relation.columns]
-    times = [qualified("o", name) for name in (TS, LEAVE, SEQ)]
-    rows = _outcomes(relation, [*values, *times])
-    rows = rows.where(exp.Not(this=is_null(qualified("o", LEAVE))), copy=False)
-    return _into_store(relation, rows.order_by(qualified("o", TS), qualified("o", SEQ), copy=False))
-
-
-def resolved(relation: Relation) -> exp.Delete:
-    """Take what is resolved out of the queue."""
-    return exp.delete(state_table(relation.queue)).where(
-        until(column(TS), parameter("until")), copy=False
-    )
-
-
-def settled(relation: Relation, instant: int) -> exp.Query:
-    """Return (columns, `_op`, `_cql_seq`): the elements of an instant that have an effect.
-
-    They come to the same as all of its elements do, and none of the others can have one any more.
-    Deletions have no numbers yet.
-    """
-    values = references(relation.columns)
-    outcome = exp.select(column(SEQ)).from_(temp_table(relation.outcome), copy=False)
-    ends = outcome.where(exp.EQ(this=column(LEAVE), expression=number(instant)))
-    ended, enters = ends.where(is_null(column(TS))), ends.where(exp.Not(this=is_null(column(TS))))
-    comes = outcome.where(
-        exp.EQ(this=column(TS), expression=number(instant)), exp.Not(this=is_null(column(LEAVE)))
-    )
-    parts = []
-    for source, seqs, operation in (
-        (relation.store, ended, "-"),
-        (relation.queue, enters, "-"),
-        (relation.queue, comes, "+"),
-    ):
-        seq = column(SEQ) if operation == "+" else named(typed_null("BIGINT"), SEQ)
-        parts.append(
-            exp.select(*(v.copy() for v in values), named(text(operation), OP), seq)
-            .from_(state_table(source), copy=False)
-            .where(exp.In(this=column(SEQ), query=seqs.subquery(copy=False)), copy=False)
-        )
-    return union_all(parts)
-
-
-def without_effect(relation: Relation) -> exp.Select:
-    """Return (instant, `_cql_wrong`, element): the elements that have no effect, in order."""
-    values = [
-        exp.PropertyEQ(
-            this=exp.to_identifier(c.name, quoted=True), expression=qualified("q", c.name)
-        )
-        for c in relation.columns
-    ]
-    element = cast(exp.Struct(expressions=values), "VARCHAR")
-    rows = _outcomes(
-        relation, [qualified("o", TS), qualified("o", WRONG), named(element, "element")]
-    )
-    return rows.where(
-        exp.NEQ(this=qualified("o", WRONG), expression=number(0)), copy=False
-    ).order_by(qualified("o", TS), qualified("o", SEQ), copy=False)
-
-
-def content(relation: Relation, instant: int, *, judged: bool) -> exp.Query:
-    """Return the bag that a relation is when its queue is resolved up to an instant.
-
-    Args:
-        relation: The relation.
-        instant: The instant.
-        judged: Whether the outcome is needed; if not, all that is pending comes.
-    """
-    there = (
-        exp.select(*references(relation.columns))
-        .from_(state_table(relation.store), copy=False)
-        .where(_stays(column(LEAVE)), copy=False)
-    )
-    comes = (
-        exp.select(*references(relation.columns))
-        .from_(state_table(relation.queue), copy=False)
-        .where(until(column(TS), number(instant)), copy=False)
-    )
-    if judged:
-        seqs = exp.select(column(SEQ)).from_(temp_table(relation.outcome), copy=False)
-        ended = seqs.where(is_null(column(TS)))
-        enters = seqs.where(exp.Not(this=is_null(column(TS))), _stays(column(LEAVE)))
-        there = there.where(
-            exp.Not(this=exp.In(this=column(SEQ), query=ended.subquery(copy=False))), copy=False
-        )
-        comes = comes.where(exp.In(this=column(SEQ), query=enters.subquery(copy=False)), copy=False)
-    return union_all([there, comes])
-
-
-def _outcomes(relation: Relation, listed: Sequence[exp.Expr]) -> exp.Select:
-    """Return the outcome of rows of the queue, with these rows."""
-    matches = exp.EQ(this=qualified("q", SEQ), expression=qualified("o", SEQ))
-    few = relation.few
-    queue = state_table(relation.queue) if few is None else temp_table(few)
-    return (
-        exp.select(*listed)
-        .from_(temp_table(relation.outcome).as_("o"), copy=False)
-        .join(queue.as_("q"), on=matches, copy=False)
-        .where(exp.Not(this=is_null(qualified("o", TS))), copy=False)
-    )
-
-
-def _plain(columns: Sequence[Column]) -> list[str]:
+def plain(columns: Sequence[Column]) -> list[str]:
     """Return the names of columns whose values have no others inside, which might be NULL."""
     nested = ("[", "STRUCT", "MAP", "UNION", "VARIANT")
     return [c.name for c in columns if not any(word in c.type for word in nested)]
 
 
-def _into_store(relation: Relation, rows: exp.Select) -> exp.Insert:
-    names = [*(c.name for c in relation.columns), ENTER, LEAVE, SEQ]
-    identifiers = [exp.to_identifier(name, quoted=True) for name in names]
-    return exp.insert(rows, state_table(relation.store), columns=identifiers)
-
-
-def _stays(leave: exp.Expr) -> exp.Expr:
+def stays(leave: exp.Expr) -> exp.Expr:
+    """Return whether a row of the store has not ended."""
     return exp.EQ(this=leave, expression=forever())
 
 

@@ -1,12 +1,14 @@
-"""The names by which the statements of a tick read streams, wherever the rows are.
+"""The names by which the statements of a tick read streams and relations, wherever the rows are.
 
     arrivals_s($t0, $t1)    the elements of s with $t0 < _ts ≤ $t1: the arrivals of the tick
     stream_s()              all elements of s that are stored
+    changes_r($low, $t1)    the tuples of r that begin after $low or end up to $t1
 
-Both are table macros, which the tick binds: to the store of s, or to rows that are in memory and in
-no store yet. So a statement is one text, and the text that is shown is the one that runs. What a
-tick reads of a stream besides its arrivals, such as tuples that leave a window or stand in it, is
-cut by time, and at `$since`: elements up to there are earlier than the query, and do not count.
+All are table macros, which the tick binds: to the store of s, or to rows that are in memory and in
+no store yet; to the store of r, or to what the tick has changed in it. So a statement is one text,
+and the text that is shown is the one that runs. What a tick reads of a stream besides its arrivals,
+such as tuples that leave a window or stand in it, is cut by time, and at `$since`: elements up to
+there are earlier than the query, and do not count.
 
 The part of a statement that reads the arrivals of one stream alone can be computed before the tick
 (`prefetch`). And in a projection each arrival is one element of the answer, at its place: columns
@@ -33,6 +35,7 @@ from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.elements import parameter
 
 _ARRIVALS = "_cql_arrivals_"
+_CHANGES = "_cql_changes_"
 
 _SCALAR = (exp.Cast, exp.TryCast, exp.Case, exp.If, exp.Coalesce, exp.Connector)
 """Functions of sqlglot that compute one value of one row, without names of a user."""
@@ -46,6 +49,16 @@ def arrivals_of(stream: str) -> str:
 def stream_of(stream: str) -> str:
     """Return the name of the macro that reads what is kept of a stream."""
     return f"_cql_stream_{stream}"
+
+
+def changes_of(relation: str) -> str:
+    """Return the name of the macro that reads what changes of a relation in a tick."""
+    return f"{_CHANGES}{relation}"
+
+
+def changes(relation: str) -> exp.Table:
+    """Return a FROM item: the lifetimes of a relation that begin or end in the tick."""
+    return _call(changes_of(relation), parameter("low"), parameter("t1"))
 
 
 def arrivals(stream: str) -> exp.Table:

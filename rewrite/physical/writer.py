@@ -9,7 +9,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.arrivals import arrivals, stream
+from cqlduck.rewrite.physical.arrivals import arrivals, changes, stream
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.place import Place
 from cqlduck.rewrite.physical.quiet import Quiet, quiet
@@ -293,7 +293,7 @@ class Writer:
         """Return (columns, `_weight`): the relation after the tick, if a synopsis holds it."""
         return self.operator(node).answer()
 
-    # -- what is read of streams -----------------------------------------------------------------
+    # -- what is read of streams and relations ---------------------------------------------------
 
     def reads_back(self, source: Source, low: exp.Expr | None, span: Duration | None) -> None:
         """Note how far back a stream is read.
@@ -309,6 +309,10 @@ class Writer:
     def arrivals(self, source: Source) -> Rows:
         """Return the arrivals of a stream in the tick."""
         return Rows.of(arrivals(source.name))
+
+    def changes(self, source: Source) -> Rows:
+        """Return the lifetimes of a relation that begin or end in the tick."""
+        return Rows.of(changes(source.name))
 
     def stored(self, source: Source) -> Rows:
         """Return what is kept of a stream."""

@@ -29,6 +29,7 @@ _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 
 """How many digits whole numbers have where they meet decimals."""
 
 _MOST_DIGITS = 38
+_FLOATS = frozenset({"FLOAT", "DOUBLE"})
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 
 _COMPARISONS = (
@@ -152,7 +153,7 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
         case exp.Add() | exp.Sub() | exp.Mul():
             # of doubles there are infinities, of whole numbers none
             kind = _common([tree.left, tree.right], types)
-            return kind if kind in ("FLOAT", "DOUBLE") else None
+            return kind if kind in _FLOATS else None
         case _ if type(tree) in _OF_TEXT:
             of = list(_operands(tree))
             return _OF_TEXT[type(tree)] if _all_of("VARCHAR", of, types) else None
@@ -224,7 +225,10 @@ def _widest(known: Set[str | None], numbers: Sequence[exp.Expr]) -> str | None:
     if known <= _WIDENED.keys():
         widest = max((str(kind) for kind in known), key=_WIDENED.__getitem__)
         whole = all((constant(number) or "").lstrip("-").isdigit() for number in numbers)
-        return widest if whole or widest in ("FLOAT", "DOUBLE") else None
+        return widest if whole or widest in _FLOATS else None
+    decimals = {kind for kind in known if _DECIMAL.fullmatch(str(kind))}
+    if known & _FLOATS and known - decimals <= _WIDENED.keys():
+        return _widest(known - decimals, numbers)
     if (numbers or len(known) > 1) and any(_DECIMAL.fullmatch(str(kind)) for kind in known):
         return _common_decimal([str(kind) for kind in known], numbers)
     if _MIDNIGHT in known and known <= {_MIDNIGHT, "DATE", "TIMESTAMP"} and len(known) == 2:

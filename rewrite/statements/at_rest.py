@@ -107,6 +107,11 @@ class _Reading(Writer):
         bounds = [after(column(TS), bound) for bound in later]
         return self.stored(source).where(*bounds, until(column(TS), parameter("t1")))
 
+    def changes(self, source: Source) -> Rows:
+        """Return the same of a relation, from the store."""
+        begins, ends = after(column(ENTER), parameter("low")), until(column(LEAVE), parameter("t1"))
+        return Rows.of(state_table(source.table)).where(exp.paren(exp.or_(begins, ends)))
+
     def stored(self, source: Source) -> Rows:
         """Return the store."""
         return Rows.of(state_table(source.table))

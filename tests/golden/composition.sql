@@ -4,12 +4,10 @@ SELECT r.name, sum(s.v) AS v FROM s [RANGE 5], r WHERE s.k = r.k GROUP BY r.name
 project(aggregate(project(binary-join(seq-window(stream(s)), relation(r)))))
 
 -- relation
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_55d0b63e2ad1 AS
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_0329cda894ea AS
 SELECT k AS "r.k", name AS "r.name", GREATEST(_cql_enter, $begin) AS _cql_enter, _cql_leave,
-  CAST(1 AS BIGINT) AS _weight FROM cql_state.relation_r WHERE _cql_enter <= $t1
-  AND _cql_leave > $t0
-  AND _cql_leave > $begin
-  AND (_cql_enter > $low OR _cql_leave <= $t1);
+  CAST(1 AS BIGINT) AS _weight FROM temp._cql_changes_r($low, $t1)
+WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_leave > $begin;
 
 -- seq-window
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_749466e12519 AS
@@ -39,7 +37,7 @@ WHERE i0."s.k" = i1."r.k" AND i0._cql_enter < i1._cql_leave AND i1._cql_enter < 
 INSERT INTO temp._cql_delta_q_3e3ce0545105_2
 SELECT i0.v AS "s.v", i1."r.name", GREATEST(i1._cql_enter, i0._ts) AS _cql_enter,
   LEAST(i1._cql_leave, (i0._ts + 6)) AS _cql_leave, i1._weight * CAST(1 AS BIGINT) AS _weight
-FROM temp._cql_lives_55d0b63e2ad1 AS i1
+FROM temp._cql_lives_0329cda894ea AS i1
 CROSS JOIN temp._cql_stream_s() AS i0 WHERE i0._ts > $since
   AND i0._ts <= $t0
   AND i0._ts > $t1 - 6
@@ -115,15 +113,13 @@ SELECT k, v FROM s [RANGE 5] WHERE k IN (SELECT k FROM r)
 project(binary-join(seq-window(stream(s)), duplicate-eliminate(project(relation(r)))))
 
 -- duplicate-eliminate
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_7ae6db3699f0 AS
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_sums_61aa8aab31ae AS
 SELECT match0, _ts, CAST(SUM(_weight) AS BIGINT) AS _cql_n
 FROM (
   WITH lives AS (
     SELECT k AS "r.k", GREATEST(_cql_enter, $begin) AS _cql_enter, _cql_leave,
-      CAST(1 AS BIGINT) AS _weight FROM cql_state.relation_r WHERE _cql_enter <= $t1
-      AND _cql_leave > $t0
-      AND _cql_leave > $begin
-      AND (_cql_enter > $low OR _cql_leave <= $t1)
+      CAST(1 AS BIGINT) AS _weight FROM temp._cql_changes_r($low, $t1)
+    WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_leave > $begin
   )
   SELECT "r.k" AS match0, _cql_enter AS _ts, _weight FROM lives WHERE _cql_enter > $t0
   UNION ALL
@@ -135,7 +131,7 @@ FROM (
   WITH before AS (
     SELECT match0, CAST($t0 AS BIGINT) AS _ts, _cql_n FROM cql_state.q_1851b6a36a35_groups AS kept
     WHERE EXISTS(
-        SELECT 1 FROM temp._cql_sums_7ae6db3699f0 AS changes
+        SELECT 1 FROM temp._cql_sums_61aa8aab31ae AS changes
         WHERE changes.match0 IS NOT DISTINCT FROM kept.match0
       )
   ), running AS (
@@ -146,7 +142,7 @@ FROM (
     FROM (
       SELECT match0, _ts, _cql_n, TRUE AS _cql_old FROM before
       UNION ALL
-      SELECT match0, _ts, _cql_n, FALSE AS _cql_old FROM temp._cql_sums_7ae6db3699f0 AS changes
+      SELECT match0, _ts, _cql_n, FALSE AS _cql_old FROM temp._cql_sums_61aa8aab31ae AS changes
     ) AS history
   )
   SELECT r.match0 AS match0, r._ts AS _ts, r._cql_n AS _cql_n, r._cql_last AS _cql_last,

@@ -8,10 +8,10 @@ project(select(seq-window(stream(s))))
 SELECT name FROM r WHERE k = 1
 ----
 project(select(relation(r)))
-a3da93ec3f77a41e
+9065a92bb5393470
 
 -- title: HAVING is a filter above the aggregate
 SELECT k FROM r GROUP BY k HAVING count(*) > 1
 ----
 project(select(aggregate(project(relation(r)))))
-3a407062eea235a4
+1546eec7d019b82a

@@ -14,4 +14,4 @@ i-stream(duplicate-eliminate(project(seq-window(stream(s)))))
 Istream(SELECT name FROM r WHERE k > 1)
 ----
 i-stream(project(project(project(select(relation(r))))))
-e8d90c5824a7cf84
+431326c61c17cdba

@@ -8,7 +8,7 @@ project(aggregate(project(seq-window(stream(s)))))
 SELECT k, stddev(length(name)) AS spread FROM r GROUP BY k
 ----
 project(aggregate(project(relation(r))))
-72a8de0b544f2efa
+6ab0664c75838ac3
 
 -- title: what has no delta rule is worked out again from its inputs as they are
 SELECT r.name, s.v FROM r ASOF JOIN s [RANGE 10] ON r.k >= s.k

@@ -2,7 +2,7 @@
 SELECT k, v FROM s [RANGE 10] WHERE k IN (SELECT k FROM r)
 ----
 project(binary-join(seq-window(stream(s)), duplicate-eliminate(project(relation(r)))))
-5a7b0e27e74d7075
+1ab8fb78b6f628a2
 
 -- title: of any other condition the columns that it names are counted
 SELECT x.k FROM s [RANGE 10] x WHERE EXISTS (SELECT 1 FROM t y WHERE y.k = x.k AND y.w > x.v)

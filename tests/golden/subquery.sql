@@ -15,4 +15,4 @@ a0b1ed43bc86e1c5
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 project(binary-join(project(duplicate-eliminate(project(seq-window(stream(s))))), relation(r)))
-cdb2b609c827b4e9
+ad7ff865ae6de14e

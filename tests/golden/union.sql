@@ -8,10 +8,10 @@ ba32ec7ed2f7fe84
 SELECT k FROM s [RANGE 10] UNION SELECT k FROM r
 ----
 duplicate-eliminate(union(project(seq-window(stream(s))), project(relation(r))))
-0d09f7339a5b8af3
+c4ac25f084f68d96
 
 -- title: a side of another type is cast to the type of both
 SELECT v FROM s [RANGE 10] UNION ALL SELECT k FROM r
 ----
 union(project(seq-window(stream(s))), project(project(relation(r))))
-03b0620f9df59bcc
+e41c2e0ed46d507c

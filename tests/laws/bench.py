@@ -12,7 +12,7 @@ import duckdb
 import reference
 from sqlglot import exp
 
-from cqlduck.rewrite.physical.arrivals import arrivals_of, stream_of
+from cqlduck.rewrite.physical.arrivals import arrivals_of, changes_of, stream_of
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.physical.statement import Statement, Synopsis
@@ -166,11 +166,15 @@ class Bench:
             self.con.execute(f"INSERT INTO given.{given.name} VALUES ({row})")
 
     def _keep_as_the_catalogue_does(self, given: Given) -> None:
-        """Make the table of a leaf, and the macros by which a stream is read."""
+        """Make the table of a leaf, and the macros by which it is read."""
         name = given.name
         if self.law.operator == "Relation":
             query = f"SELECT * EXCLUDE (n) FROM given.{name}, range({WEIGHT}) AS times(n)"
-            self.con.execute(f"CREATE TABLE cql_state.{name} AS {query}")
+            self.con.execute(f"""
+                CREATE TABLE cql_state.{name} AS {query};
+                CREATE TEMPORARY MACRO {changes_of(name)}(low, high) AS TABLE
+                    FROM cql_state.{name} WHERE {ENTER} > low OR {LEAVE} <= high;
+            """)
             return
         query = f"SELECT * EXCLUDE ({LEAVE}) RENAME ({ENTER} AS {TS}) FROM given.{name}"
         self.con.execute(f"""

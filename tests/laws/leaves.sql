@@ -49,20 +49,16 @@ SELECT k, v, _ts, _weight FROM temp._cql_stream_s() WHERE _ts > $since AND _ts <
 -- elements
 WITH lives AS (
   SELECT k, v, GREATEST(_cql_enter, $begin) AS _cql_enter, _cql_leave, CAST(1 AS BIGINT) AS _weight
-  FROM cql_state.l WHERE _cql_enter <= $t1
-    AND _cql_leave > $t0
-    AND _cql_leave > $begin
-    AND (_cql_enter > $low OR _cql_leave <= $t1)
+  FROM temp._cql_changes_l($low, $t1)
+  WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_leave > $begin
 )
 SELECT k, v, _cql_enter AS _ts, _weight FROM lives WHERE _cql_enter > $t0
 UNION ALL
 SELECT k, v, _cql_leave AS _ts, -_weight AS _weight FROM lives WHERE _cql_leave <= $t1;
 -- lives
 SELECT k, v, GREATEST(_cql_enter, $begin) AS _cql_enter, _cql_leave, CAST(1 AS BIGINT) AS _weight
-FROM cql_state.l WHERE _cql_enter <= $t1
-  AND _cql_leave > $t0
-  AND _cql_leave > $begin
-  AND (_cql_enter > $low OR _cql_leave <= $t1);
+FROM temp._cql_changes_l($low, $t1)
+WHERE _cql_enter <= $t1 AND _cql_leave > $t0 AND _cql_leave > $begin;
 -- standing
 SELECT k, v, GREATEST(_cql_enter, $begin) AS _cql_enter, _cql_leave, CAST(1 AS BIGINT) AS _weight
 FROM cql_state.l WHERE _cql_enter <= $low AND _cql_leave > $t1;

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -78,12 +79,20 @@ class Pending:
         tree = text.plain(RULES[self.law.operator](of))
         return Written((Part("delta", "what the changes come to", tree),), ())
 
-    def _relation(self, key: tuple[str, ...] = (), **how: Any) -> relation.Relation:
+    def _relation(
+        self, key: tuple[str, ...] = (), lead: str | None = None, **how: Any
+    ) -> relation.Relation:
         known = relation.Relation(self.columns, key, "store", "queue", **how)
-        if known.few is not None:
-            rows = relation.set_apart(known).sql("duckdb")
-            until = {"until": self.law.ticks[-1]}
-            self.con.execute(f"CREATE OR REPLACE TEMPORARY TABLE {known.few} AS {rows}", until)
+        if lead is None:
+            return known
+        known = replace(known, apart=relation.Apart("few", "held", "changed", lead))
+        until = {"until": self.law.ticks[-1]}
+        for table, tree, values in (
+            ("few", relation.set_apart(known), until),
+            ("held", relation.stored_apart(known), None),
+        ):
+            rows = tree.sql("duckdb")
+            self.con.execute(f"CREATE OR REPLACE TEMPORARY TABLE {table} AS {rows}", values)
         return known
 
     def run(self, statements: Written) -> list[str]:

@@ -289,7 +289,7 @@ WHERE _cql_state <> -1 AND NOT (_ts IS NULL AND _cql_ends IS NULL);
 
 -- law: at one instant f is applied once: nothing is linked
 -- operator: primary_key_once.outcome
--- node: Relation(key=("k",), few="few", matches_null=False)
+-- node: Relation(key=("k",), lead="k", matches_null=False)
 -- held(k INTEGER, v INTEGER):
 --   0: (1, 2) (2, 1) (3, 1) (5, 1) (9, 1); 0..2: (4, 0)
 -- changes(k INTEGER, v INTEGER, op VARCHAR):
@@ -303,9 +303,6 @@ WHERE _cql_state <> -1 AND NOT (_ts IS NULL AND _cql_ends IS NULL);
 --   (17, 3, 9223372036854775807, 0) (6, 3, NULL, -1) (8, 3, NULL, 1) (10, 3, NULL, 2) (14, 3, NULL, 1)
 --   (20, 3, NULL, -1) (24, 3, NULL, -1) (25, 3, NULL, 1) (26, 3, NULL, 1)
 -- same, a key's row is known without when it came: as above
--- same, what no change touches stays as it is:
---   what the changes come to: without q.k = s.k
--- same, a semijoin has no side: as above
 -- same, a tuple and an upsert are known by any of their rows:
 --   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
 --   what the changes come to: MAX(_cql_upsert) -> MIN(_cql_upsert)
@@ -318,8 +315,7 @@ WITH pending AS (
     MAX(CASE WHEN _op = 'u' AND NOT _ts IS NULL THEN _cql_seq END) OVER (PARTITION BY k) AS _cql_upsert
   FROM (
     SELECT s.k, s.v, CAST(NULL AS BIGINT) AS _ts, 'u' AS _op, s._cql_seq, s._cql_enter
-    FROM cql_state.store AS s
-    SEMI JOIN pending AS q ON q.k = s.k WHERE s._cql_leave = 9223372036854775807
+    FROM temp.held AS s
     UNION ALL
     SELECT * FROM pending
   ) AS history

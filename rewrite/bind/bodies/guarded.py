@@ -5,7 +5,7 @@ may raise and those after it are tested in a CASE; arguments of aggregates that 
 evaluated where their FILTER is true. A condition over several items of FROM reads all of them, so
 that DuckDB does not test it on one of them alone; so do the conditions of WHERE behind an ON that
 may raise, and those of HAVING behind an expression that may raise read the group. Equalities that
-link items stay outside: DuckDB joins by them.
+link items stay outside, unless they are such conditions of WHERE: DuckDB joins by them.
 
 Conditions with a subquery of their own stay where they are.
 """
@@ -134,12 +134,11 @@ class _Conditions:
         risky = [n for n, condition in enumerate(conditions) if self._may_raise(condition)]
         if not (risky or is_after) or (len(conditions) == 1 and not present):
             return None
-        first = 0 if is_after else risky[0]
         asking = [condition for condition in conditions if condition.find(exp.Query) is not None]
         early = [
             condition
             for n, condition in enumerate(conditions)
-            if n < first or (n not in risky and self._is_link(condition))
+            if not is_after and (n < risky[0] or (n not in risky and self._is_link(condition)))
         ]
         early = [condition for condition in early if condition not in asking]
         tested = [c for c in conditions if c not in early and c not in asking]

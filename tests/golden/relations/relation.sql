@@ -31,6 +31,43 @@ JOIN cql_state."pending_r" AS q ON q."_cql_seq" = o."_cql_seq"
 WHERE NOT o."_ts" IS NULL AND o."_cql_wrong" <> 0
 ORDER BY o."_ts", o."_cql_seq";
 
+-- title: rows of few elements
+WITH near AS MATERIALIZED (
+  SELECT s."k", s."name", s."_cql_seq", s."_cql_enter", s."rowid" AS "_cql_rowid"
+  FROM cql_state."relation_r" AS s
+  SEMI JOIN temp."few" AS q ON q."k" = s."k" WHERE s."_cql_leave" = 9223372036854775807
+)
+SELECT * FROM near AS s
+SEMI JOIN temp."few" AS q ON q."k" = s."k" AND q."name" = s."name";
+
+-- title: what few elements change
+SELECT q."k", q."name", o."_ts" AS "_cql_enter", o."_cql_leave", o."_cql_seq",
+  CAST(NULL AS BIGINT) AS "_cql_rowid" FROM temp."_cql_outcome" AS o
+JOIN temp."few" AS q ON q."_cql_seq" = o."_cql_seq"
+WHERE NOT o."_ts" IS NULL AND NOT o."_cql_leave" IS NULL
+UNION ALL
+SELECT s."k", s."name", s."_cql_enter", o."_cql_leave", s."_cql_seq", s."_cql_rowid"
+FROM temp."_cql_outcome" AS o
+JOIN temp."held" AS s ON s."_cql_seq" = o."_cql_seq" WHERE o."_ts" IS NULL;
+
+-- title: what few insertions into a bag change
+SELECT "k", "name", "_ts" AS "_cql_enter", 9223372036854775807 AS "_cql_leave", "_cql_seq",
+  CAST(NULL AS BIGINT) AS "_cql_rowid"
+FROM (
+  SELECT "k", "name", "_ts", "_op", "_cql_seq", "_ts" AS "_cql_enter" FROM cql_state."pending_r"
+  WHERE "_ts" <= $until
+) AS pending;
+
+-- title: rows end by what changes
+UPDATE cql_state."relation_r" AS s SET _cql_leave = o."_cql_leave" FROM temp."ends" AS o
+WHERE s."rowid" = o."_cql_rowid";
+
+-- title: rows enter by what changes
+INSERT INTO cql_state."relation_r" ("k", "name", "_cql_enter", "_cql_leave", "_cql_seq")
+SELECT "k", "name", "_cql_enter", "_cql_leave", "_cql_seq" FROM temp."ends"
+WHERE "_cql_rowid" IS NULL
+ORDER BY "_cql_enter", "_cql_seq";
+
 -- title: the content with what is pending
 SELECT "k", "name" FROM cql_state."relation_r" WHERE "_cql_leave" = 9223372036854775807
   AND NOT "_cql_seq" IN (SELECT "_cql_seq" FROM temp."_cql_outcome" WHERE "_ts" IS NULL)
