@@ -60,6 +60,11 @@ class Changed:
             last = BEGINNING if thing.heartbeat is None else thing.heartbeat
             self.note(thing, Changes(last, last, None))
 
+    def is_as_before(self, store: str, low: int) -> bool:
+        """Return whether nothing in a store begins or ends after an instant, as far as is known."""
+        known = self.kept.get(store)
+        return known is not None and low >= known.last
+
     def read(self, store: str, low: int) -> str:
         """Return where the changes of a store after an instant are, as a FROM item with WHERE.
 

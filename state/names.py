@@ -35,7 +35,7 @@ class Names:
     def __init__(self, database: Database, changed: Changed) -> None:
         """Begin without any."""
         self._database = database
-        self._changed = changed
+        self.changed = changed
         self._texts: dict[str, _Texts] = {}
         self._bodies: dict[str, str] = {}
         database.participants.append(self)
@@ -73,7 +73,7 @@ class Names:
             low: The instant after which the tick begins.
         """
         head = f"{quoted(changes_of(source.name))}(low, high)"
-        self._define(head, f"FROM {self._changed.read(source.table, low)}")
+        self._define(head, f"FROM {self.changed.read(source.table, low)}")
 
     def _define(self, head: str, body: str) -> None:
         if self._bodies.get(head) != body:

@@ -287,8 +287,10 @@ class _Running:
         return True
 
     def _is_quiet(self, quiet: Quiet) -> bool:
-        """Return whether nothing comes of a stream in the tick, and nothing leaves its window."""
-        stream = self.tick.catalogue.inputs[quiet.stream.lower()]
+        """Return whether nothing changes of an input in the tick."""
+        stream = self.tick.catalogue.inputs[quiet.source.lower()]
+        if quiet.is_relation:
+            return self.tick.names.changed.is_as_before(stream.table, self.values["low"])
         return quiet.holds(
             stream.first_instant, stream.last_instant, self.values["t0"], self.values["t1"]
         )

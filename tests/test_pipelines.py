@@ -134,6 +134,35 @@ def test_a_window_over_a_quiet_stream_is_not_asked_what_begins_or_ends(
     assert 0 == len(con.table("q"))
 
 
+def test_a_relation_that_does_not_change_is_not_asked_what_begins_or_ends(
+    con: cqlduck.Connection,
+) -> None:
+    texts: list[str] = []
+    con.execute("""
+        CREATE RELATION r (a INTEGER, b INTEGER) PRIMARY KEY (a);
+        CREATE RELATION p (b INTEGER, c INTEGER);
+    """)
+    choices.force_stages(con, True)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT a, c FROM r JOIN p ON r.b = p.b")
+
+    def asked(at: int, *statements: str) -> set[str]:
+        con.execute("; ".join(statements) or "SELECT 1")
+        con.engine.database.trace = lambda sql, _: texts.append(str(sql))
+        con.advance(at)
+        con.engine.database.trace = None
+        found = {sql.split('temp."_cql_changes_')[1][0] for sql in texts if LIVES in sql}
+        texts.clear()
+        return found
+
+    assert {"r", "p"} == asked(1, "INSERT INTO r VALUES (1, 1)", "INSERT INTO p VALUES (1, 2)")
+    assert {"r", "p"} == asked(2, "INSERT INTO r VALUES (2, 1)")
+    assert {"r"} == asked(3, "INSERT INTO r VALUES (3, 1)")
+    # what was there of r is no longer
+    assert {"r", "p"} == asked(4, "DELETE FROM p")
+    assert {"p"} == asked(5, "INSERT INTO p VALUES (1, 5)")
+    assert [(1, 5), (2, 5), (3, 5)] == sorted(con.table("q").fetchall())
+
+
 def test_what_a_tick_made_that_was_undone_is_made_again(con: cqlduck.Connection) -> None:
     streams(con, 3)
     choices.force_stages(con, True)

@@ -1,7 +1,8 @@
-"""When nothing changes in what is above a stream, as far as the stream's ends tell.
+"""When nothing changes in what is above an input, as far as can be told without asking for it.
 
-The tuples of a window in time come when they arrive and go when they leave the window. If a stream
-has no element that does either in a tick, the table of what begins or ends is empty, and its
+A relation does not change unless something pending in it is resolved. The tuples of a window in
+time come when they arrive and go when they leave the window. If a stream has no element that does either
+in a tick, or a relation has not changed, the table of what begins or ends is empty, and its
 statement need not run: a join of five windows of which one moves runs one such statement, not five.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cqlduck.rewrite.plan import Filter, Plan, Project, Sample, StreamScan, TimeWindow
+from cqlduck.rewrite.plan import Filter, Plan, Project, RelationScan, Sample, StreamScan, TimeWindow
 from cqlduck.rewrite.text.time import Duration
 
 
@@ -18,15 +19,17 @@ class Quiet:
     """What has to come of a stream, or leave a window over it, for something to change.
 
     Args:
-        stream: The stream.
+        source: The stream; or a relation, which has to change itself.
         lifetime: How many instants after its own an element leaves, or None for never.
+        is_relation: Whether it is a relation.
     """
 
-    stream: str
+    source: str
     lifetime: Duration | None
+    is_relation: bool = False
 
     def holds(self, first: int | None, last: int | None, t0: int, t1: int) -> bool:
-        """Return whether nothing can change in (t0, t1].
+        """Return whether nothing can change in (t0, t1], of a stream.
 
         Args:
             first: The first instant of which the stream has had elements, or None.
@@ -43,13 +46,15 @@ class Quiet:
 
 
 def quiet(node: Plan) -> Quiet | None:
-    """Return when nothing changes in a relation, or None if the ends of a stream cannot tell.
+    """Return when nothing changes in a relation, or None if that cannot be told.
 
     Args:
         node: The relation.
     """
     while isinstance(node, (Filter, Project)):
         node = node.input
+    if isinstance(node, RelationScan) and not node.source.is_query:
+        return Quiet(node.source.name, None, is_relation=True)
     if not isinstance(node, TimeWindow) or node.slide is not None:
         return None
     lifetime = None if node.width is None else Duration(node.width + (not node.half_open))
