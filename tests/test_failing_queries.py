@@ -96,7 +96,7 @@ class Case:
         staged: In which form the statements are, or in either, drawn.
         recompute: The setting.
         begins: Where a query `held` has the window, from the start, and the query that is tried
-            begins over it later: after which cut.
+            begins over it: after which cut, or from the start too (-1).
     """
 
     shape: str
@@ -183,8 +183,8 @@ def cases(draw: st.DrawFn) -> Case:
     cuts = tuple(draw(some.map(sorted) | st.just(range(END))))
     window = draw(st.sampled_from(sorted(WINDOWS)))
     # without a bound `held` is a stream, and what came before counts for nobody
-    may_be_late = bool(cuts) and "UNBOUNDED" not in window
-    begins = draw(st.none() | st.sampled_from(cuts)) if may_be_late else None
+    is_stream = "UNBOUNDED" in window
+    begins = None if is_stream else draw(st.sampled_from([None, None, -1, *cuts]))
     return Case(
         draw(st.sampled_from(shapes)),
         window,
@@ -194,7 +194,7 @@ def cases(draw: st.DrawFn) -> Case:
         cuts,
         draw(st.sampled_from(["", "", "", "Istream", "Dstream", "Rstream"])),
         # with all there, time goes on to the end at once
-        begins is None and draw(st.booleans()),
+        begins in (None, -1) and draw(st.booleans()),
         draw(st.sampled_from([False] * 5 + [True])),
         draw(st.booleans()),
         draw(st.sampled_from([None, True, False])),
@@ -268,10 +268,10 @@ def check(case: Case) -> None:
         con = connected(case, database)
         con.execute("CREATE STREAM s (k INTEGER, x VARCHAR)")
         con.execute("CREATE RELATION r (k INTEGER, x VARCHAR)")
-        if case.begins is None:
-            register(con, case)
-        else:
+        if case.begins is not None:
             con.execute(f"CREATE CONTINUOUS QUERY held AS SELECT k, x FROM s {case.window}")
+        if case.begins in (None, -1):
+            register(con, case)
         since = -1
         for cut in (*case.cuts, END):
             bring(con, case, since, END + 1 if case.ahead else cut)
@@ -314,8 +314,15 @@ ALONE = Case(
 )  # fmt: skip
 """What raises stands before an IN that nothing is ever in."""
 
+STAYS = Case(
+    "projection", "[NOW]", Parts("{0}.x::INTEGER", "{0}.x::INTEGER", ()),
+    ((3, (1, "bad")),), cuts=(2, 3, 4), operator="Dstream", begins=-1,
+)  # fmt: skip
+"""What raises has come, and nothing has left yet."""
+
 
 @settings(max_examples=halved_in_ci(6), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example(STAYS)
 @example(BEYOND)
 @example(GONE)
 @example(ALONE)

@@ -197,13 +197,19 @@ def consolidate(rows: Rows, columns: Sequence[Column], sign: type[exp.Binary] = 
         sign: How the net weight compares with 0: those that are not 0, or of one sign alone.
     """
     keys = [*references(columns), column(TS)]
-    net = rows.select(
+    net: exp.Expr = exp.Sum(this=column(WEIGHT))
+    having = sign(this=net, expression=number(0))
+    if sign is exp.LT:
+        # where all weights are positive DuckDB knows that no sum is less than 0, and evaluates
+        # nothing of the rows, not even what raises
+        having = exp.GT(this=exp.Abs(this=net.copy()), expression=net)
+    found = rows.select(
         [*keys, named(count(), WEIGHT)],
         group=[*keys, *identities(columns)],
-        having=sign(this=exp.Sum(this=column(WEIGHT)), expression=number(0)),
+        having=having,
         alias="elements",
     )
-    return Rows.given(net, element_names(columns), "net")
+    return Rows.given(found, element_names(columns), "net")
 
 
 def tuples_of(rows: Rows, columns: Sequence[Column], *, is_repeated: bool) -> Rows:

@@ -8,4 +8,4 @@ project(seq-window(materialize(i-stream(project(project(aggregate(project(seq-wi
 SELECT x.k FROM (SELECT Dstream(k) FROM s [RANGE 10]) AS x [ROWS 2]
 ----
 project(seq-window(materialize(d-stream(project(project(seq-window(stream(s))))))))
-d5c632884e754853
+bf3f6be8f959e5f1

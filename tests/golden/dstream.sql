@@ -2,10 +2,10 @@
 SELECT Dstream(*) FROM t [RANGE 10]
 ----
 d-stream(project(seq-window(stream(t))))
-c621ee914d85372f
+3ddcad8aa9abdfa4
 
 -- title: nothing leaves what only grows
 SELECT Dstream(k) FROM s [RANGE UNBOUNDED]
 ----
 d-stream(project(seq-window(stream(s))))
-74db0fa7497f0fd7
+2efefb02f56b943f

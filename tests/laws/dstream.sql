@@ -21,5 +21,5 @@
 SELECT k, v, _ts, -_weight AS _weight
 FROM (
   SELECT k, v, _ts, CAST(SUM(_weight) AS BIGINT) AS _weight FROM delta_l GROUP BY k, v, _ts
-  HAVING SUM(_weight) < 0
+  HAVING ABS(SUM(_weight)) > SUM(_weight)
 ) AS net;
