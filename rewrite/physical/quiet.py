@@ -1,8 +1,8 @@
 """When nothing changes in what is above an input, as far as can be told without asking for it.
 
 A relation does not change unless something pending in it is resolved. The tuples of a window in
-time come when they arrive and go when they leave the window. If a stream has no element that does either
-in a tick, or a relation has not changed, the table of what begins or ends is empty, and its
+time come when they arrive and go when they leave the window. If a stream has no element that does
+either in a tick, or a relation has not changed, the table of what begins or ends is empty, and its
 statement need not run: a join of five windows of which one moves runs one such statement, not five.
 """
 
