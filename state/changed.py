@@ -60,6 +60,11 @@ class Changed:
             last = BEGINNING if thing.heartbeat is None else thing.heartbeat
             self.note(thing, Changes(last, last, None))
 
+    def forget(self, thing: Input) -> None:
+        """Know nothing of a relation that is dropped: another one may get the name of its store."""
+        self.kept = {store: known for store, known in self.kept.items() if store != thing.table}
+        self._leads.pop(thing.table, None)
+
     def is_as_before(self, store: str, low: int) -> bool:
         """Return whether nothing in a store begins or ends after an instant, as far as is known."""
         known = self.kept.get(store)

@@ -198,6 +198,7 @@ def drop(engine: Engine, statement: Drop) -> None:
         engine.catalogue.remove(thing)
         inspection.refresh(engine.database, engine.catalogue, thing)
         stores.drop(engine.database, thing)
+        engine.last_changes.forget(thing)
         records.drop(engine.database, records.LATE, thing.name)
         records.drop(engine.database, records.QUARANTINED, thing.name)
         engine.streamon.forget(thing.name)
