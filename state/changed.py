@@ -1,7 +1,7 @@
 """What closing relations has changed last, so that a tick need not look for it in their stores.
 
 A relation that is closed with few pending elements leaves the rows that entered and ended in a
-temporary table (`relation.Apart.changed`). It stays good until the relation is closed again: a
+temporary table (`relation.Scratch.changed`). It stays good until the relation is closed again: a
 query whose tick begins at or after the changes before these finds all it has to read there. The
 instants are remembered in memory; of a relation that this process has not closed yet, the heartbeat
 with which it was opened says that there is nothing after it.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.text.time import BEGINNING
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
@@ -73,12 +74,20 @@ class Changed:
     def read(self, store: str, low: int) -> str:
         """Return where the changes of a store after an instant are, as a FROM item with WHERE.
 
+        Before the first tick of a query that is the store: what is filled at the beginning of time
+        may have been filled there before.
+
         Args:
             store: The name of the store's table, in `cql_state`.
             low: The instant.
         """
         known = self.kept.get(store)
-        if known is None or low < known.after or (known.table is None and low < known.last):
+        if (
+            known is None
+            or low == NEVER
+            or low < known.after
+            or (known.table is None and low < known.last)
+        ):
             return f"cql_state.{quoted(store)} WHERE (_cql_enter > low OR _cql_leave <= high)"
         if known.table is None:
             return f"cql_state.{quoted(store)} WHERE false"

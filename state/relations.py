@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
 from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
-from cqlduck.rewrite.operators.relation import Apart, Law, Relation
+from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
@@ -90,9 +90,9 @@ def described(thing: Input, found: Pending | None = None, lead: str | None = Non
     )
     if found is None:
         return of
-    apart = Apart(f"_cql_few_{place}", f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
+    scratch = Scratch(f"_cql_few_{place}", f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
     return replace(
-        of, matches_null=bool(found.with_nulls), apart=apart if _is_few(thing, found) else None
+        of, matches_null=bool(found.with_nulls), scratch=scratch if _is_few(thing, found) else None
     )
 
 
@@ -124,15 +124,15 @@ def close(
     if not _only_comes(thing, found):
         _judge(database, thing, until, found, lead)
         _carry_out(database, thing, of, strict=strict)
-    elif of.apart is None:
+    elif of.scratch is None:
         database.execute(_statement(of, outcome.came), {"until": until})
     else:
-        _make(database, of, of.apart.changed, outcome.changed_by_insertions, {"until": until})
+        _make(database, of, of.scratch.changed, outcome.changed_by_insertions, {"until": until})
         database.execute(_statement(of, outcome.begins))
     database.execute(_statement(described(thing), outcome.resolved), {"until": until})
     assert found.first is not None
     assert found.last is not None
-    table = None if of.apart is None else of.apart.changed
+    table = None if of.scratch is None else of.scratch.changed
     changed.note(thing, Changes(found.first - 1, found.last, table))
     return found.later
 
@@ -164,8 +164,8 @@ def _carry_out(database: Database, thing: Input, of: Relation, *, strict: bool) 
     )
     if wrong:
         record(database, thing, strict=strict)
-    if of.apart is not None:
-        _make(database, of, of.apart.changed, outcome.changed_by_outcome)
+    if of.scratch is not None:
+        _make(database, of, of.scratch.changed, outcome.changed_by_outcome)
     if ends:
         database.execute(_statement(of, outcome.ends))
     if rows > wrong + ends:
@@ -208,9 +208,9 @@ def _judge(
 ) -> None:
     """Write the outcome of a relation's queue, of which this has been found."""
     of, values = described(thing, found, lead), {"until": until}
-    if of.apart is not None:
-        _make(database, of, of.apart.pending, relation.set_apart, values)
-        _make(database, of, of.apart.stored, relation.stored_apart)
+    if of.scratch is not None:
+        _make(database, of, of.scratch.pending, relation.set_apart, values)
+        _make(database, of, of.scratch.stored, relation.candidates)
         values = {}
     law: Law = bags.outcome
     if thing.primary_key:

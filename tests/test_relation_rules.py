@@ -20,7 +20,7 @@ from sqlglot import exp
 
 import cqlduck
 from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
-from cqlduck.rewrite.operators.relation import Apart, Relation
+from cqlduck.rewrite.operators.relation import Relation, Scratch
 from cqlduck.rewrite.plan import FOREVER, Column
 from cqlduck.state import relations
 
@@ -135,21 +135,21 @@ def given_as(shell: duckdb.DuckDBPyConnection, case: Case, few: bool, lead: int 
     of = replace(of, matches_null=bool(nulls))
     if few:
         leads = [*(n for n in names if n in relation.plain(of.columns) and n not in nulls), None]
-        of = replace(of, apart=Apart("few", "held", "changed", leads[lead % len(leads)]))
+        of = replace(of, scratch=Scratch("few", "held", "changed", leads[lead % len(leads)]))
         make(shell, "few", relation.set_apart(of), until=4)
-        make(shell, "held", relation.stored_apart(of))
+        make(shell, "held", relation.candidates(of))
     return of
 
 
 def carry_out(shell: duckdb.DuckDBPyConnection, of: Relation, law: exp.Expr, **values: int) -> None:
     """Do what an outcome says; what changes apart is what has changed in the store."""
-    make(shell, "outcome", law, **({} if of.apart else {"until": 4}) | values)
+    make(shell, "outcome", law, **({} if of.scratch else {"until": 4}) | values)
     before = shell.execute("FROM cql_state.store").fetchall()
-    if of.apart is not None:
+    if of.scratch is not None:
         make(shell, "changed", outcome.changed_by_outcome(of))
     shell.execute(outcome.ends(of).sql("duckdb"))
     shell.execute(outcome.begins(of).sql("duckdb"))
-    if of.apart is not None:
+    if of.scratch is not None:
         now = Counter(map(repr, shell.execute("FROM cql_state.store").fetchall()))
         now.subtract(map(repr, before))
         rows = shell.execute("SELECT * EXCLUDE (_cql_rowid) FROM changed").fetchall()
@@ -353,8 +353,11 @@ def test_many_changes_come_to_the_same_as_few(
 EXAMPLE = Relation(
     (Column("k", "INTEGER"), Column("name", "VARCHAR")), ("k",), "relation_r", "pending_r"
 )
-APART = replace(
-    EXAMPLE, primary_key=("k", "name"), matches_null=False, apart=Apart("few", "held", "ends", "k")
+SCRATCH = replace(
+    EXAMPLE,
+    primary_key=("k", "name"),
+    matches_null=False,
+    scratch=Scratch("few", "held", "ends", "k"),
 )
 STATEMENTS = {
     "few elements are set apart": relation.set_apart(EXAMPLE),
@@ -363,11 +366,11 @@ STATEMENTS = {
     "rows enter": outcome.begins(EXAMPLE),
     "the queue is resolved": outcome.resolved(EXAMPLE),
     "what has no effect": outcome.without_effect(EXAMPLE),
-    "rows of few elements": relation.stored_apart(APART),
-    "what few elements change": outcome.changed_by_outcome(APART),
-    "what few insertions into a bag change": outcome.changed_by_insertions(APART),
-    "rows end by what changes": outcome.ends(APART),
-    "rows enter by what changes": outcome.begins(APART),
+    "rows of few elements": relation.candidates(SCRATCH),
+    "what few elements change": outcome.changed_by_outcome(SCRATCH),
+    "what few insertions into a bag change": outcome.changed_by_insertions(SCRATCH),
+    "rows end by what changes": outcome.ends(SCRATCH),
+    "rows enter by what changes": outcome.begins(SCRATCH),
     "the content with what is pending": outcome.content(EXAMPLE, 7, judged=True),
 }
 

@@ -40,6 +40,8 @@ def is_of_operators(con: cqlduck.Connection, sql: str) -> bool:
     """Return whether a statement touches what operators of queries read and write."""
     own = [name for (name,) in con.sql("SELECT table_name FROM cql_state.synopses").fetchall()]
     own += [f"changes_{query}" for query in QUERIES]
+    if 'temp."_cql_changed_' in sql:
+        return False  # what a relation does itself
     return 'temp."_cql_' in sql or any(f'"{name}"' in sql for name in own)
 
 

@@ -50,8 +50,8 @@ def came(relation: Relation) -> exp.Insert:
 
 
 def changed_by_outcome(relation: Relation) -> exp.Query:
-    """Return what changes, for `Apart.changed`: the rows that the outcome ends, or lets enter."""
-    assert relation.apart is not None
+    """Return what changes, for `Scratch.changed`: the rows that the outcome ends, or lets enter."""
+    assert relation.scratch is not None
     enters = [*_of_queue(relation), named(qualified("o", TS), ENTER), qualified("o", LEAVE)]
     enters += [qualified("o", SEQ), named(typed_null("BIGINT"), ROWID)]
     come = _outcomes(relation, enters).where(
@@ -62,26 +62,26 @@ def changed_by_outcome(relation: Relation) -> exp.Query:
     gone = (
         exp.select(*ends)
         .from_(temp_table(relation.outcome).as_("o"), copy=False)
-        .join(temp_table(relation.apart.stored).as_("s"), on=_of_one_row("s"), copy=False)
+        .join(temp_table(relation.scratch.stored).as_("s"), on=_of_one_row("s"), copy=False)
         .where(is_null(qualified("o", TS)), copy=False)
     )
     return union_all([come, gone])
 
 
 def changed_by_insertions(relation: Relation) -> exp.Select:
-    """Return what changes, for `Apart.changed`, where a queue of insertions moves into a bag."""
+    """Return what changes, for `Scratch.changed`, where a queue of insertions moves into a bag."""
     times = [named(column(TS), ENTER), named(forever(), LEAVE), column(SEQ)]
     return exp.select(
         *references(relation.columns), *times, named(typed_null("BIGINT"), ROWID)
-    ).from_(pending(replace(relation, apart=None)).subquery("pending", copy=False), copy=False)
+    ).from_(pending(replace(relation, scratch=None)).subquery("pending", copy=False), copy=False)
 
 
 def ends(relation: Relation) -> exp.Update:
     """End the rows of the store that the outcome ends."""
     store = state_table(relation.store)
     store.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
-    if relation.apart is not None:
-        ended = temp_table(relation.apart.changed).as_("o")
+    if relation.scratch is not None:
+        ended = temp_table(relation.scratch.changed).as_("o")
         is_row: exp.Expr = exp.EQ(this=qualified("s", "rowid"), expression=qualified("o", ROWID))
     else:
         ended = temp_table(relation.outcome).as_("o")
@@ -93,9 +93,9 @@ def ends(relation: Relation) -> exp.Update:
 
 def begins(relation: Relation) -> exp.Insert:
     """Move the rows that enter into the store."""
-    if relation.apart is not None:
+    if relation.scratch is not None:
         listed = [*references(relation.columns), *map(column, (ENTER, LEAVE, SEQ))]
-        rows = exp.select(*listed).from_(temp_table(relation.apart.changed), copy=False)
+        rows = exp.select(*listed).from_(temp_table(relation.scratch.changed), copy=False)
         rows = rows.where(is_null(column(ROWID)), copy=False)
         return _into_store(relation, rows.order_by(column(ENTER), column(SEQ), copy=False))
     times = [qualified("o", name) for name in (TS, LEAVE, SEQ)]
@@ -196,8 +196,8 @@ def content(relation: Relation, instant: int, *, judged: bool) -> exp.Query:
 
 def _outcomes(relation: Relation, listed: Sequence[exp.Expr]) -> exp.Select:
     """Return the outcome of rows of the queue, with these rows."""
-    apart = relation.apart
-    queue = state_table(relation.queue) if apart is None else temp_table(apart.pending)
+    scratch = relation.scratch
+    queue = state_table(relation.queue) if scratch is None else temp_table(scratch.pending)
     return (
         exp.select(*listed)
         .from_(temp_table(relation.outcome).as_("o"), copy=False)

@@ -17,9 +17,9 @@ Resolving pending elements gives their **outcome**, a table of numbers (`_cql_se
 For the last kind, `_cql_seq` is one of the elements, and `_cql_wrong` their number: negative for
 deletions of tuples that are not there, positive for second rows under a key.
 
-Few pending elements are set apart, in temporary tables (`Apart`): what is pending, the rows of the
-store that it may change, and what changes. So the store is searched once, its rows are ended where
-they lie, by row id, and the queries read what changed instead of looking for it.
+Few pending elements are set apart, in temporary tables (`Scratch`): what is pending, the rows of
+the store that it may change, and what changes. So the store is searched once, its rows are ended
+where they lie, by row id, and the queries read what changed instead of looking for it.
 
 `bags` has the law for a bag, `primary_key` the law under a key. `outcome` carries it out.
 Parameter: `$until`, the instant up to which pending elements are resolved.
@@ -56,7 +56,7 @@ ROWID = "_cql_rowid"
 
 
 @dataclass(frozen=True)
-class Apart:
+class Scratch:
     """Temporary tables in which few pending elements are resolved.
 
     Args:
@@ -87,7 +87,7 @@ class Relation:
         outcome: The temporary table of what its queue comes to.
         matches_null: Whether a value may be NULL by which rows of the store are looked for. If not,
             DuckDB can look for few rows in the parts of the store alone where they may lie.
-        apart: Where few pending elements are resolved; None if they are many.
+        scratch: Where few pending elements are resolved; None if they are many.
     """
 
     columns: tuple[Column, ...]
@@ -96,7 +96,7 @@ class Relation:
     queue: str
     outcome: str = "_cql_outcome"
     matches_null: bool = True
-    apart: Apart | None = None
+    scratch: Scratch | None = None
 
 
 Law = Callable[[Relation], exp.Expr]
@@ -110,8 +110,8 @@ def pending(relation: Relation) -> exp.Select:
     """Return (columns, `_ts`, `_op`, `_cql_seq`, `_cql_enter`): the elements to be resolved."""
     enter = named(column(TS), ENTER)
     rows = exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), enter)
-    if relation.apart is not None:
-        return rows.from_(temp_table(relation.apart.pending), copy=False)
+    if relation.scratch is not None:
+        return rows.from_(temp_table(relation.scratch.pending), copy=False)
     return rows.from_(state_table(relation.queue), copy=False).where(
         until(column(TS), parameter("until")), copy=False
     )
@@ -138,18 +138,18 @@ def stored_rows(relation: Relation, names: Sequence[str], operation: str) -> exp
     """
     before = [named(typed_null("BIGINT"), TS), named(text(operation), OP)]
     shown = exp.select(*of_store(relation), *before, qualified("s", SEQ), qualified("s", ENTER))
-    if relation.apart is not None:
-        return shown.from_(temp_table(relation.apart.stored).as_("s"), copy=False)
+    if relation.scratch is not None:
+        return shown.from_(temp_table(relation.scratch.stored).as_("s"), copy=False)
     rows = shown.from_(state_table(relation.store).as_("s"), copy=False)
     rows = rows.where(stays(qualified("s", LEAVE)), copy=False)
     return _met(rows, table("pending"), _matching(relation, names))
 
 
-def stored_apart(relation: Relation) -> exp.Select:
-    """Return the rows of the store that pending elements may change, for `Apart.stored`."""
-    assert relation.apart is not None
+def candidates(relation: Relation) -> exp.Select:
+    """Return the rows of the store that pending elements may change, for `Scratch.stored`."""
+    assert relation.scratch is not None
     names = relation.primary_key or tuple(c.name for c in relation.columns)
-    pending, lead = temp_table(relation.apart.pending), relation.apart.lead
+    pending, lead = temp_table(relation.scratch.pending), relation.scratch.lead
     place = named(qualified("s", "rowid"), ROWID)
     shown = [*of_store(relation), qualified("s", SEQ), qualified("s", ENTER), place]
     rows = exp.select(*shown).from_(state_table(relation.store).as_("s"), copy=False)

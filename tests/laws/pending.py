@@ -85,11 +85,11 @@ class Pending:
         known = relation.Relation(self.columns, key, "store", "queue", **how)
         if lead is None:
             return known
-        known = replace(known, apart=relation.Apart("few", "held", "changed", lead))
+        known = replace(known, scratch=relation.Scratch("few", "held", "changed", lead))
         until = {"until": self.law.ticks[-1]}
         for table, tree, values in (
             ("few", relation.set_apart(known), until),
-            ("held", relation.stored_apart(known), None),
+            ("held", relation.candidates(known), None),
         ):
             rows = tree.sql("duckdb")
             self.con.execute(f"CREATE OR REPLACE TEMPORARY TABLE {table} AS {rows}", values)

@@ -302,7 +302,6 @@ WHERE _cql_state <> -1 AND NOT (_ts IS NULL AND _cql_ends IS NULL);
 --   (0, NULL, 3, 0) (1, NULL, 3, 0) (5, 3, 9223372036854775807, 0) (9, 3, 9223372036854775807, 0)
 --   (17, 3, 9223372036854775807, 0) (6, 3, NULL, -1) (8, 3, NULL, 1) (10, 3, NULL, 2) (14, 3, NULL, 1)
 --   (20, 3, NULL, -1) (24, 3, NULL, -1) (25, 3, NULL, 1) (26, 3, NULL, 1)
--- same, a key's row is known without when it came: as above
 -- same, a tuple and an upsert are known by any of their rows:
 --   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
 --   what the changes come to: MAX(_cql_upsert) -> MIN(_cql_upsert)
