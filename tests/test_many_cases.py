@@ -143,6 +143,7 @@ GENERATORS: Mapping[str, Generator] = {
     # conditions that may raise, anywhere
     "failing": Generator(failing.check, {"case": failing.cases()}),
     "failing_again": Generator(failing.check, {"case": failing.cases(most=1, recompute="always")}),
+    "failing_linked": Generator(failing.check, {"case": failing.cases(most=2, recompute="always")}),
     "failing_queries": Generator(
         test_failing_queries.check, {"case": test_failing_queries.cases()}, part=100
     ),
