@@ -178,3 +178,29 @@ def test_distinct_on_shows_the_tuple_that_it_chooses(cut: bool, recompute: str) 
         con.append("s", [(3, 0.0, 2)])
         con.advance(2)
         assert ["(-0.0, 1, 1, 1)"] == list(map(str, con.changes("q").fetchall()))
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize(
+    ("kind", "one", "other"), [("DOUBLE", -0.0, 0.0), ("INTERVAL", "1 month", "30 days")]
+)
+def test_the_first_are_chosen_from_equal_values_that_are_not_the_same(
+    kind: str, one: object, other: object, recompute: str
+) -> None:
+    """Equal tuples are counted apart, and each of them is found by what tells them apart."""
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute(
+            f"CREATE STREAM s (k INTEGER, d {kind});"
+            "CREATE CONTINUOUS QUERY below AS SELECT k, d FROM s [RANGE 4];"
+            "CREATE CONTINUOUS QUERY q AS SELECT k FROM below ORDER BY k, d LIMIT 1"
+        )
+        con.append("s", [(1, one)], at=1)
+        con.advance(1)
+        con.append("s", [(1, other)], at=2)
+        con.append("s", [(2, other)], at=4)
+        found = {}
+        for now in range(2, 9):
+            con.advance(now)
+            found[now] = con.table("q").fetchall()
+            assert {("right",)} >= set(con.check().project("state").fetchall())
+        assert {now: [(1,)] if now < 7 else [(2,)] for now in range(2, 9)} == found
