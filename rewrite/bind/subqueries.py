@@ -8,8 +8,7 @@ A conjunct of WHERE has to be true, so unknown counts as false:
     x < ALL (Q)         antijoin, x < y not true NOT x < ALL (Q)     semijoin on NOT x < y
 
 The subquery may name columns of the outer query in its own WHERE, and have subqueries of its own
-there. In other places (under OR, in the
-SELECT list) the outer query is recomputed.
+there. In other places (under OR, in the SELECT list) the outer query is recomputed.
 """
 
 from __future__ import annotations

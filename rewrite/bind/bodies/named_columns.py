@@ -17,7 +17,7 @@ from sqlglot import exp
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.text.parsed import words_of
+from cqlduck.rewrite.text.parsed import aliases_of, words_of
 
 _SIDES = ({"LEFT"}, {"RIGHT"}, {"FULL"}, set[str]())
 
@@ -105,7 +105,7 @@ def _merged(join: exp.Join | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def _bare(select: exp.Select, names: set[str]) -> list[exp.Column] | None:
     """Return where the names stand alone, for a column; None if the text does not tell."""
-    aliases = {e.alias.lower() for e in select.expressions if isinstance(e, exp.Alias)}
+    aliases = aliases_of(select)
     found = []
     for read in select.find_all(exp.Column):
         if read.table or read.name.lower() not in names:
