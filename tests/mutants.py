@@ -1226,6 +1226,19 @@ MUTANTS: tuple[Mutant, ...] = (
          SEMANTICS + "a_relation_changes_by_insertions_and_deletions"),
     ),
     *_of(
+        "state/changed.py",
+        ("a query that is behind reads the last changes alone",
+         "            or low < known.after\n", "",
+         "test_last_changes.py::test_a_query_that_is_behind_reads_more_than_the_last_changes"),
+        ("a query begins with the last changes alone",
+         "            or low == NEVER\n", "",
+         "test_beginning.py::test_a_file_goes_on_with_what_waits_at_the_beginning"),
+        ("a relation that changes is as before",
+         "known is not None and low >= known.last", "known is not None",
+         "test_pipelines.py::"
+         "test_a_relation_that_does_not_change_is_not_asked_what_begins_or_ends"),
+    ),
+    *_of(
         "rewrite/operators/outcome.py",
         ("what is gone comes again",
          "seqs.where(exp.Not(this=is_null(column(TS))), stays(column(LEAVE)))",

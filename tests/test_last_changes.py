@@ -61,6 +61,25 @@ def test_a_relation_has_no_changes_of_one_that_had_its_name(con: cqlduck.Connect
     assert [] == con.changes("passed").fetchall()
 
 
+def test_a_query_that_is_behind_reads_more_than_the_last_changes(con: cqlduck.Connection) -> None:
+    """The other query has the relation closed twice before it goes on."""
+    con.execute(f"""
+        {RELATIONS["r"]};
+        CREATE CONTINUOUS QUERY counted AS {QUERIES["counted"]};
+        CREATE CONTINUOUS QUERY passed AS {QUERIES["passed"]};
+    """)
+    con.append("r", [(1, 2)], at=1)
+    con.advance(1)
+    con.execute("ALTER CONTINUOUS QUERY passed DEACTIVATE")
+    for at in (2, 3):
+        con.append("r", [(at, at)], at=at)
+        con.advance(at)
+    con.execute("ALTER CONTINUOUS QUERY passed ACTIVATE")
+    con.append("r", [(4, 4)], at=4)
+    con.advance(4)
+    assert [(k, max(k, 2), k, 1) for k in range(1, 5)] == sorted(con.changes("passed").fetchall())
+
+
 @st.composite
 def steps(draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[Step]:
     """Draw what is done; instants go on from where time is."""
