@@ -80,6 +80,20 @@ def test_a_query_that_is_behind_reads_more_than_the_last_changes(con: cqlduck.Co
     assert [(k, max(k, 2), k, 1) for k in range(1, 5)] == sorted(con.changes("passed").fetchall())
 
 
+def test_a_column_may_have_the_name_of_the_row_ids(con: cqlduck.Connection) -> None:
+    con.execute("""
+        CREATE RELATION r (rowid INTEGER, v INTEGER) PRIMARY KEY (rowid);
+        CREATE CONTINUOUS QUERY q AS SELECT rowid, v FROM r;
+    """)
+    con.append("r", [(7, 1), (0, 2), (1, 3)], at=1)
+    con.advance(1)
+    con.append("r", [(0, 5)], at=2)
+    con.retract("r", [(1, 3)], at=2)
+    con.retract("r", [(0, 2)], at=2)
+    con.advance(2)
+    assert [(0, 5), (7, 1)] == sorted(con.table("q").fetchall())
+
+
 @st.composite
 def steps(draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[Step]:
     """Draw what is done; instants go on from where time is."""
