@@ -4,8 +4,8 @@ This is `plan.guards` for SQL instead of plans: in WHERE, HAVING, QUALIFY and ON
 may raise and those after it are tested in a CASE; arguments of aggregates that may raise are
 evaluated where their FILTER is true. A condition over several items of FROM reads all of them, so
 that DuckDB does not test it on one of them alone; so do the conditions of WHERE behind an ON that
-may raise, and those of HAVING behind an expression that may raise read the group. Equalities that
-link items stay outside, unless they are such conditions of WHERE: DuckDB joins by them.
+may raise, which is tested again before them. Equalities that link items stay outside, unless they
+are such conditions of WHERE: DuckDB joins by them.
 
 Conditions with a subquery of their own stay where they are.
 """
@@ -99,27 +99,17 @@ class _Conditions:
         present: list[exp.Expr] = []
         if name == "where" and all(join is None or _is_ordered(join) for _, join in self.items):
             present = self._present(self._visible(0, len(self.items)))
-        elif name == "having":
-            present = [_is_there(exp.Count(this=exp.Star()))]
-        is_after = any(self._may_raise(before) for before in self._before(name))
-        ordered = self._ordered(conjuncts(clause.this), present, is_after)
+        written, is_after = conjuncts(clause.this), False
+        if name == "where":
+            joins = [join for _, join in self.items if join is not None and join.args.get("on")]
+            is_after = any(self._may_raise(c) for join in joins for c in conjuncts(join.args["on"]))
+            if is_after:
+                # DuckDB makes one of ON and WHERE: the latter says what is tested before it
+                inner = [join.args["on"] for join in joins if is_inner(join)]
+                written = [c for on in inner for c in conjuncts(on)] + written
+        ordered = self._ordered(written, present, is_after)
         if ordered is not None:
             clause.set("this", ordered)
-
-    def _before(self, clause: str) -> Iterator[exp.Expr]:
-        """Yield what is evaluated for more rows than those that meet WHERE or HAVING."""
-        if clause not in ("where", "having"):
-            return
-        for _, join in self.items:
-            if join is not None and join.args.get("on") is not None:
-                yield from conjuncts(join.args["on"])
-        if clause == "having":
-            where = self.select.args.get("where")
-            if where is not None:
-                yield from conjuncts(where.this)
-            for listed in self.select.expressions:
-                for call in aggregate_calls(listed, self.aggregates):
-                    yield from call.iter_expressions()
 
     def _ordered(
         self, conditions: Sequence[exp.Expr], present: Sequence[exp.Expr], is_after: bool = False
