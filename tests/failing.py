@@ -65,6 +65,7 @@ def are_equal(one: int | None, other: int | None) -> bool | None:
 TESTS: dict[str, Callable[[Row, Row], bool | None]] = {
     "{one}.k = {other}.k": lambda one, other: are_equal(one[0], other[0]),
     "{one}.k > 0": lambda one, other: is_more(one[0], 0),
+    "{one}.k <> 2": lambda one, other: None if one[0] is None else one[0] != 2,
     "{one_x} > 0": lambda one, other: is_more(number(one[1]), 0),
     "{one_x} = {other}.k": lambda one, other: are_equal(number(one[1]), other[0]),
     "USING (k)": lambda one, other: are_equal(one[0], other[0]),

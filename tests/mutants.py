@@ -616,6 +616,13 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_bounds.py::test_what_only_meets_earlier_tuples_is_not_kept"),
     ),
     *_of(
+        "rewrite/statements/choose.py",
+        ("conditions above an outer join leave out pairs before its ON is tested",
+         "return id(node) in place.below_conditions and guards.may_raise(node)",
+         "return False",
+         "test_failing_order.py::test_when_it_fails"),
+    ),
+    *_of(
         "rewrite/operators/pipelines.py",
         ("the weight is that of the last input",
          "weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))",

@@ -62,6 +62,7 @@ from cqlduck.rewrite.plan import (
     Trace,
     UnionAll,
     bottom_up,
+    guards,
     properties,
     unique,
 )
@@ -107,6 +108,11 @@ def _is_stepwise(node: Join, place: Place) -> bool:
     return place.form.staged and len(list(pipelines_of(place.clock, node))) > 1
 
 
+def _may_be_cut_short(node: Join, place: Place) -> bool:
+    # above what is stored, a condition leaves out no tuple for which one of the join would raise
+    return id(node) in place.below_conditions and guards.may_raise(node)
+
+
 def _is_read_by_several(node: Plan, place: Place) -> bool:
     return place.readers.get(id(node), 0) > 1
 
@@ -131,6 +137,7 @@ ALTERNATIVES: Mapping[type[Plan], Sequence[Alternative]] = {
     Join: (
         Alternative(Pipelines, _is_stepwise, "stages, and several inputs change"),
         Alternative(StoredCombinations, _is_read_by_several, "several operators read it"),
+        Alternative(StoredCombinations, _may_be_cut_short, "it may raise, below other conditions"),
         Alternative(Combinations),
     ),
     Aggregate: (
