@@ -1264,7 +1264,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/operators/primary_key_once.py",
         ("at one instant a second row comes",
-         "takes = exp.or_(column(RESETS), frees, exp.Not(this=has))", "takes = exp.true()",
+         "takes = exp.or_(column(RESETS) if has_upserts else None, frees, exp.Not(this=has))",
+         "takes = exp.true()",
          AT_ONCE),
         ("at one instant the same tuple comes again",
          "exp.NEQ(this=column(STANDS), expression=exp.paren(_had()))", "column(STANDS)",

@@ -36,10 +36,11 @@ from cqlduck.rewrite.operators.relation import (
     where,
     wrong,
 )
-from cqlduck.rewrite.relalg.builders import cast, column, typed_null
+from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
     SEQ,
     TS,
+    after,
     is_null,
     named,
     number,
@@ -57,76 +58,85 @@ def outcome(relation: Relation) -> exp.Select:
     Args:
         relation: The relation; it has a primary key.
     """
-    return _outcome(relation, has_upserts=True)
+    return _outcome(relation, _counted(relation), has_upserts=True)
 
 
 def without_upserts(relation: Relation) -> exp.Select:
-    """Return the same of a queue that has no upserts, in a statement with less in it."""
-    return _outcome(relation, has_upserts=False)
+    """Return the same of a queue that has no upserts: all elements count, and no key is reset."""
+    return _outcome(relation, _history(relation), has_upserts=False)
 
 
-def _outcome(relation: Relation, *, has_upserts: bool) -> exp.Select:
+def _outcome(relation: Relation, counted: exp.Query, *, has_upserts: bool) -> exp.Select:
     whole = exp.select("*").from_(
-        union_all([_moves(), _bad()]).subquery("outcome", copy=False), copy=False
+        union_all([_moves(), _bad(has_upserts)]).subquery("outcome", copy=False), copy=False
     )
     for name, query in (
         ("pending", pending(relation)),
-        ("counted", _counted(relation, has_upserts=has_upserts)),
-        ("sums", _sums(relation)),
-        ("judged", _judged(relation)),
+        ("counted", counted),
+        ("sums", _sums(relation, has_upserts)),
+        ("judged", _judged(relation, has_upserts)),
     ):
         whole = whole.with_(name, as_=query, copy=False)
     return whole
 
 
-def _counted(relation: Relation, *, has_upserts: bool) -> exp.Select:
-    """Return what the keys have, and the elements from the last upsert of their key on."""
+def _history(relation: Relation) -> exp.Query:
+    """Return what the keys have, without an instant, and the elements."""
     elements = exp.select("*").from_(table("pending"), copy=False)
-    history = union_all([stored_rows(relation, relation.primary_key, "u"), elements])
-    listed = [*references(relation.columns), *map(column, (TS, OP, SEQ))]
-    rows = exp.select(*listed).from_(history.subquery("history", copy=False), copy=False)
-    if not has_upserts:
-        return rows.select(named(typed_null("BIGINT"), UPSERT), copy=False)
+    return union_all([stored_rows(relation, relation.primary_key, "u"), elements])
+
+
+def _counted(relation: Relation) -> exp.Select:
+    """Return what the keys have, and the elements from the last upsert of their key on."""
     comes = exp.and_(upserts(), exp.Not(this=_was_there()))
     last = over(exp.Max(this=exp.Case().when(comes, column(SEQ))), relation.primary_key)
     counts = exp.or_(
         _was_there(), is_null(column(UPSERT)), exp.GTE(this=column(SEQ), expression=column(UPSERT))
     )
-    return rows.select(named(last, UPSERT), copy=False).qualify(counts, copy=False)
+    return (
+        exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), named(last, UPSERT))
+        .from_(_history(relation).subquery("history", copy=False), copy=False)
+        .qualify(counts, copy=False)
+    )
 
 
-def _sums(relation: Relation) -> exp.Select:
-    """Return of each tuple its sum, whether an upsert sets it, a row of it, and that of h."""
+def _sums(relation: Relation, has_upserts: bool) -> exp.Select:
+    """Return of each tuple its sum, a row of it, that of h, and what upserts do to it."""
     signs = exp.Case().when(deletes(), number(-1))
+    # what was there has the operation of an upsert
     signs = signs.when(upserts(), number(0)).else_(number(1))
-    is_set = exp.LogicalOr(this=exp.NullSafeEQ(this=column(SEQ), expression=column(UPSERT)))
     first, here = exp.Min(this=column(SEQ)), exp.Not(this=_was_there())
     comes = where(first, exp.and_(here, exp.Not(this=deletes())))
     row = exp.Coalesce(this=comes, expressions=[where(first.copy(), here.copy())])
-    return (
+    sums = (
         exp.select(
             *references(relation.columns),
             named(cast(exp.Sum(this=signs), "BIGINT"), CHANGE),
-            named(is_set, IS_SET),
             named(row, ROW),
             named(where(exp.Min(this=column(SEQ)), _was_there()), STORED_ROW),
-            named(exp.Not(this=is_null(exp.Max(this=column(UPSERT)))), RESETS),
         )
         .from_(table("counted"), copy=False)
         .group_by(*references(relation.columns), copy=False)
     )
+    if not has_upserts:
+        return sums
+    is_set = exp.LogicalOr(this=exp.NullSafeEQ(this=column(SEQ), expression=column(UPSERT)))
+    resets = exp.Not(this=is_null(exp.Max(this=column(UPSERT))))
+    return sums.select(named(is_set, IS_SET), named(resets, RESETS), copy=False)
 
 
-def _judged(relation: Relation) -> exp.Select:
+def _judged(relation: Relation, has_upserts: bool) -> exp.Select:
     """Return the tuples, and whether their keys change to an inserted tuple, and to this one."""
     by = relation.primary_key
+    enters = gives() if has_upserts else after(column(CHANGE), number(0))
     frees = over(exp.LogicalOr(this=exp.and_(_had(), _falls())), by)
     has = over(exp.LogicalOr(this=_had()), by)
-    takes = exp.or_(column(RESETS), frees, exp.Not(this=has))
-    first = over(exp.RowNumber(), by, [exp.Ordered(this=gives(), desc=True), column(ROW)])
-    stands = exp.and_(gives(), exp.EQ(this=first, expression=number(1)))
+    takes = exp.or_(column(RESETS) if has_upserts else None, frees, exp.Not(this=has))
+    first = over(exp.RowNumber(), by, [exp.Ordered(this=enters, desc=True), column(ROW)])
+    stands = exp.and_(enters.copy(), exp.EQ(this=first, expression=number(1)))
+    upserted = (IS_SET, RESETS) if has_upserts else ()
     return exp.select(
-        *map(column, (CHANGE, IS_SET, RESETS, ROW, STORED_ROW)),
+        *map(column, (CHANGE, ROW, STORED_ROW, *upserted)),
         named(takes, REPLACES),
         named(stands, STANDS),
     ).from_(table("sums"), copy=False)
@@ -135,7 +145,7 @@ def _judged(relation: Relation) -> exp.Select:
 def _moves() -> exp.Select:
     """Return the rows that end or enter: what a key had and has no more, or has and had not."""
     instant = parameter("instant")
-    enters = exp.Case().when(exp.Not(this=_had()), instant)
+    enters = exp.Case().when(is_null(column(STORED_ROW)), instant)
     ends = exp.Case().when(_had(), instant.copy())
     row = exp.Coalesce(this=column(STORED_ROW), expressions=[column(ROW)])
     moves = exp.NEQ(this=column(STANDS), expression=exp.paren(_had()))
@@ -146,11 +156,13 @@ def _moves() -> exp.Select:
     )
 
 
-def _bad() -> exp.Select:
+def _bad(has_upserts: bool) -> exp.Select:
     """Return the sums but for one deletion of what the key had, and one insertion that it took."""
-    had = exp.paren(exp.Case().when(column(RESETS), column(IS_SET)).else_(_had()))
-    # what an upsert sets is no insertion
-    took = exp.and_(column(REPLACES), column(STANDS), exp.Not(this=column(IS_SET)))
+    had, took = _had(), exp.and_(column(REPLACES), column(STANDS))
+    if has_upserts:
+        had = exp.paren(exp.Case().when(column(RESETS), column(IS_SET)).else_(had))
+        # what an upsert sets is no insertion
+        took = exp.and_(took, exp.Not(this=column(IS_SET)))
     right_ones = exp.Case().when(exp.and_(_falls(), had), number(-1))
     right_ones = right_ones.when(took, number(1)).else_(number(0))
     rest = exp.Sub(this=column(CHANGE), expression=right_ones)

@@ -29,6 +29,7 @@ RULES = {
     "primary_key.outcome": primary_key.outcome,
     "primary_key.latest": primary_key.latest,
     "primary_key_once.outcome": primary_key_once.outcome,
+    "primary_key_once.without_upserts": primary_key_once.without_upserts,
 }
 ENDED = 100
 SECONDS = 1.0

@@ -322,13 +322,14 @@ WITH pending AS (
 ), sums AS (
   SELECT k, v,
     CAST(SUM(CASE WHEN _op = '-' THEN -1 WHEN _op = 'u' THEN 0 ELSE 1 END) AS BIGINT) AS _cql_d,
-    BOOL_OR(CAST(_cql_seq IS NOT DISTINCT FROM _cql_upsert AS BOOLEAN)) AS _cql_is_set, COALESCE(
+    COALESCE(
       MIN(_cql_seq) FILTER(WHERE NOT _ts IS NULL AND NOT _op = '-'),
       MIN(_cql_seq) FILTER(WHERE NOT _ts IS NULL)
     ) AS _cql_row, MIN(_cql_seq) FILTER(WHERE _ts IS NULL) AS _cql_held,
+    BOOL_OR(CAST(_cql_seq IS NOT DISTINCT FROM _cql_upsert AS BOOLEAN)) AS _cql_is_set,
     NOT MAX(_cql_upsert) IS NULL AS _cql_resets FROM counted GROUP BY k, v
 ), judged AS (
-  SELECT _cql_d, _cql_is_set, _cql_resets, _cql_row, _cql_held, _cql_resets
+  SELECT _cql_d, _cql_row, _cql_held, _cql_is_set, _cql_resets, _cql_resets
     OR BOOL_OR(CAST(NOT _cql_held IS NULL AND _cql_d < 0 AS BOOLEAN)) OVER (PARTITION BY k)
     OR NOT BOOL_OR(CAST(NOT _cql_held IS NULL AS BOOLEAN)) OVER (PARTITION BY k) AS _cql_takes_place,
     ((_cql_is_set AND _cql_d >= 0) OR _cql_d > 0)
@@ -339,8 +340,8 @@ WITH pending AS (
 )
 SELECT *
 FROM (
-  SELECT COALESCE(_cql_held, _cql_row) AS _cql_seq,
-    CASE WHEN NOT NOT _cql_held IS NULL THEN $instant END AS _ts,
+  SELECT
+    COALESCE(_cql_held, _cql_row) AS _cql_seq, CASE WHEN _cql_held IS NULL THEN $instant END AS _ts,
     COALESCE(CASE WHEN NOT _cql_held IS NULL THEN $instant END, 9223372036854775807) AS _cql_leave,
     CAST(0 AS BIGINT) AS _cql_wrong FROM judged
   WHERE _cql_takes_place AND _cql_stands <> (NOT _cql_held IS NULL)
@@ -351,7 +352,68 @@ FROM (
       CAST(_cql_d - CASE WHEN _cql_d < 0
         AND (CASE WHEN _cql_resets THEN _cql_is_set ELSE NOT _cql_held IS NULL END)
         THEN -1
-        WHEN _cql_takes_place AND _cql_stands AND NOT _cql_is_set
+        WHEN (_cql_takes_place AND _cql_stands) AND NOT _cql_is_set
+        THEN 1
+        ELSE 0
+      END AS BIGINT) AS _cql_wrong FROM judged
+  ) AS rest WHERE _cql_wrong <> 0
+) AS outcome;
+
+-- law: without upserts a key has h, or if h goes or is not, the first that is inserted
+-- operator: primary_key_once.without_upserts
+-- node: Relation(key=("k",), lead="k", matches_null=False)
+-- held(k INTEGER, v INTEGER):
+--   0: (1, 2) (2, 1) (3, 1) (5, 1) (9, 1); 0..2: (4, 0)
+-- changes(k INTEGER, v INTEGER, op VARCHAR):
+--   3: (2, 1, '-') (2, 1, '-') (3, NULL, '+') (4, 0, '+') (4, NULL, '+') (4, NULL, '+')
+--   3: (5, 2, '-') (5, 1, '+') (6, 0, '+') (6, 2, '+') (6, 0, '-')
+--   3: (7, NULL, '-') (7, NULL, '+') (7, NULL, '-') (8, NULL, '+') (8, NULL, '-') (8, 2, '-')
+--   3: (9, 2, '+') (9, 1, '-') (1, 2, '-') (1, 2, '+') (1, NULL, '+')
+-- ticks: 3
+-- kept outcome:
+--   (1, NULL, 3, 0) (4, NULL, 3, 0) (8, 3, 9223372036854775807, 0) (14, 3, 9223372036854775807, 0)
+--   (22, 3, 9223372036854775807, 0) (5, 3, NULL, -1) (7, 3, NULL, 1) (9, 3, NULL, 2) (11, 3, NULL, -1)
+--   (12, 3, NULL, 1) (17, 3, NULL, -1) (21, 3, NULL, -1) (26, 3, NULL, 1)
+-- same, a tuple is known by any of its rows:
+--   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
+----
+-- what the changes come to
+WITH pending AS (
+  SELECT k, v, _ts, _op, _cql_seq, _ts AS _cql_enter FROM temp.few
+), counted AS (
+  SELECT s.k, s.v, CAST(NULL AS BIGINT) AS _ts, 'u' AS _op, s._cql_seq, s._cql_enter
+  FROM temp.held AS s
+  UNION ALL
+  SELECT * FROM pending
+), sums AS (
+  SELECT k, v,
+    CAST(SUM(CASE WHEN _op = '-' THEN -1 WHEN _op = 'u' THEN 0 ELSE 1 END) AS BIGINT) AS _cql_d,
+    COALESCE(
+      MIN(_cql_seq) FILTER(WHERE NOT _ts IS NULL AND NOT _op = '-'),
+      MIN(_cql_seq) FILTER(WHERE NOT _ts IS NULL)
+    ) AS _cql_row, MIN(_cql_seq) FILTER(WHERE _ts IS NULL) AS _cql_held FROM counted GROUP BY k, v
+), judged AS (
+  SELECT _cql_d, _cql_row, _cql_held,
+    BOOL_OR(CAST(NOT _cql_held IS NULL AND _cql_d < 0 AS BOOLEAN)) OVER (PARTITION BY k)
+    OR NOT BOOL_OR(CAST(NOT _cql_held IS NULL AS BOOLEAN)) OVER (PARTITION BY k) AS _cql_takes_place,
+    _cql_d > 0
+    AND ROW_NUMBER() OVER (PARTITION BY k ORDER BY _cql_d > 0 DESC, _cql_row NULLS FIRST) = 1 AS _cql_stands
+  FROM sums
+)
+SELECT *
+FROM (
+  SELECT
+    COALESCE(_cql_held, _cql_row) AS _cql_seq, CASE WHEN _cql_held IS NULL THEN $instant END AS _ts,
+    COALESCE(CASE WHEN NOT _cql_held IS NULL THEN $instant END, 9223372036854775807) AS _cql_leave,
+    CAST(0 AS BIGINT) AS _cql_wrong FROM judged
+  WHERE _cql_takes_place AND _cql_stands <> (NOT _cql_held IS NULL)
+  UNION ALL
+  SELECT *
+  FROM (
+    SELECT _cql_row AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
+      CAST(_cql_d - CASE WHEN _cql_d < 0 AND NOT _cql_held IS NULL
+        THEN -1
+        WHEN _cql_takes_place AND _cql_stands
         THEN 1
         ELSE 0
       END AS BIGINT) AS _cql_wrong FROM judged
