@@ -36,9 +36,9 @@ from cqlduck.settings import Settings, Trace, keywords_of_settings
 from cqlduck.state import instants, snapshot
 from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
-from cqlduck.state.intake import Taken
+from cqlduck.state.intake import Accepted
 from cqlduck.state.profile import INGEST, Profile
-from cqlduck.state.records import KEPT
+from cqlduck.state.records import MAX_RECORDS
 from cqlduck.statements import plain_sql, refresh, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription
@@ -59,7 +59,7 @@ def connect(
     memory_limit: str | None = None,
     progress: bool | None = None,
     recompute: Literal["allow", "refuse", "always"] | None = None,
-    records: int = KEPT,
+    records: int = MAX_RECORDS,
     standing: str = STANDING,
     strict: bool = False,
     threads: int | None = None,
@@ -362,11 +362,11 @@ class Connection:
             )
         return self._append(name, data, at, "-").taken
 
-    def _append(self, name: str, data: Any, at: Any, operation: str) -> Taken:
+    def _append(self, name: str, data: Any, at: Any, operation: str) -> Accepted:
         engine = self._engine
         engine.refuse_in_listener("append()")
         what = f"append to {name}" if operation == "+" else f"retract from {name}"
-        held, meter = engine.database.interrupts.held, self._meter.during(what)
+        held, meter = engine.database.interrupts.deferred, self._meter.during(what)
         with held, meter, engine.changing(), engine.database.part(INGEST):
             thing = engine.input(name)
             return ingest.accept(engine, thing, ingest.read(thing, data), at, operation)
@@ -392,7 +392,7 @@ class Connection:
         """
         self._engine.refuse_in_listener("refresh()")
         engine = self._engine
-        held = engine.database.interrupts.held
+        held = engine.database.interrupts.deferred
         if data is None:
             known = engine.catalogue.inputs.get(name.lower())
             text = "" if known is None or known.query is None else known.query
@@ -409,7 +409,7 @@ class Connection:
         """Promise that no element at or before `to` is still to come to an input."""
         engine = self._engine
         engine.refuse_in_listener("heartbeat()")
-        with engine.database.interrupts.held, engine.changing():
+        with engine.database.interrupts.deferred, engine.changing():
             thing = engine.input(name)
             engine.raise_heartbeat(thing, moments.heartbeat_instant(engine, to))
 
@@ -450,7 +450,7 @@ class Connection:
         engine = self._engine
         engine.refuse_in_listener("advance()")
         what = "advance" if to is None else f"advance to {to}"
-        with engine.database.interrupts.held:
+        with engine.database.interrupts.deferred:
             with engine.opened(), self._meter.during(what, engine.progress.way):
                 until = None
                 if rows or to is not None:
@@ -495,14 +495,14 @@ class Connection:
             limit: How many batches of each input to take at most.
         """
         self._engine.refuse_in_listener("follow()")
-        with self._engine.database.interrupts.held:
+        with self._engine.database.interrupts.deferred:
             taken = self._follow(limit)
             if self._own.failed:
                 self._warn(3)
             return taken
 
     def _follow(self, limit: int | None = None) -> int:
-        from cqlduck.sources.follow import reading_ahead, take
+        from cqlduck.sources.follow import accept_batches, reading_ahead
 
         if self.drop_zone is None:
             self._engine.run()
@@ -510,7 +510,7 @@ class Connection:
         if self._ahead is None:
             self._ahead = reading_ahead(self._engine)
         with self._meter.during(f"follow {self.drop_zone}"):
-            return take(self._engine, self.drop_zone, self._ahead, limit)
+            return accept_batches(self._engine, self.drop_zone, self._ahead, limit)
 
     def _warn(self, level: int) -> None:
         """Warn a caller, so many frames up, of the queries and ticks that failed, once of each."""
@@ -647,7 +647,7 @@ class Connection:
         with self._open() as engine:
             known = engine.catalogue.queries.values()
             asked = checks.Check(engine, list(known) if query is None else [engine.query(query)])
-            with engine.database.interrupts.held, self._meter.during("check", asked.way):
+            with engine.database.interrupts.deferred, self._meter.during("check", asked.way):
                 return relation.of_table(asked.run())
 
     @contextmanager

@@ -21,7 +21,7 @@ from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.results import Results
 from cqlduck.state.tick import Ran
 
-SHARE = 5
+CUT_RATIO = 5
 """Of a stream's store, at least one in so many parts of the time that it covers is cut at once."""
 
 STANDING = "1 day"
@@ -179,7 +179,7 @@ class Housekeeping:
                     continue
                 assert thing.last_instant is not None
                 start = thing.first_instant - 1 if thing.forgotten is None else thing.forgotten
-                if until > start and SHARE * (until - start) >= thing.last_instant - start:
+                if until > start and CUT_RATIO * (until - start) >= thing.last_instant - start:
                     retention.forget(self.database, thing, until)
 
     def _needed_after(self, thing: Input, readers: list[Query], earliest: int) -> int | None:

@@ -24,7 +24,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.state import arrivals, intake, staged
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
-from cqlduck.state.threads import SOME
+from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.state.types import has_text
 
 
@@ -58,7 +58,9 @@ def arriving(
         ) from error
 
 
-def accept(engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str) -> intake.Taken:
+def accept(
+    engine: Engine, thing: Input, table: pa.Table, at: Any, operation: str
+) -> intake.Accepted:
     """Accept rows that `read` has read, inside a change.
 
     Args:
@@ -132,7 +134,7 @@ def _arrival(
 ) -> tuple[arrivals.Arrivals, arrivals.Survey | None]:  # fmt: skip
     """Return how to read the rows, and what is known of them if they are all of one instant."""
     count = table.num_rows
-    if count > SOME:
+    if count > MEDIUM_TICK_ELEMENTS:
         engine.database.threads.all()
     rows, stamp = _stamp(engine, thing, source, _named(table), table, at)
     seen = None

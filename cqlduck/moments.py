@@ -30,9 +30,9 @@ def raw_time(engine: Engine, moment: Any) -> int:
     """
     moment = _plain(moment)
     if isinstance(moment, int):
-        if abs(moment) > instants.MOST:
+        if abs(moment) > instants.MAX_RAW_TIME:
             raise DataError(
-                f"{moment} is out of range", hint=f"instants are at most {instants.MOST}"
+                f"{moment} is out of range", hint=f"instants are at most {instants.MAX_RAW_TIME}"
             )
         engine.set_time("integer", f"the instant {moment}")
         return moment
@@ -47,7 +47,7 @@ def raw_time(engine: Engine, moment: Any) -> int:
         raise DataError(f"{shown!r} is no instant", hint=_HINT) from error
     if raw is None:
         raise DataError(f"{shown!r} is no instant", hint=_HINT)
-    if abs(raw) > instants.MOST:
+    if abs(raw) > instants.MAX_RAW_TIME:
         raise DataError(f"{shown!r} is out of range", hint=instants.RANGE)
     engine.set_time("wall", f"the instant {shown}")
     return int(raw)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
-from cqlduck.state.input_buffer import Queue, Stay
+from cqlduck.state.input_buffer import Buffered, Stay
 
 
 @dataclass
@@ -23,13 +23,13 @@ class Progress:
         catalogue: What is registered.
         compiled: The queries' statements, by lower-case name.
         in_memory: Whether the database is in memory.
-        apart: The names of the queries that have just failed, and wait for their turn.
+        excluded: The names of the queries that have just failed, and wait for their turn.
     """
 
     catalogue: Catalogue
     compiled: dict[str, Compiled]
     in_memory: bool
-    apart: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     _above: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Of queries above those that are apart: the names of these."""
     _seen: dict[str, int] = field(default_factory=dict)
@@ -39,9 +39,9 @@ class Progress:
         """Forget what was counted."""
         self._seen.clear()
 
-    def set_apart(self, names: Collection[str]) -> None:
+    def exclude(self, names: Collection[str]) -> None:
         """Let only these queries have failed, and wait for their turn."""
-        self.apart = frozenset(names)
+        self.excluded = frozenset(names)
         self._above = {}
         for name in names:
             for reader in self.catalogue.readers_of(self.catalogue.queries[name.lower()]):
@@ -146,13 +146,13 @@ class Progress:
         return are_undated and any(i.next_seq for i in inputs)
 
     def stay(
-        self, thing: Input, queue: Queue | None, going: Container[str], until: int | None
+        self, thing: Input, buffered: Buffered | None, going: Container[str], until: int | None
     ) -> Stay:
         """Return where the rows of a stream may stay after the tick that begins.
 
         Args:
             thing: The stream.
-            queue: What has come of it since the last tick, if something has.
+            buffered: What has come of it since the last tick, if something has.
             going: The names of the queries that the tick runs.
             until: Where the tick ends, if that is before the heartbeats.
         """
@@ -171,25 +171,27 @@ class Progress:
         # what nobody reads yet people may look at, or ask for with WITH (history = true)
         if not readers:
             return Stay.STORED
-        if queue is not None and not looks_back and self._is_read_once(queue, readers, until):
+        if buffered is not None and not looks_back and self._is_read_once(buffered, readers, until):
             return Stay.GONE
         return Stay.HELD if may_hold else Stay.STORED
 
-    def _is_read_once(self, queue: Queue, readers: Sequence[Query], until: int | None) -> bool:
+    def _is_read_once(
+        self, buffered: Buffered, readers: Sequence[Query], until: int | None
+    ) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it.
 
         Args:
-            queue: What waits.
+            buffered: What waits.
             readers: The queries that read it, none of which looks back; the tick runs them all.
             until: Where the tick ends, if that is before the heartbeats.
         """
-        last = queue.thing.last_instant
+        last = buffered.thing.last_instant
         beats = [other.heartbeat for other in self.catalogue.inputs.values()]
         # a query that is registered next begins at the least of them
         if last is None or any(_is_before(beat, last) for beat in beats):
             return False
         for query in readers:
-            if queue.before is not None and _is_before(query.frontier, queue.before):
+            if buffered.before is not None and _is_before(query.frontier, buffered.before):
                 return False
             goal = self.goal(query, until, until)
             if goal is None or goal < last:

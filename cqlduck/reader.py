@@ -20,7 +20,7 @@ from cqlduck.errors import DataError
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
 from cqlduck.state.reads import Parameters, Read, copied
-from cqlduck.state.threads import SOME
+from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.statements.plain_sql import is_select
 
 
@@ -55,7 +55,7 @@ class Reader:
             NotSupportedError: A VARIANT holds what Arrow's has no type for.
         """
         engine = self._engine
-        is_large = self._counts.get(query.name, 0) > SOME
+        is_large = self._counts.get(query.name, 0) > MEDIUM_TICK_ELEMENTS
         engine.reading(is_large=is_large, answers=(query,))
         stamp = ("_ts",) if query.kind == "stream" else ()
         table = self._arrow(query, engine.answer_sql(query), stamp, is_large=is_large)
@@ -128,7 +128,7 @@ class Reader:
             QueryError: There are none, and the query failed, or one that it reads.
         """
         engine = self._engine
-        with engine.database.interrupts.held, engine.lock:
+        with engine.database.interrupts.deferred, engine.lock:
             query = engine.query(name)
             if query.frontier is None or (position is not None and query.frontier <= position):
                 engine.refuse_failed(query)
@@ -186,7 +186,7 @@ class Reader:
         """
         engine = self._engine
         is_query = is_select(text)
-        with engine.database.interrupts.held:
+        with engine.database.interrupts.deferred:
             with engine.opened():
                 known, lower = engine.catalogue.queries, text.lower()
                 shown = [q for name, q in known.items() if name in lower]

@@ -22,7 +22,7 @@ from cqlduck.housekeeping import STANDING
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import MAX_DURATION, parse_duration
 from cqlduck.state.paths import written
-from cqlduck.state.records import KEPT
+from cqlduck.state.records import MAX_RECORDS
 
 Trace = Callable[[str, Any], None]
 """Is called with each SQL statement and its parameters before it runs."""
@@ -59,7 +59,7 @@ class Settings:
     memory_limit: str | None = None
     progress: bool | None = None
     recompute: Literal["allow", "refuse", "always"] | None = None
-    records: int = KEPT
+    records: int = MAX_RECORDS
     standing: str = STANDING
     strict: bool = False
     threads: int | None = None

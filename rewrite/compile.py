@@ -79,7 +79,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         raise Error("the query is nested too deeply", text=body, offset=0) from error
     writer = writer_of(name, plan, catalog.clock, FIRST)
     steps = Steps(name, catalog.clock, lambda: plan)
-    steps.take(FIRST, write_steps(writer))
+    steps.add(FIRST, write_steps(writer))
     answer = writer.answer(plan)
     return Compiled(
         "stream" if properties(plan).is_stream else "relation",

@@ -17,7 +17,7 @@ from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
 from cqlduck.state.netting import compact, rewrite
 
-LONG = 122_880
+LONG_LOG_ELEMENTS = 122_880
 """How many elements a log has at least to be read without a copy: a row group."""
 
 TAIL = 50_000
@@ -60,7 +60,7 @@ def drop(database: Database, query: Query, *, keep_log: bool = False) -> None:
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(table)}")
 
 
-def take_over(database: Database, clock: Clock, query: Query, held: str | None) -> None:
+def retract_replaced(database: Database, clock: Clock, query: Query, held: str | None) -> None:
     """Let a query follow the one that it replaces: at its first instant what stood leaves.
 
     Without one its log has nothing from before, and there is nothing to leave.
@@ -189,7 +189,7 @@ def _logged(query: Query, since: int | None, until: int | None) -> str:
 def is_long(database: Database, query: Query) -> bool:
     """Return whether the log of a query is so long that to copy it takes time."""
     count = database.value(f"SELECT count(*) FROM cql_state.{quoted(query.changes)}")
-    return int(count) >= LONG
+    return int(count) >= LONG_LOG_ELEMENTS
 
 
 def is_outweighed(database: Database, query: Query, tail: int) -> bool:

@@ -19,7 +19,7 @@ from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state.arrow import integers, places, stored_type
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
-from cqlduck.state.instants import MOST, instant_of
+from cqlduck.state.instants import MAX_RAW_TIME, instant_of
 from cqlduck.state.types import fitted
 
 
@@ -115,7 +115,7 @@ class Prepared:
     stored: pa.Table | None = None
     begin: int | None = None
 
-    def queue(self, thing: Input, begin: int) -> pa.Table | None:
+    def as_stored(self, thing: Input, begin: int) -> pa.Table | None:
         """Return the rows as a stream's store would have them; None if they have to be cast.
 
         Args:
@@ -198,7 +198,7 @@ def survey_of(clock: Clock, type_name: str, times: pa.ChunkedArray) -> Survey | 
     raw = times.cast(pa.int64())
     ends = pc.min_max(raw)
     lowest, highest = ends["min"].as_py(), ends["max"].as_py()
-    if max(-lowest, highest) > MOST:
+    if max(-lowest, highest) > MAX_RAW_TIME:
         return None
     in_order = pc.all(pc.greater_equal(raw[1:], raw[:-1]), min_count=0).as_py()
     return Survey(len(raw), len(raw), lowest, highest, in_order, True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 
-LONGEST = 200
+MAX_SHOWN_CHARACTERS = 200
 """How many characters of a row are shown at most."""
 
 
@@ -62,7 +62,7 @@ def shown(
     values = (repr(v) if isinstance(v, str) else "NULL" if v is None else str(v) for v in rows[0])
     named = (f"{c.name} = {value}" for c, value in zip(thing.columns, values, strict=True))
     text = f"{thing.name}({', '.join(named)})"
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[: MAX_SHOWN_CHARACTERS - 1]}…"
 
 
 def _thing(catalogue: Catalogue, name: str) -> Input | Query:

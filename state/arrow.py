@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-SOME = 200_000
+CACHED_ROWS = 200_000
 """The numbers of so many rows are worked out once."""
 
 _STORED = {
@@ -45,12 +45,12 @@ def _buffer(raw: array[int]) -> pa.Array:
 
 def places(count: int) -> pa.Array:
     """Return the numbers from 0 up to before `count`."""
-    return _some_places().slice(0, count) if count <= SOME else _counted(count)
+    return _some_places().slice(0, count) if count <= CACHED_ROWS else _counted(count)
 
 
 @functools.cache
 def _some_places() -> pa.Array:
-    return _counted(SOME)
+    return _counted(CACHED_ROWS)
 
 
 def _counted(count: int) -> pa.Array:
@@ -68,9 +68,11 @@ def last_of(rows: pa.Table) -> int:
 
 def ones(count: int) -> pa.Array:
     """Return so many weights of 1."""
-    return _some_ones().slice(0, count) if count <= SOME else _buffer(array("q", [1]) * count)
+    if count <= CACHED_ROWS:
+        return _some_ones().slice(0, count)
+    return _buffer(array("q", [1]) * count)
 
 
 @functools.cache
 def _some_ones() -> pa.Array:
-    return _buffer(array("q", [1]) * SOME)
+    return _buffer(array("q", [1]) * CACHED_ROWS)

@@ -380,7 +380,7 @@ _STATES: Mapping[str, Callable[[Input | Query], tuple[object, ...]]] = {
 MOST_MOVES = 64
 """How many inputs, or queries, the row of a tick lists at most; of more the rows are written."""
 
-KEPT_TICKS = 10_000
+MAX_LOGGED_TICKS = 10_000
 
 
 @dataclass(frozen=True)
@@ -433,7 +433,9 @@ def write_ticks(database: Database, rows: Sequence[TickRow]) -> None:
     for number, *_ in rows:
         assert isinstance(number, int)
         if number % 1000 == 0:
-            database.execute("DELETE FROM cql_state.ticks WHERE number <= ?", [number - KEPT_TICKS])
+            database.execute(
+                "DELETE FROM cql_state.ticks WHERE number <= ?", [number - MAX_LOGGED_TICKS]
+            )
 
 
 def _save(

@@ -14,7 +14,7 @@ from cqlduck.state.connection import Database
 DEFAULT, MEASURED, USER = "default", "measured", "user"
 """Who chose an option."""
 
-KEPT = 10_000
+MAX_LOGGED_CHOICES = 10_000
 """How many changes the log keeps at least."""
 
 
@@ -146,7 +146,9 @@ def log(database: Database, changes: Sequence[Change]) -> None:
     database.execute(f"INSERT INTO cql_state.plan_log VALUES {marks}", values)
     newest = last + len(changes)
     if newest // 1000 > last // 1000:
-        database.execute("DELETE FROM cql_state.plan_log WHERE number <= ?", [newest - KEPT])
+        database.execute(
+            "DELETE FROM cql_state.plan_log WHERE number <= ?", [newest - MAX_LOGGED_CHOICES]
+        )
 
 
 def forget(database: Database, owner: str) -> None:

@@ -139,7 +139,7 @@ class Database(Runner):
         if not in_memory:
             self._claim()
         try:
-            with self.interrupts.held:
+            with self.interrupts.deferred:
                 if memory_limit is not None:
                     self.execute(f"SET memory_limit = {literal(memory_limit)}")
                 if memory_limit is None or not in_memory:

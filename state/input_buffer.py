@@ -6,10 +6,11 @@ tick are the queue, an Arrow table. That was a third of the time of a tick that 
 rows. Else they go into the store before anything reads it; the arrivals may be the queue still,
 beside older rows in the store. Of 92,000 bids in a join that was a third of the tick.
 
-In memory the queue may hold what windows look back to, too: while that is `MOST` rows at most the
-store stays empty, and a tick writes none of its rows. They go into the store when somebody is about
-to look at it; from the store they come back when nobody has looked for `QUIET` ticks. Rows of small
-ticks are put together into pieces, so that a tick meets few of them, however many ticks it holds.
+In memory the queue may hold what windows look back to, too: while that is `MAX_ROWS` rows at most
+the store stays empty, and a tick writes none of its rows. They go into the store when somebody is
+about to look at it; from the store they come back when nobody has looked for `TICKS_IN_STORE`
+ticks. Rows of small ticks are put together into pieces, so that a tick meets few of them, however
+many ticks it holds.
 
 The rows wait inside of one transaction. If it is undone, they have not come.
 """
@@ -28,15 +29,15 @@ from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import last_of
 from cqlduck.state.catalog import Catalogue, Input
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.intake import Taken
+from cqlduck.state.intake import Accepted
 
-MOST = 400_000
+MAX_ROWS = 400_000
 """How many rows a queue holds at most from tick to tick."""
 
 PIECE = 10_000
 """How many rows a piece has at most that is put together from the rows of several ticks."""
 
-QUIET = 16
+TICKS_IN_STORE = 16
 """For how many ticks rows stay in a store that somebody has looked at."""
 
 
@@ -67,7 +68,7 @@ class Stay(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Queue:
+class Buffered:
     """What waits of a stream.
 
     Attributes:
@@ -100,11 +101,11 @@ class Piece:
     last: int
 
 
-Held = tuple[Piece, ...]
+Pieces = tuple[Piece, ...]
 """The rows that a queue holds from tick to tick, in the order of their arrival."""
 
 
-def joined(held: Held, table: pa.Table) -> Held:
+def joined(held: Pieces, table: pa.Table) -> Pieces:
     """Return what is held, and the rows of one more tick.
 
     A piece has at least twice as many rows as the one after it, or both have `PIECE` together. So
@@ -135,11 +136,11 @@ class InputBuffer:
         self._catalogue = catalogue
         database.participants.append(self)
         self._stack: contextlib.ExitStack | None = None
-        self.arrived: dict[str, Queue] = {}
+        self.arrived: dict[str, Buffered] = {}
         """What has come, by stream, and has not settled."""
-        self.queues: dict[str, Queue] = {}
+        self.queues: dict[str, Buffered] = {}
         """What the tick may read from here, by stream."""
-        self.kept: Mapping[str, Held] = {}
+        self.kept: Mapping[str, Pieces] = {}
         """What is held from tick to tick, by stream."""
         self._looked: dict[str, int] = {}
 
@@ -155,18 +156,18 @@ class InputBuffer:
                 self.arrived.clear()
                 self.queues.clear()
 
-    def roll_back(self, kept: Mapping[str, Held]) -> None:
+    def roll_back(self, kept: Mapping[str, Pieces]) -> None:
         """Hold what was held then."""
         self.kept = kept
 
-    def _keep(self, name: str, held: Held | None) -> None:
+    def _keep(self, name: str, held: Pieces | None) -> None:
         """Hold something else of a stream; None if nothing, its rows being in the store."""
         if held is not None:
             self.kept = {**self.kept, name: held}
         elif name in self.kept:
             self.kept = {other: one for other, one in self.kept.items() if other != name}
 
-    def accept(self, thing: Input, rows: Arrivals) -> Taken:
+    def accept(self, thing: Input, rows: Arrivals) -> Accepted:
         """Judge rows, and take them: the one way in.
 
         Rows of a stream that are clean, and lie in a table of Arrow, wait here for the tick that is
@@ -187,7 +188,7 @@ class InputBuffer:
             with self._readable(rows):
                 seen = intake.survey(self._database, thing, rows).get(0)
         if seen is None or not seen.count:
-            return Taken(0, 0)
+            return Accepted(0, 0)
         if not rows.are_clean:
             last = None if thing.ahead is None else lateness.limit(clock, thing)
             if not intake.is_clean(clock, thing, seen, last):
@@ -196,20 +197,20 @@ class InputBuffer:
                     return intake.judge(self._database, clock, thing, rows)
         if ready is not None and ready.seen and self._stack is not None and thing.kind == "stream":
             is_made = ready.begin == thing.next_seq
-            table = ready.stored if is_made else ready.queue(thing, thing.next_seq)
+            table = ready.stored if is_made else ready.as_stored(thing, thing.next_seq)
             if table is not None:
-                queue = Queue(thing, table, thing.last_instant, ready.made if is_made else {})
+                buffered = Buffered(thing, table, thing.last_instant, ready.made if is_made else {})
                 first = self.arrived.get(thing.name)
                 if first is not None:
                     table = pa.concat_tables([first.table, table])
-                    queue = Queue(thing, table, first.before)
-                self.arrived[thing.name] = queue
+                    buffered = Buffered(thing, table, first.before)
+                self.arrived[thing.name] = buffered
                 intake.count(clock, thing, seen.count, seen.lowest, seen.highest)
-                return Taken(seen.count, 0)
+                return Accepted(seen.count, 0)
         self.store(thing)
         with self._readable(rows):
             intake.insert(self._database, clock, thing, rows, seen)
-        return Taken(seen.count, 0)
+        return Accepted(seen.count, 0)
 
     def _readable(self, rows: Arrivals) -> contextlib.AbstractContextManager[None]:
         """Let statements of a block read the table of Arrow that rows lie in, if they do."""
@@ -219,12 +220,12 @@ class InputBuffer:
 
     def store(self, thing: Input) -> None:
         """Take what waits of a stream, and what its queue holds, into its store."""
-        queue, held = self.arrived.pop(thing.name, None), self.kept.get(thing.name)
+        buffered, held = self.arrived.pop(thing.name, None), self.kept.get(thing.name)
         if held is not None:
             self._keep(thing.name, None)
         tables = [piece.table for piece in held or ()]
-        if queue is not None:
-            tables.append(queue.table)
+        if buffered is not None:
+            tables.append(buffered.table)
         if tables:
             name = f"_cql_stored_{thing.name}"
             with self._database.incoming.readable(name, pa.concat_tables(tables)):
@@ -237,14 +238,14 @@ class InputBuffer:
         for thing in self._catalogue.inputs.values():
             if self.kept.get(thing.name):
                 self.store(thing)
-                self._looked[thing.name] = QUIET
+                self._looked[thing.name] = TICKS_IN_STORE
 
     @property
     def holds_some(self) -> bool:
         """Whether a queue holds rows from tick to tick."""
         return any(self.kept.values())
 
-    def settle(self, thing: Input, stay: Stay, *, is_queue: bool) -> bool:
+    def place(self, thing: Input, stay: Stay, *, is_queue: bool) -> bool:
         """Have what waits of a stream lie where it is to lie in the tick, and after it.
 
         Args:
@@ -255,28 +256,28 @@ class InputBuffer:
         Returns:
             Whether nothing of the stream is in its store.
         """
-        queue = self.arrived.get(thing.name)
-        if stay is Stay.GONE and queue is not None and thing.name not in self.kept:
-            self._forget(queue)
-            queue = replace(queue, held=queue.table, is_read_once=True)
-        elif stay is not Stay.STORED and self._hold(thing, queue):
+        buffered = self.arrived.get(thing.name)
+        if stay is Stay.GONE and buffered is not None and thing.name not in self.kept:
+            self._forget(buffered)
+            buffered = replace(buffered, held=buffered.table, is_read_once=True)
+        elif stay is not Stay.STORED and self._hold(thing, buffered):
             everything = pa.concat_tables([piece.table for piece in self.kept[thing.name]])
-            if queue is None:
-                queue = Queue(thing, everything.slice(0, 0), thing.last_instant)
-            queue = replace(queue, held=everything)
+            if buffered is None:
+                buffered = Buffered(thing, everything.slice(0, 0), thing.last_instant)
+            buffered = replace(buffered, held=everything)
         else:
             self.store(thing)
-            if queue is None or not is_queue:
+            if buffered is None or not is_queue:
                 return False
-        self.queues[thing.name] = queue
+        self.queues[thing.name] = buffered
         assert self._stack is not None
         readable = self._database.incoming.readable
-        self._stack.enter_context(readable(names.ARRIVED + thing.name, queue.table))
-        if queue.held is not None:
-            self._stack.enter_context(readable(names.HELD + thing.name, queue.held))
-        return queue.held is not None
+        self._stack.enter_context(readable(names.ARRIVED + thing.name, buffered.table))
+        if buffered.held is not None:
+            self._stack.enter_context(readable(names.BUFFERED + thing.name, buffered.held))
+        return buffered.held is not None
 
-    def _hold(self, thing: Input, queue: Queue | None) -> bool:
+    def _hold(self, thing: Input, buffered: Buffered | None) -> bool:
         """Have the queue hold what is needed of a stream, if it is not too much."""
         held = self.kept.get(thing.name)
         if held is None:
@@ -286,19 +287,19 @@ class InputBuffer:
                 return False
             store = f"cql_state.{quoted(thing.table)}"
             count = self._database.value(f"SELECT count(*) FROM {store}")
-            if count > MOST:
+            if count > MAX_ROWS:
                 return False
             held = ()
             if count:
                 held = joined((), self._database.arrow(f"FROM {store}"))
                 self._database.execute(f"DELETE FROM {store}")
         rows = sum(piece.table.num_rows for piece in held)
-        if rows + (0 if queue is None else queue.table.num_rows) > MOST:
+        if rows + (0 if buffered is None else buffered.table.num_rows) > MAX_ROWS:
             # they are where `store` looks for them
             self._keep(thing.name, held)
             return False
         self.arrived.pop(thing.name, None)
-        self._keep(thing.name, held if queue is None else joined(held, queue.table))
+        self._keep(thing.name, held if buffered is None else joined(held, buffered.table))
         return True
 
     def forget(self, thing: Input, until: int) -> None:
@@ -309,10 +310,10 @@ class InputBuffer:
             self._keep(thing.name, tuple(piece for piece in held if piece.last > until))
             thing.forgotten = max(gone)
 
-    def _forget(self, queue: Queue) -> None:
+    def _forget(self, buffered: Buffered) -> None:
         """Empty the store: nobody needs what is in it, as nobody will need what is in the queue."""
-        thing = queue.thing
-        kept_some = queue.before is not None
-        if kept_some and (thing.forgotten is None or thing.forgotten < (queue.before or 0)):
+        thing = buffered.thing
+        kept_some = buffered.before is not None
+        if kept_some and (thing.forgotten is None or thing.forgotten < (buffered.before or 0)):
             self._database.execute(f"DELETE FROM cql_state.{quoted(thing.table)}")
         thing.forgotten = thing.last_instant

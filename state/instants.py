@@ -10,7 +10,7 @@ import datetime
 
 from cqlduck.rewrite.text.time import BEGINNING, Clock, Instant
 
-MOST = 2**62
+MAX_RAW_TIME = 2**62
 """How far a raw time is from 0 at most, so that windows beyond it can be counted."""
 
 RANGE = "times are from 144169 BC to the year 148107, so that windows beyond can be counted"
@@ -48,13 +48,13 @@ def shown_raw(clock: Clock, raw: int | None) -> str:
     """Return a raw time as people write it."""
     if raw is None:
         return "none"
-    return str(raw) if clock.kind == "integer" else str(moment(raw))
+    return str(raw) if clock.kind == "integer" else str(as_datetime(raw))
 
 
-def moment(raw: int) -> datetime.datetime | str:
+def as_datetime(raw: int) -> datetime.datetime | str:
     """Return microseconds since 1970 as a naive datetime, or as DuckDB shows it if it is none.
 
-    >>> moment(0), moment(253_402_300_800_000_000), moment(-62_135_596_800_000_001)
+    >>> as_datetime(0), as_datetime(253_402_300_800_000_000), as_datetime(-62_135_596_800_000_001)
     (datetime.datetime(1970, 1, 1, 0, 0), '10000-01-01 00:00:00', '0001-12-31 (BC) 23:59:59.999999')
     """
     days, micros = divmod(raw, 86_400_000_000)
@@ -80,4 +80,4 @@ def public(clock: Clock, instant: int | None) -> int | datetime.datetime | str |
     """
     if instant is None or clock.kind == "integer":
         return instant
-    return moment(instant * clock.granularity)
+    return as_datetime(instant * clock.granularity)

@@ -26,7 +26,7 @@ from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import (
-    MOST,
+    MAX_RAW_TIME,
     RANGE,
     closes,
     instant_of,
@@ -36,7 +36,7 @@ from cqlduck.state.instants import (
 
 
 @dataclass(frozen=True)
-class Taken:
+class Accepted:
     """What became of arrivals: elements taken, and elements that were late (and dropped or kept).
 
     `amends` is the least instant of late elements that were taken under AMEND, or None.
@@ -103,7 +103,11 @@ def is_clean(clock: Clock, thing: Input, seen: Survey, last: int | None) -> bool
     """
     if seen.stamped < seen.count or not seen.legal or not seen.in_order:
         return False
-    if seen.lowest is None or seen.highest is None or max(-seen.lowest, seen.highest) > MOST:
+    if (
+        seen.lowest is None
+        or seen.highest is None
+        or max(-seen.lowest, seen.highest) > MAX_RAW_TIME
+    ):
         return False
     if last is not None and instant_of(clock, seen.highest) > last:
         return False
@@ -162,7 +166,7 @@ def count(
             thing.heartbeat = own
 
 
-def judge(database: Database, clock: Clock, thing: Input, rows: Arrivals) -> Taken:
+def judge(database: Database, clock: Clock, thing: Input, rows: Arrivals) -> Accepted:
     """Stage rows, judge them one by one, and take those that are left.
 
     Args:
@@ -195,7 +199,7 @@ def judge(database: Database, clock: Clock, thing: Input, rows: Arrivals) -> Tak
         "SELECT min(_ts), max(_ts), count(*) FROM temp._cql_incoming"
     )[0]
     if not taken:
-        return Taken(0, judged.left_out)
+        return Accepted(0, judged.left_out)
     names = ", ".join(quoted(c.name) for c in thing.columns)
     instant = instant_sql(clock, "_ts")
     target, more = (thing.table, "") if thing.kind == "stream" else (thing.pending, ", _op")
@@ -205,7 +209,7 @@ def judge(database: Database, clock: Clock, thing: Input, rows: Arrivals) -> Tak
     )
     # a row that is left out keeps its number, so that no other gets it
     count(clock, thing, taken + judged.left_out, lowest, highest)
-    return Taken(taken, judged.left_out, judged.amends)
+    return Accepted(taken, judged.left_out, judged.amends)
 
 
 def _refuse_unstamped(database: Database, clock: Clock, thing: Input) -> None:
@@ -215,8 +219,8 @@ def _refuse_unstamped(database: Database, clock: Clock, thing: Input) -> None:
         DataError: There is one.
     """
     found = database.rows(
-        f"SELECT _cql_row, _ts FROM temp._cql_incoming WHERE _ts IS NULL OR _ts > {MOST} "
-        f"OR _ts < -{MOST} ORDER BY 1 LIMIT 1"
+        f"SELECT _cql_row, _ts FROM temp._cql_incoming WHERE _ts IS NULL OR _ts > {MAX_RAW_TIME} "
+        f"OR _ts < -{MAX_RAW_TIME} ORDER BY 1 LIMIT 1"
     )
     if not found:
         return
@@ -224,7 +228,11 @@ def _refuse_unstamped(database: Database, clock: Clock, thing: Input) -> None:
     name = thing.timestamp_by or "_ts"
     if raw is not None:
         problem, hint = f"is at {shown_raw(clock, raw)}, which is out of range", RANGE
-        hint = RANGE if clock.kind == "wall" else f"instants are from -{MOST} to {MOST}"
+        hint = (
+            RANGE
+            if clock.kind == "wall"
+            else f"instants are from -{MAX_RAW_TIME} to {MAX_RAW_TIME}"
+        )
     else:
         problem, hint = "has no timestamp", f"give {name} a value in every row"
         if thing.timestamp_by is not None and database.value(

@@ -32,7 +32,7 @@ def _known(*names: str) -> tuple[signal.Signals, ...]:
 ENDING = _known("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
 """The signals that somebody sends to end the process."""
 
-HELD = (*ENDING, *_known("SIGALRM", "SIGUSR1", "SIGUSR2"))
+DEFERRED_SIGNALS = (*ENDING, *_known("SIGALRM", "SIGUSR1", "SIGUSR2"))
 """The signals whose handlers wait. Those that have none in Python end the process as ever."""
 
 SOON = 0.005
@@ -72,7 +72,7 @@ class _Call:
     def hold(self) -> None:
         """Have the handlers wait; only the main thread can."""
         try:
-            for number in HELD:
+            for number in DEFERRED_SIGNALS:
                 handler = signal.getsignal(number)
                 if callable(handler):
                     self.before[number] = handler
@@ -157,7 +157,7 @@ def _sending(numbers: list[int]) -> threading.Lock:
 # twice as long, and so does an object for each block
 
 
-class _Held:
+class _Deferred:
     """Blocks in which signals wait, of whatever thread.
 
     Args:
@@ -190,7 +190,7 @@ class _Held:
             call.release()
 
 
-class _Settling(_Held):
+class _Settling(_Deferred):
     """Blocks that nothing may stop."""
 
     __slots__ = ()
@@ -205,7 +205,7 @@ class _Settling(_Held):
         super().__exit__()
 
 
-class Running(_Held):
+class Running(_Deferred):
     """Blocks whose statement signals and `interrupt` may stop, on one connection.
 
     A statement that is done in spite of it is followed by no other.
@@ -267,7 +267,7 @@ class Interrupts:
         """Begin with none."""
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}
-        self.held: contextlib.AbstractContextManager[_Call] = _Held(self)
+        self.deferred: contextlib.AbstractContextManager[_Call] = _Deferred(self)
         """Blocks in which signals wait for a statement, or for the end of the call.
 
         A block inside a block is part of it.

@@ -34,7 +34,7 @@ SHOWN = 5
 WIDE = 80
 """How much of an element a message shows."""
 
-TAKEN_BACK = "after the heartbeat taken back"
+LOWERED_HEARTBEAT = "after the heartbeat taken back"
 """The reason in `cql.late` of elements that `ALTER STREAM … HEARTBEAT` removed."""
 
 
@@ -208,7 +208,7 @@ def _mover(database: Database, clock: Clock, thing: Input, row: int, edge: int) 
 # -- ALTER STREAM … HEARTBEAT ----------------------------------------------------------------------
 
 
-def take_back(database: Database, clock: Clock, thing: Input, until: int) -> int:
+def lower_heartbeat(database: Database, clock: Clock, thing: Input, until: int) -> int:
     """Take a stream's heartbeat back to an instant; return how many elements left for `cql.late`.
 
     No query may be beyond that instant. Elements after it leave the stream.
@@ -221,7 +221,7 @@ def take_back(database: Database, clock: Clock, thing: Input, until: int) -> int
     """
     store = f"cql_state.{quoted(thing.table)}"
     left = database.execute(
-        f"INSERT INTO cql_state.late SELECT ?, _ts, '{TAKEN_BACK}', 1, {_element(thing)} "
+        f"INSERT INTO cql_state.late SELECT ?, _ts, '{LOWERED_HEARTBEAT}', 1, {_element(thing)} "
         f"FROM {store} WHERE _ts > {until} ORDER BY _cql_seq",
         [thing.name],
     )[0][0]

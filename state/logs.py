@@ -17,10 +17,10 @@ from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
-LITTLE = 122_880
+SMALL_LOG_ELEMENTS = 122_880
 """Of how many elements at most it takes no time to sort and sum them."""
 
-FEW = 4
+SPARSE_RATIO = 4
 """Where one in so many elements at most is not alone, these are sought out first."""
 
 
@@ -100,8 +100,10 @@ class Logs:
             f"FROM (SELECT _ts, lag(_ts) OVER () AS before {rows}) AS times"
         )
         is_net = is_net or not (backwards or together)
-        if count > LITTLE and not is_net:
-            is_net = self._is_net(query, rows, few=not backwards and together * FEW <= count)
+        if count > SMALL_LOG_ELEMENTS and not is_net:
+            is_net = self._is_net(
+                query, rows, few=not backwards and together * SPARSE_RATIO <= count
+            )
         return Known(after, query.frontier, in_order=not backwards, is_net=is_net)
 
     def _is_net(self, query: Query, rows: str, *, few: bool) -> bool:

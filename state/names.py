@@ -20,7 +20,7 @@ from cqlduck.state.connection import Database, quoted
 ARRIVED = "_cql_arrived_"
 """Before the name of a stream: under what the rows are registered that have just come of it."""
 
-HELD = "_cql_held_"
+BUFFERED = "_cql_held_"
 """The same of the rows that its queue holds."""
 
 
@@ -97,6 +97,6 @@ def _texts(source: Source) -> _Texts:
         f"{quoted(arrivals_of(source.name))}(low, high)",
         f"{quoted(stream_of(source.name))}()",
         quoted(ARRIVED + source.name),
-        quoted(HELD + source.name),
+        quoted(BUFFERED + source.name),
         f"cql_state.{quoted(source.table)}",
     )

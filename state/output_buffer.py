@@ -27,10 +27,10 @@ from cqlduck.state.arrow import integers, stored_type
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
 
-MOST = 32_000_000
+MAX_BYTES = 32_000_000
 """How many bytes of one query's elements wait at most, but for those of the last tick."""
 
-MANY = 1_000
+MAX_TABLES = 1_000
 """How many tables of one query's elements wait at most: an empty one takes kilobytes too."""
 
 _NAME = "_cql_fresh_{}"
@@ -131,13 +131,13 @@ class OutputBuffer:
         """Go back to where the ends were."""
         self.kept = kept
 
-    def may_take(self, query: Query) -> bool:
+    def may_append(self, query: Query) -> bool:
         """Return whether elements of a query may stay here: Arrow has all of its types."""
         plain = query.kind == "stream" and self._database.in_memory
         return plain and (query.name, query.columns) not in self._unfit
 
-    def take(self, query: Query, table: pa.Table, before: int) -> bool:
-        """Take the elements of a tick; return whether they could be taken.
+    def append(self, query: Query, table: pa.Table, before: int) -> bool:
+        """Append the elements of a tick; return whether Arrow has all of their types.
 
         Args:
             query: The query.
@@ -153,7 +153,7 @@ class OutputBuffer:
             end = End(query, before)
         end = end.with_(table, before)
         self._put(query, end)
-        if end.length > 1 and (end.size > MOST or end.length > MANY):
+        if end.length > 1 and (end.size > MAX_BYTES or end.length > MAX_TABLES):
             self.store(query)
             last = End(query, before, are_logged=True).with_(table, before)
             self._put(query, last)

@@ -11,10 +11,10 @@ from collections import OrderedDict
 
 import duckdb
 
-MOST = 1_000
+MAX_STATEMENTS = 1_000
 """How many statements are remembered; those that have not come for longest are let go."""
 
-LONGEST = 50_000
+MAX_CHARACTERS = 50_000
 """Of how many characters: a text with many values in it does not come again."""
 
 
@@ -27,7 +27,7 @@ class Parsed:
 
     def statement(self, sql: str) -> str | duckdb.Statement:
         """Return a statement as it was parsed, if it has come before; else its text."""
-        if len(sql) > LONGEST:
+        if len(sql) > MAX_CHARACTERS:
             return sql
         if sql not in self._known:
             self._remember(sql, None)
@@ -43,10 +43,10 @@ class Parsed:
 
     def expect(self, sql: str, statement: duckdb.Statement | None = None) -> None:
         """Parse a statement that is going to come, unless it is given as it was parsed."""
-        if len(sql) <= LONGEST and sql not in self._known:
+        if len(sql) <= MAX_CHARACTERS and sql not in self._known:
             self._remember(sql, statement or duckdb.extract_statements(sql)[0])
 
     def _remember(self, sql: str, statement: duckdb.Statement | None) -> None:
         self._known[sql] = statement
-        if len(self._known) > MOST:
+        if len(self._known) > MAX_STATEMENTS:
             self._known.popitem(last=False)

@@ -26,7 +26,7 @@ from cqlduck.state.parsed import Parsed
 from cqlduck.state.processes import never_let_go
 from cqlduck.state.running import copied
 
-RECENT = 4
+WANTED_TICKS = 4
 """For how many ticks what a tick has needed is worked out for those that follow."""
 
 Made = Mapping[str, pa.Table]
@@ -66,7 +66,9 @@ class Prefetcher:
 
         It runs in another thread, one call at a time.
         """
-        self.wanted = {p: last for p, last in self.wanted.items() if self.tick - last < RECENT}
+        self.wanted = {
+            p: last for p, last in self.wanted.items() if self.tick - last < WANTED_TICKS
+        }
         wanted = {part.select for part in self.wanted if part.stream == stream} - self._failed
         if not wanted or self._stopped:
             return None
@@ -106,7 +108,7 @@ class Prefetcher:
                     self._failed.add(select)
         return made
 
-    def take(self, made: Made, part: Prefetch) -> int | None:
+    def consume(self, made: Made, part: Prefetch) -> int | None:
         """Make a tick's table of what was worked out; return how many rows it has, or None."""
         table = made.get(part.select)
         # what was worked out before a setting was changed may be something else now

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from cqlduck.state.connection import Database
 
-KEPT = 10_000
+MAX_RECORDS = 10_000
 """How many records of each input, or query, are kept at least."""
 
 

@@ -230,7 +230,7 @@ class Runner:
         if self.depth:
             yield False
             return
-        with self.interrupts.held as call, self.part(BETWEEN):
+        with self.interrupts.deferred as call, self.part(BETWEEN):
             marks = [(participant, participant.kept) for participant in self.participants]
             try:
                 call.settling += 1

@@ -19,20 +19,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-FEW = 20_000
+SMALL_TICK_ELEMENTS = 20_000
 """How many elements come in a small tick at most."""
 
-SOME = 122_880
+MEDIUM_TICK_ELEMENTS = 122_880
 """How many come in a tick at most that may be as fast with one thread: a row group."""
 
 IN_A_ROW = 3
 """After how many small ticks one thread goes on alone."""
 
-LONG = 0.1
+SLOW_QUERY_SECONDS = 0.1
 """Seconds for a query in a tick that was not so small: elements may leave that came long ago."""
 
 
-QUIET = 2.0
+AFTER_READ_SECONDS = 2.0
 """Seconds after a read in which all threads stay: what it gave may be looked at once more."""
 
 
@@ -101,4 +101,4 @@ class Threads:
         finally:
             with self._lock:
                 self.readers -= 1
-            self.quiet_from = time.monotonic() + QUIET
+            self.quiet_from = time.monotonic() + AFTER_READ_SECONDS

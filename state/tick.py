@@ -22,11 +22,11 @@ from cqlduck.rewrite.statements.steps import Step
 from cqlduck.state.arrow import ones
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
-from cqlduck.state.input_buffer import Queue
+from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
-from cqlduck.state.shared import Tables
+from cqlduck.state.reusable import Tables
 
 PREFETCH, PASSING = "prefetch", "passing"
 """The points of choice to which a tick comes on its way (`cqlduck.streamon.points`)."""
@@ -135,7 +135,7 @@ class Tick:
         self.tables = tables
         self.output_buffer = output_buffer
 
-    def run(self, plan: Plan, waiting: Mapping[str, Queue]) -> Ran:
+    def run(self, plan: Plan, waiting: Mapping[str, Buffered]) -> Ran:
         """Bring a query's answer from its frontier to an instant, inside a transaction.
 
         Args:
@@ -143,13 +143,13 @@ class Tick:
             waiting: What waits of streams, by name.
         """
         query, compiled, chosen = plan.query, plan.compiled, plan.chosen
-        come: dict[str, Queue] = {}
+        come: dict[str, Buffered] = {}
         for source in compiled.sources.values():
             if source.kind == "stream":
-                queue = None if source.is_query else waiting.get(source.name)
-                if queue is not None and _covers_tick(queue, plan):
-                    come[source.name] = queue
-                is_held = queue is not None and queue.held is not None
+                buffered = None if source.is_query else waiting.get(source.name)
+                if buffered is not None and _covers_tick(buffered, plan):
+                    come[source.name] = buffered
+                is_held = buffered is not None and buffered.held is not None
                 has_just_come = source.name in come
                 self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
             elif not source.is_query:
@@ -160,10 +160,12 @@ class Tick:
         if ahead:
             self.prefetcher.note(ahead)
             known = {
-                select: table for queue in come.values() for select, table in queue.made.items()
+                select: table
+                for buffered in come.values()
+                for select, table in buffered.made.items()
             }
         buffer = (
-            self.output_buffer if plan.may_wait and self.output_buffer.may_take(query) else None
+            self.output_buffer if plan.may_wait and self.output_buffer.may_append(query) else None
         )
         if buffer is None and self.database.in_memory:
             self.output_buffer.store(query)
@@ -181,14 +183,14 @@ class Tick:
         return Ran(running.elements, running.rows, tuple(ran))
 
 
-def _covers_tick(queue: Queue, plan: Plan) -> bool:
+def _covers_tick(buffered: Buffered, plan: Plan) -> bool:
     """Return whether what lies in a queue is what comes of its stream in a query's tick."""
-    if queue.is_read_once:
+    if buffered.is_read_once:
         return True
-    query, last = plan.query, queue.thing.last_instant
+    query, last = plan.query, buffered.thing.last_instant
     if query.begin_instant is None or query.frontier is None or plan.amends:
         return False
-    is_after = queue.before is None or query.frontier >= queue.before
+    is_after = buffered.before is None or query.frontier >= buffered.before
     return is_after and last is not None and last <= plan.until
 
 
@@ -231,7 +233,7 @@ class _Running:
     query: Query
     values: Mapping[str, int]
     chosen: Chosen
-    come: Mapping[str, Queue]
+    come: Mapping[str, Buffered]
     buffer: OutputBuffer | None
     known: Mapping[str, pa.Table]
     elements: int = 0
@@ -271,7 +273,7 @@ class _Running:
                 and self.known
                 and self.chosen.is_default(PREFETCH, step.operator)
             ):
-                written = self.tick.prefetcher.take(self.known, step.prefetch)
+                written = self.tick.prefetcher.consume(self.known, step.prefetch)
             if written is None:
                 parameters = {name: self.values[name] for name in step.parameters}
                 written = sum(int(row[0]) for row in database.execute(step.sql, parameters))
@@ -307,12 +309,12 @@ class _Running:
 
     def _taken(self, step: Step, buffer: OutputBuffer) -> int | None:
         """Keep a tick's elements out of the log for now; return how many, or None if that fails."""
-        if step.answer is not None and buffer.may_take(self.query):
+        if step.answer is not None and buffer.may_append(self.query):
             given = {name: self.values[name] for name in step.parameters}
             table = self._passed(step, given)
             if table is None:
                 table = self.tick.database.arrow(step.answer, given)
-            if buffer.take(self.query, table, self.values["t0"]):
+            if buffer.append(self.query, table, self.values["t0"]):
                 return int(table.num_rows)
         buffer.store(self.query)
         return None
@@ -323,17 +325,17 @@ class _Running:
             return None
         if not self.chosen.is_default(PASSING, step.operator):
             return None
-        (queue,) = self.come.values()
+        (buffered,) = self.come.values()
         rest = None
         if step.passing.rest is not None:
             rest = self.tick.database.arrow(step.passing.rest, given)
         others = iter(() if rest is None else rest.columns)
         columns = [
-            next(others) if name is None else queue.table.column(name)
+            next(others) if name is None else buffered.table.column(name)
             for name in step.passing.columns
         ]
         names = [*(c.name for c in self.query.columns), TS, WEIGHT]
-        return pa.table([*columns, ones(queue.table.num_rows)], names=names)
+        return pa.table([*columns, ones(buffered.table.num_rows)], names=names)
 
 
 def _instants(database: Database, table: str) -> list[tuple[int, int | None]]:

@@ -7,10 +7,10 @@ import random
 import cqlduck
 from cqlduck.state.choices import Point
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import KINDS, STAGED, STAGES, WHOLE, Facts
+from cqlduck.streamon.points import KINDS, STAGED, STAGES, UNSTAGED, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.reoptimizer import Reoptimizer
-from cqlduck.streamon.tried import Proposal
+from cqlduck.streamon.trials import Proposal
 
 
 class Drawn(Reoptimizer):
@@ -30,7 +30,7 @@ class Drawn(Reoptimizer):
         if point.name == STAGES:
             # the form of a tick of one instant without stages is compiled for such ticks alone
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
-            option = STAGED if self.drawn.random() < often else WHOLE
+            option = STAGED if self.drawn.random() < often else UNSTAGED
         elif self.everywhere:
             option = self.drawn.choice(KINDS[point.name].options)
         else:
@@ -61,4 +61,4 @@ def force(con: cqlduck.Connection, name: str, option: str | None, owner: str | N
 
 def force_stages(con: cqlduck.Connection, staged: bool | None) -> None:
     """Have all ticks run with stages, or without; None draws."""
-    force(con, STAGES, None if staged is None else STAGED if staged else WHOLE)
+    force(con, STAGES, None if staged is None else STAGED if staged else UNSTAGED)

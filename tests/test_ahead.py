@@ -121,7 +121,7 @@ def test_text_that_is_no_utf8_is_duckdbs_to_report(root: Path) -> None:
 def test_a_large_batch_is_left_to_duckdb(
     con: cqlduck.Connection, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ahead, "MOST", 1)
+    monkeypatch.setattr(ahead, "MAX_BATCH_ROWS", 1)
     for number in range(2):
         write(root, number, numbers([1, 2], number))
     assert con.follow(limit=1) == 1

@@ -40,10 +40,10 @@ def work_ahead(con: cqlduck.Connection) -> None:
     waiting, prefetcher = con.engine.input_buffer, con.engine.prefetcher
     accept = waiting.accept
 
-    def taken(thing, rows) -> intake.Taken:
+    def taken(thing, rows) -> intake.Accepted:
         work, ready = prefetcher.order(thing.name), rows.ready
         begin = thing.next_seq
-        queue = None if work is None or ready is None else ready.queue(thing, begin)
+        queue = None if work is None or ready is None else ready.as_stored(thing, begin)
         if queue is not None:
             ready = dataclasses.replace(ready, stored=queue, made=work(queue), begin=begin)
             rows = dataclasses.replace(rows, ready=ready)

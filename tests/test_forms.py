@@ -11,12 +11,19 @@ import pytest
 
 import cqlduck
 from cqlduck.rewrite.physical.form import Form
-from cqlduck.streamon.budget import SHARE, Budget
-from cqlduck.streamon.points import STAGED, WHOLE, Facts, sized
+from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
+from cqlduck.streamon.points import STAGED, UNSTAGED, Facts, sized
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.stages import FEW, LITTLE, LOOK, MUCH, TIMES, Stages
+from cqlduck.streamon.stages import (
+    LARGE_STATE_RATIO,
+    LARGE_STATE_ROWS,
+    MAX_STAGED_ELEMENTS,
+    NEGLIGIBLE_FRACTION,
+    STATE_SIZE_TICKS,
+    Stages,
+)
 from cqlduck.streamon.streamon import stored
-from cqlduck.streamon.tried import FIRST_LOOK, LAST_LOOK, TRIALS
+from cqlduck.streamon.trials import FIRST_LOOK, LAST_LOOK, TRIALS
 
 JOIN = """\
 CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -49,7 +56,7 @@ class Ticks:
         chosen = []
         for _ in range(ticks):
             facts = Facts(elements, stored=stored)
-            size = sized(True, elements, FEW)
+            size = sized(True, elements, MAX_STAGED_ELEMENTS)
             known = self.known.setdefault(size, Statistics())
             policy = self.policies.setdefault(size, Stages(self.budget))
             now = self.now.setdefault(size, policy.default(facts))
@@ -59,7 +66,7 @@ class Ticks:
                 self.now[size] = option
             seconds = staged if option == STAGED else whole
             share = seconds / 2 if stages is None else stages
-            known.took(option, seconds, share if option == STAGED else None)
+            known.record(option, seconds, share if option == STAGED else None)
             self.budget.ticks += seconds
             chosen.append(option == STAGED)
         return chosen
@@ -85,7 +92,7 @@ def test_the_budget_bounds_what_looking_again_costs() -> None:
     ticks = Ticks()
     ticks.run(LEARNING, staged=1.0, whole=1.5)
     chosen = ticks.run(5_000, staged=1.0, whole=1.5)
-    assert 0 < chosen.count(False) * 0.5 <= SHARE * (ticks.budget.ticks + 1)
+    assert 0 < chosen.count(False) * 0.5 <= MEASURING_FRACTION * (ticks.budget.ticks + 1)
     ticks.budget.counting += 1e9
     assert False not in ticks.run(5_000, staged=1.0, whole=1.5)
 
@@ -118,17 +125,20 @@ def test_one_slow_tick_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("more", "tried"), [(-0.01, 0), (0.01, TRIALS + 1)])
 def test_stages_that_take_little_are_left_as_they_are(more: float, tried: int) -> None:
-    chosen = Ticks().run(LEARNING, staged=1.0, whole=1.25, stages=LITTLE + more)
+    chosen = Ticks().run(LEARNING, staged=1.0, whole=1.25, stages=NEGLIGIBLE_FRACTION + more)
     assert tried == chosen.count(False)
 
 
 @pytest.mark.parametrize(
-    ("stored", "tried"), [(MUCH, True), (MUCH + 1, False), (TIMES * 600 + 1, False)]
+    ("stored", "tried"),
+    [(LARGE_STATE_ROWS, True), (LARGE_STATE_ROWS + 1, False), (LARGE_STATE_RATIO * 600 + 1, False)],
 )
 def test_of_a_large_state_stages_are_never_left_out(stored: int, tried: bool) -> None:
-    elements = 100 if stored <= MUCH + 1 else 600
+    elements = 100 if stored <= LARGE_STATE_ROWS + 1 else 600
     asked: list[int] = []
-    chosen = Ticks().run(2 * LOOK, 1.0, 0.5, elements, lambda: asked.append(stored) or stored)
+    chosen = Ticks().run(
+        2 * STATE_SIZE_TICKS, 1.0, 0.5, elements, lambda: asked.append(stored) or stored
+    )
     assert (False in chosen) == tried
     assert 1 <= len(asked) <= 3, "it is seldom looked at"
 
@@ -153,12 +163,12 @@ def test_sizes_learn_apart() -> None:
     assert [False] == ticks.run(1, staged=2.0, whole=1.0, elements=100_000)
 
 
-@pytest.mark.parametrize("elements", [None, FEW + 1])
+@pytest.mark.parametrize("elements", [None, MAX_STAGED_ELEMENTS + 1])
 def test_many_or_unknown_elements_have_no_stages(elements: int | None) -> None:
     policy = Stages(Budget())
-    assert policy.default(Facts(elements)) == WHOLE
-    assert policy.propose(WHOLE, Statistics(), Facts(elements)) is None
-    assert policy.default(Facts(FEW)) == STAGED
+    assert policy.default(Facts(elements)) == UNSTAGED
+    assert policy.propose(UNSTAGED, Statistics(), Facts(elements)) is None
+    assert policy.default(Facts(MAX_STAGED_ELEMENTS)) == STAGED
 
 
 def test_the_statements_of_the_first_ticks_are_written_when_a_query_is_registered(

@@ -147,7 +147,7 @@ def test_a_change_that_fails_keeps_them(con: cqlduck.Connection) -> None:
 def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_buffer, "MOST", 100)
+    monkeypatch.setattr(output_buffer, "MAX_BYTES", 100)
     con.execute(f"{S}; {ALL}")
     everything = []
     for n in range(1, 9):
@@ -167,7 +167,7 @@ def test_many_go_into_the_log_and_the_last_stay_for_a_subscriber(
 def test_a_query_of_the_same_name_has_none_of_them(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_buffer, "MOST", 100)
+    monkeypatch.setattr(output_buffer, "MAX_BYTES", 100)
     con.execute(f"{S}; {ALL}")
     for n in range(1, 5):
         con.tick({"s": rows((n, "x", n), (-n, "y", n))}, n)

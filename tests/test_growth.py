@@ -100,7 +100,7 @@ def traced(
     with cqlduck.connect(path, trace=statements, threads=1) as con:
         choices.force_stages(con, True)
         # statements are counted in all ticks, or the clock would say in which
-        con.engine.streamon.budget.share = 1.0
+        con.engine.streamon.budget.fraction = 1.0
         yield con, statements
 
 
@@ -154,7 +154,7 @@ def test_rows_of_many_ticks_are_held_in_few_pieces(con: cqlduck.Connection) -> N
 
 def test_pieces_are_not_larger_than_they_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_buffer, "PIECE", 8)
-    held: input_buffer.Held = ()
+    held: input_buffer.Pieces = ()
     for n in range(64):
         held = input_buffer.joined(held, pa.table({"_ts": pa.array([n], pa.int64())}))
         sizes = [piece.table.num_rows for piece in held]
@@ -167,7 +167,7 @@ def test_pieces_are_not_larger_than_they_may_be(monkeypatch: pytest.MonkeyPatch)
 def test_of_small_ticks_so_many_tables_wait_and_no_more(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output_buffer, "MANY", 10)
+    monkeypatch.setattr(output_buffer, "MAX_TABLES", 10)
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS SELECT v FROM s")
     seen = []
     for t in range(1, 48):
@@ -187,7 +187,7 @@ def test_what_an_undone_tick_added_is_gone(con: cqlduck.Connection) -> None:
 
     def fails() -> None:
         with con.engine.changing():
-            con.engine.output_buffer.take(con.engine.query("q"), end.tables[0], 1)
+            con.engine.output_buffer.append(con.engine.query("q"), end.tables[0], 1)
             assert 2 * size == con.engine.output_buffer._ends["q"].size
             raise ZeroDivisionError
 

@@ -165,7 +165,7 @@ def test_an_alarm_that_waited_is_not_sent_when_its_handler_was_taken_back(
     """Without a handler an alarm ends the process."""
     heard: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: heard.append(number))
-    with con.engine.database.interrupts.held:
+    with con.engine.database.interrupts.deferred:
         signal.raise_signal(signal.SIGALRM)
         assert [] == heard
     signal.signal(signal.SIGALRM, before)
@@ -195,7 +195,7 @@ def test_a_handler_that_raises_while_others_are_held_or_restored_loses_none_of_t
     try:
         with monkeypatch.context() as patch:
             patch.setattr(signal, "signal", interrupted)
-            with pytest.raises(Alarmed), con.engine.database.interrupts.held:
+            with pytest.raises(Alarmed), con.engine.database.interrupts.deferred:
                 pass
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)

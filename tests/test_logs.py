@@ -22,8 +22,8 @@ SCRIPT = """
 
 @pytest.fixture(autouse=True)
 def all_logs_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "LONG", 0)
-    monkeypatch.setattr(logs, "LITTLE", 0)
+    monkeypatch.setattr(answers, "LONG_LOG_ELEMENTS", 0)
+    monkeypatch.setattr(logs, "SMALL_LOG_ELEMENTS", 0)
 
 
 def known(con: cqlduck.Connection, query: str = "q", after: int | None = None) -> tuple[bool, bool]:

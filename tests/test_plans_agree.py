@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import cqlduck
 from cqlduck.errors import Error
 from cqlduck.state.choices import Point
-from cqlduck.streamon.points import ARRIVALS, KINDS, OUTPUT, STAGES, THREADS, WHOLE
+from cqlduck.streamon.points import ARRIVALS, KINDS, OUTPUT, STAGES, THREADS, UNSTAGED
 
 APPLICATION = """
     CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -119,7 +119,7 @@ def test_what_is_chosen_survives_a_restart(tmp_path: Path) -> None:
 
 def undone(con: cqlduck.Connection) -> None:
     with con.engine.changing():
-        con.engine.streamon.force(STAGES, WHOLE)
+        con.engine.streamon.force(STAGES, UNSTAGED)
         run(con, 3, 4)
         raise ZeroDivisionError
 
@@ -165,7 +165,7 @@ def test_every_statement_is_counted_within_the_budget() -> None:
     with cqlduck.connect() as con:
         con.execute(APPLICATION)
         choices.measure(con)
-        con.engine.streamon.budget.share = 1.0
+        con.engine.streamon.budget.fraction = 1.0
         run(con)
         profiler = con.engine.streamon.profiler
         counted = [c for query in QUERIES for _, _, c in profiler.steps(query)]
@@ -175,7 +175,7 @@ def test_every_statement_is_counted_within_the_budget() -> None:
         assert all(c.seconds > 0 for c in counted if c.runs)
         written = [c.rows for _, s, c in profiler.steps("passed") if s.answer is not None]
         assert 24 == sum(written)
-        con.engine.streamon.budget.share = 0.0
+        con.engine.streamon.budget.fraction = 0.0
         run(con, 12, 14)
         assert 24 == sum(c.rows for _, s, c in profiler.steps("passed") if s.answer is not None)
 

@@ -58,16 +58,16 @@ def root(tmp_path: Path) -> Path:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tables that ticks from here on take as they were worked out."""
     found: list[str] = []
-    take = prefetch.Prefetcher.take
+    consume = prefetch.Prefetcher.consume
 
     def noted(
         self: prefetch.Prefetcher, made: prefetch.Made, part: prefetch.Prefetch
     ) -> int | None:
-        rows = take(self, made, part)
+        rows = consume(self, made, part)
         found.extend([] if rows is None else [part.table])
         return rows
 
-    monkeypatch.setattr(prefetch.Prefetcher, "take", noted)
+    monkeypatch.setattr(prefetch.Prefetcher, "consume", noted)
     return found
 
 

@@ -54,7 +54,7 @@ def test_targets_of_a_chain_cost_as_much_for_each_query(stopped: bool, apart: bo
         if stopped:
             known.turn(known.queries["q3"], "inactive")
         progress = Progress(known, {}, in_memory=True)
-        progress.set_apart(["q2"] if apart else [])
+        progress.exclude(["q2"] if apart else [])
         assert known.reading
         return calls(lambda: [progress.target(q) for q in known.queries.values()])
 
@@ -99,7 +99,7 @@ def heard(known: Catalogue, query: Query) -> int | None:
 def test_a_target_is_what_its_definition_says(case: tuple[Catalogue, list[str]]) -> None:
     known, apart = case
     progress = Progress(known, {}, in_memory=True)
-    progress.set_apart(apart)
+    progress.exclude(apart)
     for one in known.queries.values():
         stopped = [q for q in known.queries_of(one) if q.state != "active" or q.name in apart]
         beats = [heard(known, one), *(q.frontier for q in stopped)]

@@ -26,7 +26,7 @@ SCRIPT = """
 @pytest.fixture(params=[0, 10**9], ids=["from the log", "copied"])
 def con(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A database whose results are read from the log, and one whose results are copied."""
-    monkeypatch.setattr(answers, "LONG", request.param)
+    monkeypatch.setattr(answers, "LONG_LOG_ELEMENTS", request.param)
     with cqlduck.connect(tmp_path / "a.duckdb") as connection:
         connection.execute(SCRIPT)
         feed(connection, range(8))
@@ -88,7 +88,7 @@ def test_both_ways_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             feed(con, range(start, start + 4))
             both = []
             for least in (0, 10**9):
-                monkeypatch.setattr(answers, "LONG", least)
+                monkeypatch.setattr(answers, "LONG_LOG_ELEMENTS", least)
                 found = [(r.columns, r.types, r.fetchall()) for r in results(con)]
                 for columns, _, given in found[:9]:
                     times = [row[columns.index("_ts")] for row in given]

@@ -9,8 +9,8 @@ import choices
 import pytest
 
 import cqlduck
-from cqlduck.state import shared
-from cqlduck.state.shared import Tables
+from cqlduck.state import reusable
+from cqlduck.state.reusable import Tables
 
 S = "CREATE STREAM s (k BIGINT, v BIGINT, t BIGINT) TIMESTAMP BY t"
 PAIRS = "SELECT n.v, w.v AS x FROM s [NOW] n, s [RANGE 5] w WHERE n.k + {} = w.k"
@@ -135,7 +135,7 @@ def test_a_query_is_replayed_with_tables_of_its_own() -> None:
 def test_no_table_is_left_behind_that_is_large_or_was_for_a_dropped_query(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "LARGE", 10)
+    monkeypatch.setattr(reusable, "LARGE_TABLE_ROWS", 10)
     con.execute(f"{S}; CREATE CONTINUOUS QUERY q AS {SUMS.format('')}")
 
     def left() -> list[int]:

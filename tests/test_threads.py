@@ -15,7 +15,7 @@ APPLICATION = """
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "QUIET", 0.0)
+    monkeypatch.setattr(threads, "AFTER_READ_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_small_ticks_that_follow_each_other_take_one_thread(con: cqlduck.Connect
         lambda con: con.table("q"),
         lambda con: con.sql("FROM s"),
         lambda con: con.execute("CREATE TABLE mine AS FROM s"),
-        lambda con: con.append("s", [(0, 100)] * (threads.SOME + 1)),
-        lambda con: con.tick({"s": [(0, 100)] * (threads.SOME + 1)}, 100),
+        lambda con: con.append("s", [(0, 100)] * (threads.MEDIUM_TICK_ELEMENTS + 1)),
+        lambda con: con.tick({"s": [(0, 100)] * (threads.MEDIUM_TICK_ELEMENTS + 1)}, 100),
         lambda con: next(con.subscribe("q", since=0)),
     ],
     ids=["an answer", "a query", "a table", "many rows", "a large tick", "a subscription"],
@@ -64,7 +64,7 @@ def test_a_long_tick_in_spite_of_few_arrivals_takes_all_and_is_waited_for_twice_
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_ticks(con, 0)
-    monkeypatch.setattr(threads, "LONG", 0.0)
+    monkeypatch.setattr(threads, "SLOW_QUERY_SECONDS", 0.0)
     small_ticks(con, 10, 1)
     monkeypatch.undo()
     assert 3 == setting(con)
@@ -93,7 +93,7 @@ def test_one_thread_stays_one() -> None:
 def test_while_somebody_reads_and_shortly_after_all_threads_stay(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "QUIET", 1000.0)
+    monkeypatch.setattr(threads, "AFTER_READ_SECONDS", 1000.0)
     with con.engine.database.threads.reading():
         small_ticks(con, 0, 5)
         assert 3 == setting(con)

@@ -60,14 +60,14 @@ def changes(con: cqlduck.Connection, query: str) -> list[tuple[object, ...]]:
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[str]]:
     """Of what streams each tick from here on has all that is kept in queues."""
     found: list[frozenset[str]] = []
-    settle = Engine._settle
+    place = Engine._place
 
-    def noted(*args: Any) -> Mapping[str, input_buffer.Queue]:
-        queues = settle(*args)
+    def noted(*args: Any) -> Mapping[str, input_buffer.Buffered]:
+        queues = place(*args)
         found.append(frozenset(n for n, q in queues.items() if q.held is not None))
         return queues
 
-    monkeypatch.setattr(Engine, "_settle", noted)
+    monkeypatch.setattr(Engine, "_place", noted)
     return found
 
 
@@ -263,7 +263,7 @@ def test_in_memory_the_queue_holds_what_a_window_looks_back_to(
 def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
     memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_buffer, "QUIET", 2)
+    monkeypatch.setattr(input_buffer, "TICKS_IN_STORE", 2)
     memory.execute(f"{S}; {WINDOW}")
     memory.tick({"s": rows((1, "x", 1))}, 1)
     assert [(1, "x", 1)] == memory.sql("FROM s").fetchall()
@@ -279,7 +279,7 @@ def test_who_looks_at_a_stream_finds_its_rows_for_a_while_in_the_store(
 def test_a_queue_holds_no_more_rows_than_it_may(
     memory: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_buffer, "MOST", 2)
+    monkeypatch.setattr(input_buffer, "MAX_ROWS", 2)
     memory.execute(f"{S}; {WINDOW}")
     memory.tick({"s": rows((1, "x", 1))}, 1)
     memory.tick({"s": rows((2, "x", 2))}, 2)

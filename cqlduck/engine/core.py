@@ -60,7 +60,7 @@ class Core:
     max_tick: int = MAX_TICK
     strict: bool = False
     history: str | None = None
-    kept_records: int = records.KEPT
+    kept_records: int = records.MAX_RECORDS
     standing: str = STANDING
     wanted: dict[str, str] = field(default_factory=dict)
     catalogue: catalog.Catalogue = field(init=False)
@@ -113,7 +113,7 @@ class Core:
         Raises:
             DatabaseError: The database is closed, or there is no room to go on with it.
         """
-        with self.database.interrupts.held, self.lock:
+        with self.database.interrupts.deferred, self.lock:
             if self.closed:
                 self.refuse_closed()
             if self.database.is_invalid and not self.database.depth:
@@ -320,7 +320,7 @@ class Core:
         found = self.compiled.get(name.lower())
         return () if found is None else found.operators
 
-    def held(self, query: Query) -> str | None:
+    def synopsis_answer(self, query: Query) -> str | None:
         """Return how a query's answer is read from its synopses, or None."""
         return self.compiled[query.name.lower()].answer
 

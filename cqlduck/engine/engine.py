@@ -44,13 +44,13 @@ from cqlduck.state.catalog import Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.contents import Frontier
 from cqlduck.state.input_buffer import InputBuffer
-from cqlduck.state.intake import Taken
+from cqlduck.state.intake import Accepted
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.processes import OwnLock
 from cqlduck.state.results import Results
-from cqlduck.state.shared import Tables
+from cqlduck.state.reusable import Tables
 from cqlduck.state.tick import Tick
 from cqlduck.state.ticks import TickBuffer
 from cqlduck.streamon.streamon import StreaMon
@@ -123,7 +123,7 @@ class Engine(Failing):
         """
         return self.compiler.compile(self.catalogue, name, body)
 
-    def compile_again(self, query: Query) -> Compiled:
+    def recompile(self, query: Query) -> Compiled:
         """Compile a query that is registered, with the macros as they were then.
 
         Raises:
@@ -145,14 +145,14 @@ class Engine(Failing):
             self.database,
             self.clock,
             [query.name for query in queries.values()],
-            lambda name: self.compile_again(self.query(name)),
+            lambda name: self.recompile(self.query(name)),
         )
         for key, query in queries.items():
             if key in stored:
                 self.compiled[key] = stored[key]
             else:
                 try:
-                    self.compiled[key] = self.compile_again(query)
+                    self.compiled[key] = self.recompile(query)
                 except Error as error:
                     raise DatabaseError(
                         f"the continuous query {query.name} cannot be compiled any more: "
@@ -258,7 +258,7 @@ class Engine(Failing):
             BindError: It does not fit the kind of time.
         """
         try:
-            compiled = self.compile_again(query)
+            compiled = self.recompile(query)
         except Error as error:
             raise BindError(
                 f"the continuous query {query.name} was made for time in integers: {error.message}",
@@ -300,7 +300,7 @@ class Engine(Failing):
 
     # -- elements ---------------------------------------------------------------------------------
 
-    def accept(self, thing: Input, rows: Arrivals) -> Taken:
+    def accept(self, thing: Input, rows: Arrivals) -> Accepted:
         """Take rows into an input, inside a change."""
         done = self.input_buffer.accept(thing, rows)
         self._taken += done.taken

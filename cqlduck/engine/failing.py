@@ -67,13 +67,13 @@ class Failing(Ticking):
         failed: dict[str, Exception] = {}
         try:
             while True:
-                self.progress.set_apart(failed)
+                self.progress.exclude(failed)
                 _, found = self._try_tick(lambda: until)
                 if found is None:
                     break
                 failed[found[0]] = found[1]
         finally:
-            self.progress.set_apart(())
+            self.progress.exclude(())
         for name, error in failed.items():
             self._advance_alone(name, error, until)
 

@@ -25,19 +25,19 @@ from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import quoted
-from cqlduck.state.input_buffer import Place, Queue, Stay
+from cqlduck.state.input_buffer import Buffered, Place, Stay
 from cqlduck.state.names import Names
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.profile import INGEST
-from cqlduck.state.shared import Tables
-from cqlduck.state.threads import SOME
+from cqlduck.state.reusable import Tables
+from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.state.tick import Plan, Ran, Tick
 from cqlduck.streamon.points import ARRIVALS, OUTPUT, Facts
 from cqlduck.streamon.streamon import stored
 
 NO_FACTS = Facts()
 
-NO_QUEUES: Mapping[str, Queue] = MappingProxyType({})
+NOTHING_BUFFERED: Mapping[str, Buffered] = MappingProxyType({})
 
 
 @dataclass
@@ -100,15 +100,15 @@ class Ticking(Core):
             bound: An instant that it does not go beyond, or None.
         """
         started = wall.perf_counter()
-        apart = self.progress.apart
+        excluded = self.progress.excluded
         queries = self.catalogue.queries.values()
-        active = [q for q in queries if q.state == "active" and q.name not in apart]
+        active = [q for q in queries if q.state == "active" and q.name not in excluded]
         with self.database.part("bounds"):
             targets = {query.name: self.progress.target(query) for query in active}
             most = self.bounds.until(active, targets)
         until = bound if most is None or (bound is not None and bound < most) else most
         with self.database.part(INGEST):
-            come = self._settle(targets, until)
+            buffered = self._place(targets, until)
         self.streamon.expect(self._taken if most is None else None)
         with self.database.part("relations"):
             self._close_relations(active, until, bound)
@@ -121,7 +121,7 @@ class Ticking(Core):
             if goal is None:
                 continue
             current.append(query.name)
-            elements += self._advance(query, goal, come)
+            elements += self._advance(query, goal, buffered)
             current.pop()
             moved.append(query)
         if self.tables.large:
@@ -138,7 +138,7 @@ class Ticking(Core):
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)
 
-    def _settle(self, going: Container[str], until: int | None) -> Mapping[str, Queue]:
+    def _place(self, going: Container[str], until: int | None) -> Mapping[str, Buffered]:
         """Have what has come of streams lie where it is to lie; return what waits, by stream.
 
         Args:
@@ -147,14 +147,14 @@ class Ticking(Core):
         """
         buffer, choose = self.input_buffer, self.streamon.executor.choose
         for thing in self.catalogue.inputs.values():
-            queue, held = buffer.arrived.get(thing.name), buffer.kept.get(thing.name)
-            if queue is None and not held:
+            buffered, held = buffer.arrived.get(thing.name), buffer.kept.get(thing.name)
+            if buffered is None and not held:
                 continue
             place, stay = Place(choose(Point(ARRIVALS, thing.name), NO_FACTS)), Stay.STORED
             if place is Place.QUEUE:
-                new = queue if held is None else None
+                new = buffered if held is None else None
                 stay = self.progress.stay(thing, new, going, until)
-            if buffer.settle(thing, stay, is_queue=place is not Place.STORE):
+            if buffer.place(thing, stay, is_queue=place is not Place.STORE):
                 self.bounds.has_read(thing)
         return buffer.queues
 
@@ -189,20 +189,22 @@ class Ticking(Core):
         number, first = self.pending.get(thing.name, (None, None))
         return number != thing.next_seq or (first is not None and first <= thing.heartbeat)
 
-    def _advance(self, query: Query, goal: int, come: Mapping[str, Queue] = NO_QUEUES) -> int:
+    def _advance(
+        self, query: Query, goal: int, buffered: Mapping[str, Buffered] = NOTHING_BUFFERED
+    ) -> int:
         """Bring a query to an instant; return how many elements it wrote."""
         written = 0 if query.amend_from is None else self._amend(query)
         if query.begin_instant is None:
-            return written + self._begin(query, goal, come)
+            return written + self._begin(query, goal, buffered)
         compiled, before = self.compiled[query.name.lower()], query.frontier
         assert before is not None
         if compiled.period is not None and compiled.rests(before, goal):
             query.frontier = goal
             self.housekeeping.ran(query, Ran())
             return written
-        return written + self._run(query, compiled, goal, before + 1, come)
+        return written + self._run(query, compiled, goal, before + 1, buffered)
 
-    def _begin(self, query: Query, goal: int, come: Mapping[str, Queue]) -> int:
+    def _begin(self, query: Query, goal: int, buffered: Mapping[str, Buffered]) -> int:
         """Bring a query to an instant that has not begun; return how many elements it wrote."""
         is_first = query.since is not None and query.frontier == query.since
         begins, written = self.progress.begins(query, goal), 0
@@ -211,13 +213,18 @@ class Ticking(Core):
         else:
             if query.since is not None:
                 begins = max(begins, query.since + 1)
-            written = self._run(query, self.compiled[query.name.lower()], goal, begins, come)
+            written = self._run(query, self.compiled[query.name.lower()], goal, begins, buffered)
         if is_first:
-            answers.take_over(self.database, self.clock, query, self.held(query))
+            answers.retract_replaced(self.database, self.clock, query, self.synopsis_answer(query))
         return written
 
     def _run(
-        self, query: Query, compiled: Compiled, goal: int, first: int, come: Mapping[str, Queue]
+        self,
+        query: Query,
+        compiled: Compiled,
+        goal: int,
+        first: int,
+        buffered: Mapping[str, Buffered],
     ) -> int:
         """Run a query's statements up to an instant; return how many elements they wrote.
 
@@ -226,7 +233,7 @@ class Ticking(Core):
             compiled: Its statements.
             goal: The instant.
             first: The first instant after its frontier, or the one at which it begins.
-            come: What waits of streams.
+            buffered: What waits of streams.
         """
         database, catalogue = self.database, self.catalogue
         facts = Facts(
@@ -241,10 +248,11 @@ class Ticking(Core):
         self._before[query.name] = NEVER if before is None else before
         amends = catalogue.reading.amending[query.name]
         # what a large tick writes may be too much for memory, and a listener reads what is written
-        may_wait = database.in_memory and not (amends or self.on_tick or self._taken > SOME)
+        is_large = self._taken > MEDIUM_TICK_ELEMENTS
+        may_wait = database.in_memory and not (amends or self.on_tick or is_large)
         may_wait = may_wait and not catalogue.readers(query) and chosen.is_default(OUTPUT)
         ran = self.tick.run(
-            Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait), come
+            Plan(query, compiled, goal, first, chosen, amends=amends, may_wait=may_wait), buffered
         )
         self.streamon.saw(chosen, compiled, ran, wall.perf_counter() - started)
         self.housekeeping.ran(query, ran)

@@ -159,7 +159,7 @@ def lower_heartbeat(engine: Engine, name: str, until: int) -> None:
             hint="take the heartbeat back to no earlier than their frontiers, or drop these "
             "queries first",
         )
-    lateness.take_back(engine.database, engine.clock, thing, until)
+    lateness.lower_heartbeat(engine.database, engine.clock, thing, until)
     engine.recount()
 
 

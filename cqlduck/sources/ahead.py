@@ -29,7 +29,7 @@ from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.catalog import Input
 from cqlduck.state.types import PLAIN
 
-MOST = 122_880
+MAX_BATCH_ROWS = 122_880
 """How many rows a small batch has at most: DuckDB's row group."""
 
 
@@ -104,7 +104,7 @@ class Ahead:
 
     def small(self, batch: Batch, prepare: Prepare) -> Small | None:
         """Return a batch that has been read, or is read now; None if DuckDB has to read it."""
-        if batch.manifest.rows > MOST:
+        if batch.manifest.rows > MAX_BATCH_ROWS:
             return None
         _, future = self._kept.pop(batch.folder.parent, (None, None))
         found = None if future is None else future.result()
@@ -142,7 +142,7 @@ def _next(folder: Path, number: int, prepare: Prepare) -> Small | None:
         batch = next(batches(folder, number), None)
     except (DropZoneError, OSError):
         return None  # it is said when its turn comes
-    if batch is None or not 0 < batch.manifest.rows <= MOST:
+    if batch is None or not 0 < batch.manifest.rows <= MAX_BATCH_ROWS:
         return None
     return _read(batch, prepare)
 
@@ -181,7 +181,7 @@ def _table(files: Sequence[Path]) -> pa.Table | None:
         for path in files:
             with pq.ParquetFile(path) as file:
                 schema = file.schema_arrow
-                if not {*schema.types} <= PLAIN.keys() or file.metadata.num_rows > MOST:
+                if not {*schema.types} <= PLAIN.keys() or file.metadata.num_rows > MAX_BATCH_ROWS:
                     return None
                 if tables and not schema.equals(tables[0].schema):
                     return None

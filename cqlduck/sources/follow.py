@@ -29,7 +29,7 @@ from cqlduck.state import instants
 from cqlduck.state.catalog import Input
 from cqlduck.state.profile import INGEST
 from cqlduck.state.relations import WrongElement
-from cqlduck.state.threads import SOME
+from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 
 
 class _Unreadable(Exception):
@@ -45,7 +45,7 @@ def reading_ahead(engine: Engine) -> Ahead:
     return Ahead(engine.prefetcher.open)
 
 
-def take(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
+def accept_batches(engine: Engine, root: Path, ahead: Ahead, limit: int | None = None) -> int:
     """Take what is new in the drop zone, and run ticks; return the number of batches taken.
 
     Args:
@@ -155,7 +155,7 @@ def _batches(root: Path, source: str, number: int, ahead: Ahead) -> Iterator[Bat
 
 def _take_all(engine: Engine, plan: list[tuple[str, Batch]], apart: set[str], ahead: Ahead) -> None:
     """Take the batches of a plan, those of an input together where that can be."""
-    if sum(batch.manifest.rows for _, batch in plan) > SOME:
+    if sum(batch.manifest.rows for _, batch in plan) > MEDIUM_TICK_ELEMENTS:
         engine.database.threads.all()
     by_input = [
         (engine.catalogue.inputs[name.lower()], [batch for _, batch in pairs])

@@ -70,7 +70,7 @@ def ready(
     assert times is not None
     # the operations of a relation have to be looked at too
     found = arrivals.prepared(clock, table, times if thing.kind == "stream" else None)
-    stored = found.queue(thing, begin)
+    stored = found.as_stored(thing, begin)
     if stored is not None:
         made = {} if work is None else work(stored)
         found = replace(found, stored=stored, begin=begin, made=made)

@@ -63,7 +63,7 @@ def run(
     if parameters is not None and len(statements) > 1:
         raise Error("parameters need a single statement", hint="run the statements one by one")
     result: Rows = None
-    with engine.database.interrupts.held, engine.opened():
+    with engine.database.interrupts.deferred, engine.opened():
         named = frames(_queries_read(engine, statements, text))
         with readable(engine.database.connection, named), engine.changing():
             engine.reading(everything=True)

@@ -18,14 +18,14 @@ belong to one plan: a query that is planned anew begins without any.
 
 **How.** Before a tick the executor asks, in this order: the user (`StreaMon.force`), the
 re-optimizer's proposal, the standing option. A proposal is a *trial*, which runs once to be
-measured and changes nothing, or a *switch*, which is written and logged. `tried` is the policy for
+measured and changes nothing, or a *switch*, which is written and logged. `trials` is the policy for
 points whose cost has no model: it runs each option, selects the faster one, and runs the others
 again now and then. Other policies are added in `reoptimizer`.
 
 **The budget.** Counting, and running options again, take at most a stated share of the time of
 ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
-`tried.TRIALS` and one more for each option, and is smaller if the difference is clear.
+`trials.TRIALS` and one more for each option, and is smaller if the difference is clear.
 
 The imports inside the package go one way: `streamon` (what the engine calls) → `executor` →
-`reoptimizer` → `stages`, `threads` → `tried` → `profiler` → `budget`, `points`.
+`reoptimizer` → `stages`, `threads` → `trials` → `profiler` → `budget`, `points`.
 """

@@ -15,7 +15,7 @@ from cqlduck.state.connection import Database
 from cqlduck.streamon.points import KINDS, Facts
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
-from cqlduck.streamon.tried import Proposal
+from cqlduck.streamon.trials import Proposal
 
 Choices = Mapping[Point, Choice]
 

@@ -12,7 +12,7 @@ from cqlduck.state.tick import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
 
-STAGED, WHOLE = "staged", "whole"
+STAGED, UNSTAGED = "staged", "whole"
 ONE, ALL = "one", "all"
 AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
@@ -42,7 +42,7 @@ KINDS: Mapping[str, Kind] = {
         Kind(
             STAGES,
             "query",
-            (STAGED, WHOLE),
+            (STAGED, UNSTAGED),
             "whether deltas are materialized in a temporary table before they meet a state",
         ),
         Kind(

@@ -14,10 +14,10 @@ from cqlduck.state.choices import Choice, Point
 from cqlduck.state.tick import StepRan
 from cqlduck.streamon.budget import Budget
 
-RECENT = 3
+MEASURED_TICKS = 3
 """How many of the last ticks with an option say what it takes: their median."""
 
-SLOW = 3.2
+SLOW_RATIO = 3.2
 """Of how many times what others take the first run counts: parsing alone does not explain it."""
 
 
@@ -50,7 +50,7 @@ class Statistics:
 
     seconds: dict[str, deque[float]] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
-    avoidable: deque[float] = field(default_factory=partial(deque, maxlen=RECENT))
+    avoidable: deque[float] = field(default_factory=partial(deque, maxlen=MEASURED_TICKS))
 
     def runs(self, option: str) -> int:
         """Return how many of the last ticks with an option count."""
@@ -61,8 +61,8 @@ class Statistics:
         known = self.seconds.get(option)
         return statistics.median(known) if known else None
 
-    def took(self, option: str, seconds: float, avoidable: float | None = None) -> None:
-        """Take note of a tick.
+    def record(self, option: str, seconds: float, avoidable: float | None = None) -> None:
+        """Record a tick.
 
         Args:
             option: What ran.
@@ -70,8 +70,8 @@ class Statistics:
             avoidable: How much of that another option may save at most, or None if nobody knows.
         """
         others = [m for other in self.seconds if other != option for m in [self.median(other)] if m]
-        if option in self.warm or (others and seconds > SLOW * min(others)):
-            self.seconds.setdefault(option, deque(maxlen=RECENT)).append(seconds)
+        if option in self.warm or (others and seconds > SLOW_RATIO * min(others)):
+            self.seconds.setdefault(option, deque(maxlen=MEASURED_TICKS)).append(seconds)
         if option in self.warm and avoidable is not None:
             self.avoidable.append(avoidable / max(seconds, 1e-9))
         self.warm.add(option)
@@ -98,7 +98,7 @@ class Profiler:
         known = self.statistics(point)
         for option, seconds in zip(choice.options, choice.seconds, strict=True):
             if seconds is not None:
-                known.seconds[option] = deque([seconds] * RECENT, maxlen=RECENT)
+                known.seconds[option] = deque([seconds] * MEASURED_TICKS, maxlen=MEASURED_TICKS)
 
     def statistics(self, point: Point) -> Statistics:
         """Return what is known of a point."""

@@ -11,7 +11,7 @@ from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import Stages
 from cqlduck.streamon.threads import ThreadCount
-from cqlduck.streamon.tried import Proposal
+from cqlduck.streamon.trials import Proposal
 
 
 class Policy(Protocol):

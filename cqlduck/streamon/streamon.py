@@ -16,15 +16,15 @@ from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
-from cqlduck.state.threads import FEW as FEW_FOR_THREADS
+from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran
 from cqlduck.streamon import points, threads
-from cqlduck.streamon.budget import SHARE, Budget
+from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.executor import Choices, Executor
 from cqlduck.streamon.points import KINDS, ONE, STAGED, STAGES, THREADS, Facts
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
-from cqlduck.streamon.stages import FEW
+from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
 
 SINGLE = replace(FIRST, single=True)
 """The form of one instant, in stages."""
@@ -68,7 +68,7 @@ class StreaMon:
     Args:
         database: The database.
         compiled: The queries' statements, by lower-case name.
-        share: Which share of the time of ticks learning may take.
+        fraction: Which fraction of the time of ticks learning may take.
     """
 
     reoptimizer: type[Reoptimizer] = Reoptimizer
@@ -77,12 +77,12 @@ class StreaMon:
         self,
         database: Database,
         compiled: Mapping[str, Compiled],
-        share: float = SHARE,
+        fraction: float = MEASURING_FRACTION,
     ) -> None:
         """Begin with what is stored."""
         self._database = database
         self._compiled = compiled
-        self.budget = Budget(share)
+        self.budget = Budget(fraction)
         self.profiler = Profiler(self.budget)
         self.executor = Executor(database, self.profiler, self.reoptimizer(self.budget))
         self._threads: tuple[Point, str] | None = None
@@ -150,7 +150,7 @@ class StreaMon:
             single: Whether the tick has one instant.
             facts: What is known of it.
         """
-        few = facts.elements is not None and facts.elements <= FEW
+        few = facts.elements is not None and facts.elements <= MAX_STAGED_ELEMENTS
         # to write a form takes longer than many a tick: for large ones that of the first is asked
         asked = Form(single, staged=True) if few else FIRST
         point, staged = None, facts.is_first
@@ -159,9 +159,11 @@ class StreaMon:
             has_stages = compiled.steps.has_stages(asked)
         started = time.perf_counter()
         if has_stages:
-            point = Point(STAGES, query.name, None, points.sized(single, facts.elements, FEW))
+            point = Point(
+                STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
+            )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
-        wants_steps = self.budget.counting <= self.budget.share * self.budget.ticks
+        wants_steps = self.budget.counting <= self.budget.fraction * self.budget.ticks
         chosen = Chosen(
             Form(single, staged), query.name, point if few else None,
             self.executor, facts, query.frontier, wants_steps,
@@ -184,14 +186,14 @@ class StreaMon:
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
         if chosen.stages is not None:
-            option = STAGED if chosen.form.staged else points.WHOLE
+            option = STAGED if chosen.form.staged else points.UNSTAGED
             if chosen.form.staged and ran.steps:
                 avoidable = sum(
                     one.seconds
                     for step, one in zip(steps, ran.steps, strict=True)
                     if step.is_stage and not step.is_sure
                 )
-            self.profiler.statistics(chosen.stages).took(option, seconds, avoidable)
+            self.profiler.statistics(chosen.stages).record(option, seconds, avoidable)
         self.budget.ticks += seconds
         self.budget.counting += time.perf_counter() - started
 
@@ -205,7 +207,7 @@ class StreaMon:
         """
         self._threads = None
         mine = self._database.threads
-        if elements is None or elements > one_thread.SOME:
+        if elements is None or elements > one_thread.MEDIUM_TICK_ELEMENTS:
             mine.all()
             return
         mine.small += 1
@@ -218,7 +220,7 @@ class StreaMon:
             mine.one()
         else:
             mine.give_back()
-        if elements > FEW_FOR_THREADS:
+        if elements > SMALL_TICK_ELEMENTS:
             self._threads = point, option
 
     def ended(self, seconds: float) -> None:
@@ -229,8 +231,8 @@ class StreaMon:
         """
         if self._threads is not None:
             point, option = self._threads
-            self.profiler.statistics(point).took(option, seconds)
-        elif seconds > one_thread.LONG:
+            self.profiler.statistics(point).record(option, seconds)
+        elif seconds > one_thread.SLOW_QUERY_SECONDS:
             self._database.threads.was_long()
 
     def forget(self, owner: str) -> None:

@@ -8,11 +8,11 @@ So both are tried for ticks up to a row group.
 
 from __future__ import annotations
 
-from cqlduck.state.threads import FEW, SOME
+from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS, SMALL_TICK_ELEMENTS
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import KINDS, ONE, THREADS, Facts
 from cqlduck.streamon.profiler import Statistics
-from cqlduck.streamon.tried import Proposal, Tried
+from cqlduck.streamon.trials import Proposal, Trials
 
 
 class ThreadCount:
@@ -24,7 +24,7 @@ class ThreadCount:
 
     def __init__(self, budget: Budget) -> None:
         """Begin without knowing anything."""
-        self._tried = Tried(KINDS[THREADS].options, budget)
+        self._trials = Trials(KINDS[THREADS].options, budget)
 
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
@@ -32,9 +32,9 @@ class ThreadCount:
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
-        if facts.elements is None or facts.elements <= FEW:
+        if facts.elements is None or facts.elements <= SMALL_TICK_ELEMENTS:
             return None
-        return self._tried.propose(now, known)
+        return self._trials.propose(now, known)
 
 
 def sized(elements: int) -> str:
@@ -43,7 +43,8 @@ def sized(elements: int) -> str:
     >>> sized(100), sized(30_000), sized(100_000)
     ('up to 20000 elements', '20001 to 32767 elements', '65536 to 122880 elements')
     """
-    if elements <= FEW:
-        return f"up to {FEW} elements"
+    if elements <= SMALL_TICK_ELEMENTS:
+        return f"up to {SMALL_TICK_ELEMENTS} elements"
     size = elements.bit_length()
-    return f"{max(1 << (size - 1), FEW + 1)} to {min((1 << size) - 1, SOME)} elements"
+    least = max(1 << (size - 1), SMALL_TICK_ELEMENTS + 1)
+    return f"{least} to {min((1 << size) - 1, MEDIUM_TICK_ELEMENTS)} elements"

@@ -95,15 +95,15 @@ class Steps:
             if form in self.stored:
                 self._read(form)
             else:
-                self.take(form, write_steps(writer_of(self.name, self.plan, self.clock, form)))
+                self.add(form, write_steps(writer_of(self.name, self.plan, self.clock, form)))
         return self.written[form]
 
     def _read(self, form: Form) -> None:
         if form not in self.written:
-            self.take(form, self.stored[form]())
+            self.add(form, self.stored[form]())
 
-    def take(self, form: Form, steps: tuple[Step, ...]) -> None:
-        """Take the statements of a form that have been written."""
+    def add(self, form: Form, steps: tuple[Step, ...]) -> None:
+        """Add the statements of a form that have been written."""
         self.written[form] = steps
         if form.staged and not any(step.is_stage for step in steps):
             self.written[replace(form, staged=False)] = steps

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.profiler import RECENT, SLOW, Statistics
+from cqlduck.streamon.profiler import MEASURED_TICKS, SLOW_RATIO, Statistics
 
-TRIALS = RECENT
+TRIALS = MEASURED_TICKS
 """How often each option is tried: as many ticks say what it takes."""
 
-CLEAR = SLOW / 2
+DECISIVE_RATIO = SLOW_RATIO / 2
 """How many times longer the one takes than the other when a trial is enough."""
 
 FIRST_LOOK, LAST_LOOK = 32, 1024
@@ -45,8 +45,8 @@ class Proposal:
 
 
 @dataclass
-class Tried:
-    """What is tried at a point.
+class Trials:
+    """The trials of a point.
 
     Attributes:
         options: The options.
@@ -88,7 +88,8 @@ class Tried:
         unknown = [option for option in self.options if not known.runs(option)]
         if not unknown:
             least = min(known.median(option) or 0.0 for option in self.options)
-            near = [o for o in self.options if (known.median(o) or 0.0) < CLEAR * max(least, 1e-9)]
+            most = DECISIVE_RATIO * max(least, 1e-9)
+            near = [option for option in self.options if (known.median(option) or 0.0) < most]
             if len(near) < 2:
                 return None
             unknown = [option for option in near if known.runs(option) < TRIALS]

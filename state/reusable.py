@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from cqlduck.state.connection import Database, quoted
 
-LARGE = 20_000
+LARGE_TABLE_ROWS = 20_000
 """Of more rows than this a shared table is not left behind: its statement may not come again."""
 
 
@@ -44,7 +44,7 @@ class Tables:
         self._left.add(table)
         if (table in self.kept) != (not rows):
             self.kept ^= {table}
-        if rows > LARGE:
+        if rows > LARGE_TABLE_ROWS:
             self.large.add(table)
 
     def roll_back(self, kept: frozenset[str]) -> None:
