@@ -46,6 +46,23 @@ LINKED_LATE = failing.Case(
 )
 """No pair meets the equality that links the items, which counts as if it came first."""
 
+NEVER_TOGETHER = failing.Case(
+    items=(
+        failing.Item("p", "plain", ",", (), ()),
+        failing.Item("s", "plain", "JOIN", (failing.Condition("USING (k)", "i0", "i1"),), ()),
+    ),
+    where=(failing.Condition("{one_x} = {other}.k", "i1", "i0"),),
+    shape="rows",
+    only=(),
+    having="",
+    width=0,
+    data={"s": [(0, 0, "bad", 6)], "r": [], "p": [(1, 0, "0", 6)]},
+    cuts=[],
+    staged=False,
+    recompute="always",
+)
+"""The tuples that WHERE would be tested on are there one after the other."""
+
 
 @settings(max_examples=halved_in_ci(15), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_JOIN)
@@ -62,6 +79,7 @@ def test_a_query_that_is_worked_out_again_fails_when_its_text_does(case: failing
 @settings(max_examples=halved_in_ci(10), suppress_health_check=[HealthCheck.too_slow])
 @given(case=ANY_LINKED)
 @example(case=LINKED_LATE)
+@example(case=NEVER_TOGETHER)
 def test_what_two_items_show_fails_for_pairs_alone(case: failing.Case) -> None:
     failing.check(case)
 

@@ -239,7 +239,7 @@ class _Build:
         break_ties(body, inputs)
         body = show_canonical(body, inputs)
         postpone_shown(body, inputs, {place for place, _ in turns})
-        guard_conditions(body, inputs)
+        is_guarded = guard_conditions(body, inputs)
         preserve_sides(body, inputs)
         columns_of(body, inputs)
         read = [c for plan in inputs.plans for c in plan.columns]
@@ -263,6 +263,7 @@ class _Build:
             alone,
             keys,
             None if alone else _first_of(body, inputs),
+            is_guarded,
         )
 
 

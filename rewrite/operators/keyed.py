@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.explain import by_keys
 from cqlduck.rewrite.operators.instants import AT, LISTED, Instants, Laid, at, key_names, laid_out
-from cqlduck.rewrite.operators.recompute import Recomputation, inputs_at, net
+from cqlduck.rewrite.operators.recompute import Recomputation, inputs_at, net, with_laid_out
 from cqlduck.rewrite.plan import Plan, properties
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
@@ -94,7 +94,7 @@ class KeyedRecomputation(Recomputation):
         numbers = exp.select(*listed).distinct(copy=False).from_(temp_table(self.pairs), copy=False)
         query = query.with_(LISTED, as_=numbers, copy=False)
         for place, plan in enumerate(self.node.inputs):
-            query = query.with_(f"_cql_at{place}", as_=self._laid_out(plan, place), copy=False)
+            query = with_laid_out(query, self.node, place, self._laid_out(plan, place))
         results = at(self.node, inputs_at(self.node, table), instants)
         return query.with_("_cql_results", as_=results.query(), copy=False)
 

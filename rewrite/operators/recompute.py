@@ -89,9 +89,20 @@ class Recomputation(Operator[Recompute]):
             query = query.with_(f"_cql_alive{place}", as_=self.touching(place), copy=False)
         query = query.with_(LISTED, as_=_instants(self.node, table), copy=False)
         for place, plan in enumerate(self.node.inputs):
-            query = query.with_(f"_cql_at{place}", as_=_laid_out(plan, place, table), copy=False)
+            laid = _laid_out(plan, place, table)
+            query = with_laid_out(query, self.node, place, laid)
         results = at(self.node, inputs_at(self.node, table), instants)
         return query.with_("_cql_results", as_=results.query(), copy=False)
+
+
+def with_laid_out(query: exp.Query, node: Recompute, place: int, laid: exp.Query) -> exp.Query:
+    """Return a query with an input at the instants before it.
+
+    Of what is not materialized DuckDB joins tuples of different instants, and then looks whether
+    the instants are the same: a condition that may raise would be tested in between.
+    """
+    apart = node.is_guarded and len(node.inputs) > 1
+    return query.with_(f"_cql_at{place}", as_=laid, materialized=apart or None, copy=False)
 
 
 class OneByOne(Recomputation):

@@ -470,6 +470,8 @@ class Recompute(_OnInputs):
             nothing. The result over all tuples is that over those of each key, together.
         first: If it does no more than to choose the first tuples of its one input by an order, how
             many these are, with those that OFFSET leaves out; else None.
+        is_guarded: Whether it has conditions that may raise, in the order of its text: then tuples
+            may meet only if they stand together.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -482,6 +484,7 @@ class Recompute(_OnInputs):
     alone: str | None = None
     keys: tuple[tuple[str, ...], ...] = ()
     first: int | None = None
+    is_guarded: bool = False
 
     def __post_init__(self) -> None:
         """Refuse names that do not fit the inputs."""

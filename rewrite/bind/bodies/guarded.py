@@ -29,19 +29,25 @@ _CALL = "_cql_call"
 """What stands for the value of an aggregate or window function while a condition is looked at."""
 
 
-def guard_conditions(body: exp.Query, inputs: Inputs) -> None:
+def guard_conditions(body: exp.Query, inputs: Inputs) -> bool:
     """Put the conditions of a query, of its subqueries too, in the order of their text, in place.
 
     Args:
         body: The query.
         inputs: What is known of the items of its FROM clauses.
+
+    Returns:
+        Whether the order of some conditions matters: one of them may raise.
     """
+    is_guarded = False
     for select in list(body.find_all(exp.Select)):
         conditions = _Conditions(select, inputs)
         conditions.order_filters()
         conditions.order_joins()
         for clause in ("where", "having", "qualify"):
             conditions.order_clause(clause)
+        is_guarded |= conditions.is_guarded
+    return is_guarded
 
 
 class _Conditions:
@@ -53,6 +59,7 @@ class _Conditions:
         self.aggregates = inputs.catalog.aggregates
         self.items = from_items(select)
         self.types = {**column_types(select, inputs), _CALL: "BIGINT"}
+        self.is_guarded = False
 
     def order_filters(self) -> None:
         """Work out arguments where FILTER is true."""
@@ -124,6 +131,7 @@ class _Conditions:
         risky = [n for n, condition in enumerate(conditions) if self._may_raise(condition)]
         if not (risky or is_after) or (len(conditions) == 1 and not present):
             return None
+        self.is_guarded = True
         asking = [condition for condition in conditions if condition.find(exp.Query) is not None]
         early = [
             condition
