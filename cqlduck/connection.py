@@ -32,13 +32,14 @@ from cqlduck.registration.names import is_registered
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.scheduler import Scheduler
-from cqlduck.settings import Settings, Trace, keywords_of_settings
+from cqlduck.settings import Settings, keywords_of_settings
 from cqlduck.state import instants, snapshot
 from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
 from cqlduck.state.intake import Accepted
 from cqlduck.state.profile import INGEST, Profile
 from cqlduck.state.records import MAX_RECORDS
+from cqlduck.state.running import Trace
 from cqlduck.statements import plain_sql, refresh, script
 from cqlduck.statements.translated import from_duckdb
 from cqlduck.subscription import Subscription

@@ -19,7 +19,8 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DataError
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
-from cqlduck.state.reads import Parameters, Read, copied
+from cqlduck.state.reads import Read, copied
+from cqlduck.state.running import Parameters
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS
 from cqlduck.statements.plain_sql import is_select
 

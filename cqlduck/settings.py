@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 from cqlduck.data.plain import shown
 from cqlduck.engine import MAX_TICK
@@ -23,9 +23,7 @@ from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import MAX_DURATION, parse_duration
 from cqlduck.state.paths import written
 from cqlduck.state.records import MAX_RECORDS
-
-Trace = Callable[[str, Any], None]
-"""Is called with each SQL statement and its parameters before it runs."""
+from cqlduck.state.running import Trace
 
 WORDS = {"window_edge": ("closed", "half_open"), "recompute": ("allow", "refuse", "always")}
 """The settings that are one of several words."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.names import unused
 from cqlduck.rewrite.text.time import BEGINNING, Clock
 from cqlduck.state.arrow import integers, places, stored_type
 from cqlduck.state.catalog import Input
@@ -155,11 +156,6 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
 
     taken = {name.lower() for name in table.column_names}
 
-    def free(name: str) -> str:
-        while name in taken:
-            name += "_"
-        return name
-
     seen, known = None, None
     if times is not None and table.column_names.count(times.name) == 1:
         stamps = table.column(times.name)
@@ -168,10 +164,10 @@ def prepared(clock: Clock, table: pa.Table, times: Column | None) -> Prepared:
             known = times.name
         # Arrow divides towards zero, and instants go down
         elif seen is not None and (seen.lowest or 0) >= 0:
-            known = free("_cql_instant")
+            known = unused("_cql_instant", taken)
             granule = integers([clock.granularity])[0]
             table = table.append_column(known, pc.divide(stamps.cast(pa.int64()), granule))
-    place = free("_cql_place")
+    place = unused("_cql_place", taken)
     table = table.append_column(place, places(table.num_rows))
     return Prepared(table, clock, place, known, seen)
 

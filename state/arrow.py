@@ -11,12 +11,16 @@ import pyarrow as pa
 CACHED_ROWS = 200_000
 """The numbers of so many rows are worked out once."""
 
-_STORED = {
+PLAIN: dict[pa.DataType, str] = {
     pa.bool_(): "BOOLEAN",
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
     pa.int32(): "INTEGER",
     pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
     pa.float32(): "FLOAT",
     pa.float64(): "DOUBLE",
     pa.string(): "VARCHAR",
@@ -31,7 +35,7 @@ def stored_type(kind: pa.DataType) -> str | None:
     """Return as what DuckDB reads a column of Arrow, if that is plain."""
     if pa.types.is_decimal128(kind):
         return f"DECIMAL({kind.precision},{kind.scale})"
-    return _STORED.get(kind)
+    return PLAIN.get(kind)
 
 
 def integers(values: Iterable[int]) -> pa.Array:

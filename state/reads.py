@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from cqlduck.state.connection import Database
 from cqlduck.state.frames import readable
-
-Parameters = Sequence[Any] | Mapping[str, Any] | None
+from cqlduck.state.running import Parameters
 
 NO_FRAMES: Mapping[str, pa.Table] = MappingProxyType({})
 

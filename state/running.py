@@ -30,6 +30,7 @@ from cqlduck.state.profile import BETWEEN, COMMIT, Profile
 log = logging.getLogger("cqlduck")
 
 Trace = Callable[[str, Any], None]
+"""Is called with each SQL statement and its parameters before it runs."""
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 

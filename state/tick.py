@@ -275,13 +275,10 @@ class _Running:
             ):
                 written = self.tick.prefetcher.consume(self.known, step.prefetch)
             if written is None:
-                parameters = {name: self.values[name] for name in step.parameters}
-                written = sum(int(row[0]) for row in database.execute(step.sql, parameters))
+                written = self._execute(step, self.values)
             if shared is not None:
                 tables.note(shared.table, given, written)
-            self.rows += written
-            if step.makes is not None:
-                self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
+            self._count(step, written)
             if step.answer is not None:
                 self.elements += written
             if database.profile is not None:
@@ -301,11 +298,17 @@ class _Running:
         database = self.tick.database
         for at, following in _instants(database, instants):
             values = {**self.values, "at": at, "next": following}
-            given = {name: values[name] for name in step.parameters}
-            written = sum(int(row[0]) for row in database.execute(step.sql, given))
-            self.rows += written
-            if step.makes is not None:
-                self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
+            self._count(step, self._execute(step, values))
+
+    def _execute(self, step: Step, values: Mapping[str, int | None]) -> int:
+        """Run a statement; return how many rows it wrote."""
+        given = {name: values[name] for name in step.parameters}
+        return sum(int(row[0]) for row in self.tick.database.execute(step.sql, given))
+
+    def _count(self, step: Step, written: int) -> None:
+        self.rows += written
+        if step.makes is not None:
+            self.sizes[step.makes] = self.sizes.get(step.makes, 0) + written
 
     def _taken(self, step: Step, buffer: OutputBuffer) -> int | None:
         """Keep a tick's elements out of the log for now; return how many, or None if that fails."""

@@ -7,6 +7,7 @@ import functools
 import duckdb
 import pyarrow as pa
 from duckdb.sqltypes import DuckDBPyType
+from sqlglot import exp
 
 ZONED = (
     ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"),
@@ -22,25 +23,6 @@ EXPORTED = (
     ("UHUGEINT", "VARCHAR"),
 )
 """As what a type is given to Arrow, which would take it for another and damage its values."""
-
-PLAIN: dict[pa.DataType, str] = {
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INTEGER",
-    pa.int64(): "BIGINT",
-    pa.uint8(): "UTINYINT",
-    pa.uint16(): "USMALLINT",
-    pa.uint32(): "UINTEGER",
-    pa.uint64(): "UBIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "VARCHAR",
-    pa.date32(): "DATE",
-    pa.timestamp("us"): "TIMESTAMP",
-    pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
-}
-"""As what DuckDB reads plain columns of Arrow."""
 
 OFFSET = "':.*[-+A-Za-z]'"
 """What a text with an offset or a time zone matches: it stands after the time of day."""
@@ -77,15 +59,13 @@ def _replaced(kind: DuckDBPyType, leaves: dict[str, str]) -> str:
         of = inside(kind)
         return f"MAP({_replaced(of['key'], leaves)}, {_replaced(of['value'], leaves)})"
     if kind.id in ("struct", "union"):
-        listed = ", ".join(
-            f"{_quoted(name)} {_replaced(of, leaves)}" for name, of in inside(kind).items()
-        )
+        fields = [
+            (exp.to_identifier(name, quoted=True).sql("duckdb"), _replaced(of, leaves))
+            for name, of in inside(kind).items()
+        ]
+        listed = ", ".join(f"{name} {of}" for name, of in fields)
         return f"{kind.id.upper()}({listed})"
     return leaves.get(str(kind), str(kind))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def has_text(kind: pa.DataType) -> bool:

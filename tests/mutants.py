@@ -462,7 +462,8 @@ MUTANTS: tuple[Mutant, ...] = (
          'enters = source.where(after(column(ENTER), parameter("t0")))', "enters = source",
          SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
         ("what leaves at the last instant of the tick stays",
-         'until(column(LEAVE), parameter("t1"))', 'after(parameter("t1"), column(LEAVE))',
+         'leaves = source.where(until(column(LEAVE), parameter("t1")))',
+         'leaves = source.where(after(parameter("t1"), column(LEAVE)))',
          SEMANTICS + "rows_are_the_last_by_timestamp_and_ties_go_by_arrival"),
     ),
     # -------------------------------------------------------------------------- rewrite: windows

@@ -35,6 +35,7 @@ import pyarrow.parquet as pq
 
 from cqlduck.errors import DropZoneError
 from cqlduck.sources.dropzone import VERSION, Batch, Manifest, reading
+from cqlduck.sources.dropzone.refusals import wrong
 
 __all__ = ["LOG", "is_sink", "pending"]
 
@@ -49,7 +50,7 @@ _DAMAGED = "was the file truncated while it was copied? Copy the whole folder ag
 
 
 def _wrong(path: Path, what: str, hint: str = _DAMAGED) -> DropZoneError:
-    return DropZoneError(f"{path}: {what}", hint=hint)
+    return wrong(path, what, hint)
 
 
 def is_sink(folder: Path) -> bool:

@@ -30,7 +30,7 @@ from cqlduck.rewrite.text.statements import (
 from cqlduck.rewrite.text.tokens import refuse_nested_with, tokenize
 from cqlduck.state.frames import readable
 from cqlduck.state.profile import INGEST
-from cqlduck.state.reads import Parameters
+from cqlduck.state.running import Parameters
 from cqlduck.statements import dml, plain_sql, refresh
 from cqlduck.statements.translated import from_duckdb, placed, too_deep
 

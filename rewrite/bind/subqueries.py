@@ -33,13 +33,12 @@ from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.scope import Item, Scope, asking_around, resolve
 from cqlduck.rewrite.plan import Column, Join, Plan
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
-from cqlduck.rewrite.plan.conditions import conjuncts, names_in, without_parens
+from cqlduck.rewrite.plan.conditions import COMPARISONS, conjuncts, names_in, without_parens
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.plan.raising import split
 from cqlduck.rewrite.relalg.builders import column, renamed
 from cqlduck.rewrite.text.parsed import has_operator, place_of, unwrapped
 
-COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _STRICT = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal,
 )  # fmt: skip

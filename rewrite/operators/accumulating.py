@@ -23,7 +23,7 @@ from cqlduck.rewrite.physical.algebra import Accumulator, Aggregation, N
 from cqlduck.rewrite.physical.arrivals import reads_arrivals
 from cqlduck.rewrite.plan import Plan, Project, UnionAll, properties
 from cqlduck.rewrite.plan.aggregates import each_call
-from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.builders import cast, column, filtered
 from cqlduck.rewrite.relalg.elements import (
     TS,
     WEIGHT,
@@ -76,6 +76,13 @@ class Accumulating(Grouping):
     def keys_of(self, table: str) -> list[exp.Expr]:
         """Return the keys as columns of a table."""
         return [qualified(table, key) for key in self.node.keys]
+
+    def listed(self, names: Iterable[str]) -> list[exp.Expr]:
+        """Return the keys and other columns of a state `r`, under their names."""
+        return [
+            *[named(k, n) for k, n in zip(self.keys_of("r"), self.node.keys, strict=True)],
+            *[named(qualified("r", name), name) for name in names],
+        ]
 
     def is_recomputed(self, made: Aggregation) -> bool:
         """Return whether an aggregate is worked out from tuples."""
@@ -269,8 +276,7 @@ class Accumulating(Grouping):
             else after(earlier, number(0))
         )
         listed = [
-            *[named(k, n) for k, n in zip(self.keys_of("r"), self.node.keys, strict=True)],
-            *[named(qualified("r", name), name) for name in self.state_names()],
+            *self.listed(self.state_names()),
             named(now, IS),
             named(was, WAS),
         ]
@@ -331,9 +337,4 @@ def _core(value: exp.Expr) -> exp.Expr:
 
 def _only_matched(call: exp.Expr) -> exp.Expr:
     """Return the call over the tuples that there are: a group of none has one row of NULLs."""
-    matched: exp.Expr = exp.not_(exp.Is(this=column(WEIGHT), expression=exp.null()))
-    inner = call.copy()
-    if isinstance(inner, exp.Filter):
-        matched = exp.and_(inner.expression.this.copy(), matched)
-        inner = inner.this
-    return exp.Filter(this=inner, expression=exp.Where(this=matched))
+    return filtered(call, exp.not_(exp.Is(this=column(WEIGHT), expression=exp.null())))

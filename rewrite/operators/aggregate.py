@@ -50,7 +50,6 @@ from cqlduck.rewrite.relalg.elements import (
     references,
     same,
     state_table,
-    temp_table,
 )
 from cqlduck.rewrite.relalg.values import differs
 
@@ -114,7 +113,7 @@ class Grouping(Operator[Aggregate]):
     def _upkeep(self, table: str, columns: Sequence[Column]) -> None:
         """Bring the synopsis of the groups up to date: those that changed, in their last state."""
         is_last = [] if self.is_stepped else [column(LAST)]
-        delta = temp_table(self.writer.deltas[id(self.node)])
+        delta = self.delta_table
         theirs, mine = ([qualified(t, key) for key in self.node.keys] for t in ("delta", "kept"))
         touched = exists(delta.copy().as_("delta"), *is_last, same(theirs, mine))
         gone = exp.delete(state_table(table).as_("kept")).where(touched, copy=False)
@@ -127,7 +126,7 @@ class Grouping(Operator[Aggregate]):
 
     def elements(self) -> Rows:
         """Return the old and the new tuple of each group and instant that changed."""
-        delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        delta = Rows.of(self.delta_table)
         keys = [column(key) for key in self.node.keys]
         old = [named(column(f"{OLD}_{call.name}"), call.name) for call in self.node.calls]
         new = [column(call.name) for call in self.node.calls]
@@ -156,7 +155,7 @@ class Grouping(Operator[Aggregate]):
         steps = Rows.of(exp.to_table("changed"))
         come = [*keys, *new, named(column(TS), ENTER), named(end, LEAVE), once()]
         gone = [*keys, *old, begun(), named(column(TS), LEAVE), once()]
-        delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        delta = Rows.of(self.delta_table)
         return Rows.union(
             [steps.where(column(IS)).project(come), steps.where(*stood).project(gone)]
         ).with_("changed", delta.select(changed, where=[column(CHANGED)]))
@@ -166,7 +165,7 @@ class Grouping(Operator[Aggregate]):
         delta, groups = (
             [qualified(table, key) for key in self.node.keys] for table in ("delta", "groups")
         )
-        changes = temp_table(self.writer.deltas[id(self.node)]).as_("delta")
+        changes = self.delta_table.as_("delta")
         stays = exp.not_(exists(changes, column(CHANGED), same(delta, groups)))
         end = named(forever(), LEAVE)
         listed = [*references(self.node.columns), begun(), end, column(WEIGHT)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Net
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.elements import consolidate, element_names, temp_table
+from cqlduck.rewrite.relalg.elements import consolidate, element_names
 
 
 class Consolidation(Operator[Net]):
@@ -23,5 +23,4 @@ class Consolidation(Operator[Net]):
 
     def elements(self) -> Rows:
         """Return the elements of the tick that do not cancel."""
-        name = self.writer.deltas[id(self.node)]
-        return Rows.of(temp_table(name), element_names(self.node.columns))
+        return Rows.of(self.delta_table, element_names(self.node.columns))

@@ -46,7 +46,6 @@ from cqlduck.rewrite.relalg.elements import (
     references,
     same,
     state_table,
-    temp_table,
     union_all,
     until,
 )
@@ -64,7 +63,7 @@ class Counts(Operator[SetOperation | Net]):
         columns = (*self.node.columns, *(Column(name, "BIGINT") for name in counts))
         table = self.writer.synopsis(self.node, "counts", columns)
         self.writer.delta(self.node, self._changed(table), "the tuples and instants that changed")
-        delta = temp_table(self.writer.deltas[id(self.node)])
+        delta = self.delta_table
         is_same = same(_of("delta", self.node), _of("kept", self.node))
         gone = exp.delete(state_table(table).as_("kept"))
         if _is_told_apart(self.node):
@@ -84,7 +83,7 @@ class Counts(Operator[SetOperation | Net]):
     def elements(self) -> Rows:
         """Return the changes of how often each tuple is there."""
         change = named(exp.Sub(this=column(WEIGHT), expression=column(WAS)), WEIGHT)
-        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        changed = Rows.of(self.delta_table).where(_changes())
         return changed.project([*references(self.node.columns), column(TS), change])
 
     def lives(self) -> Rows:
@@ -95,7 +94,7 @@ class Counts(Operator[SetOperation | Net]):
         )
         stood = exp.Case().when(is_null(previous), column(WAS)).else_(number(0))
         until_next = exp.Coalesce(this=following, expressions=[forever()])
-        changed = Rows.of(temp_table(self.writer.deltas[id(self.node)])).where(_changes())
+        changed = Rows.of(self.delta_table).where(_changes())
         steps = changed.project(
             [
                 *references(self.node.columns),
@@ -120,7 +119,7 @@ class Counts(Operator[SetOperation | Net]):
     def standing(self) -> Rows:
         """Return what is there throughout the tick, as lifetimes without an end."""
         listed = [*references(self.node.columns), begun(), named(forever(), LEAVE)]
-        delta = temp_table(self.writer.deltas[id(self.node)]).as_("delta")
+        delta = self.delta_table.as_("delta")
         is_same = same(_of("delta", self.node), _of("kept", self.node))
         times = _times(self.node, [column(name) for name in _counts(self.node)])
         table = state_table(self.writer.table(self.node, "counts"))

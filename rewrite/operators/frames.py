@@ -37,7 +37,7 @@ from cqlduck.rewrite.plan import (
 )
 from cqlduck.rewrite.plan.aggregates import each_call
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import column
+from cqlduck.rewrite.relalg.builders import column, filtered
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     NEXT,
@@ -132,7 +132,7 @@ def _range_frame(
 
     def over_range(call: exp.Expr) -> exp.Expr:
         spec = preceding("RANGE", width)
-        return over_time(_filtered(call, column(ROW)), [column(k) for k in keys], spec)
+        return over_time(filtered(call, column(ROW)), [column(k) for k in keys], spec)
 
     results = [named(each_call(call, over_range), name) for name, call in calls]
     framed = exp.select(*[column(k) for k in keys], column(TS), *results, column(ROW)).from_(
@@ -248,15 +248,6 @@ def states(writer: Writer, node: Aggregate, names: list[str]) -> exp.Select:
         .from_(stepped.subquery("stepped", copy=False), copy=False)
         .where(after(column(TS), parameter("t0")), copy=False)
     )
-
-
-def _filtered(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
-    """Return a call over the rows for which a condition is true, besides its own FILTER."""
-    inner = call.copy()
-    if isinstance(inner, exp.Filter):
-        condition = exp.and_(inner.expression.this.copy(), condition)
-        inner = inner.this
-    return exp.Filter(this=inner, expression=exp.Where(this=condition))
 
 
 class Frames(Grouping):

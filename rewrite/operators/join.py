@@ -31,7 +31,6 @@ from cqlduck.rewrite.relalg.elements import (
     lifetimes_to_elements,
     named,
     references,
-    temp_table,
 )
 
 
@@ -84,8 +83,7 @@ class StoredCombinations(Combinations):
 
     def lives(self) -> Rows:
         """Return the combinations that were kept."""
-        name = self.writer.deltas[id(self.node)]
-        return Rows.of(temp_table(name), lifetime_names(self.node.columns))
+        return Rows.of(self.delta_table, lifetime_names(self.node.columns))
 
 
 class Pipelines(StoredCombinations):

@@ -21,7 +21,13 @@ from sqlglot import exp
 
 from cqlduck.rewrite.explain import by_keys
 from cqlduck.rewrite.operators.instants import AT, LISTED, Instants, Laid, at, key_names, laid_out
-from cqlduck.rewrite.operators.recompute import Recomputation, inputs_at, net, with_laid_out
+from cqlduck.rewrite.operators.recompute import (
+    Recomputation,
+    in_query,
+    inputs_at,
+    net,
+    with_laid_out,
+)
 from cqlduck.rewrite.plan import Plan, properties
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
@@ -83,19 +89,15 @@ class KeyedRecomputation(Recomputation):
 
     def _at_pairs(self) -> exp.Query:
         """Return the net elements of the keys that changed."""
-
-        def table(part: str) -> exp.Table:
-            return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
-
         known = tuple(qualified(LISTED, name) for name in (TS, NEXT))
-        instants = Instants(qualified(LISTED, NUMBER), AT, table("instants"), known)
-        query = net(self.node, table("results"), TS)
+        instants = Instants(qualified(LISTED, NUMBER), AT, in_query("instants"), known)
+        query = net(self.node, in_query("results"), TS)
         listed = list(map(column, (NUMBER, TS, NEXT)))
         numbers = exp.select(*listed).distinct(copy=False).from_(temp_table(self.pairs), copy=False)
         query = query.with_(LISTED, as_=numbers, copy=False)
         for place, plan in enumerate(self.node.inputs):
             query = with_laid_out(query, self.node, place, self._laid_out(plan, place))
-        results = at(self.node, inputs_at(self.node, table), instants)
+        results = at(self.node, inputs_at(self.node, in_query), instants)
         return query.with_("_cql_results", as_=results.query(), copy=False)
 
     def _laid_out(self, plan: Plan, place: int) -> exp.Select:

@@ -60,9 +60,7 @@ class LastRow(row_windows.Positions):
             self.node, self._table(), self._newest(table), "the newest rows that come"
         )
         self.writer.delta(self.node, self._replaced(table), "whom they push out")
-        gone = exp.select(column(SEQ)).from_(
-            temp_table(self.writer.deltas[id(self.node)]), copy=False
-        )
+        gone = exp.select(column(SEQ)).from_(self.delta_table, copy=False)
         self.forget(table, gone)
         stay = exp.select(*references(columns)).from_(temp_table(arrivals), copy=False)
         if not self.writer.form.single:
@@ -134,7 +132,7 @@ class LastRow(row_windows.Positions):
             [*listed, named(column(TS), ENTER), named(leave, LEAVE), column(SEQ)]
         )
         go = [*(item.name for item in listed), ENTER, LEAVE, SEQ]
-        return Rows.union([Rows.of(temp_table(self.writer.deltas[id(self.node)]), go), come])
+        return Rows.union([Rows.of(self.delta_table, go), come])
 
 
 def _keys(node: RowWindow) -> list[exp.Expr]:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import RelationScan, StreamScan
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import cast, column
+from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
@@ -22,9 +22,8 @@ from cqlduck.rewrite.relalg.elements import (
     after,
     forever,
     greatest,
-    lifetimes_to_elements,
     named,
-    number,
+    once,
     parameter,
     state_table,
     until,
@@ -48,7 +47,7 @@ class Stream(Operator[StreamScan]):
         listed = _scanned(node)
         if node.instant is not None:
             listed.append(named(column(TS), node.instant))
-        weight = column(WEIGHT) if node.source.is_query else _one()
+        weight = column(WEIGHT) if node.source.is_query else once()
         listed += [column(TS), weight, *map(column, extra)]
         if low == parameter("t0") and high == parameter("t1"):
             return writer.arrivals(node.source).project(listed)
@@ -60,10 +59,6 @@ class Stream(Operator[StreamScan]):
 
 class Relation(Operator[RelationScan]):
     """The tuples of a base relation that are there in the tick, from $begin on."""
-
-    def elements(self) -> Rows:
-        """Return the changes in the tick."""
-        return lifetimes_to_elements(self.writer.lives(self.node), self.node.columns)
 
     def lives(self) -> Rows:
         """Return what begins or ends."""
@@ -89,7 +84,7 @@ class Relation(Operator[RelationScan]):
 
     def _with(self, rows: Rows, *conditions: exp.Expr) -> Rows:
         enter = greatest(column(ENTER), parameter("begin"))
-        listed = [*_scanned(self.node), named(enter, ENTER), column(LEAVE), _one()]
+        listed = [*_scanned(self.node), named(enter, ENTER), column(LEAVE), once()]
         return rows.where(*conditions).project(listed)
 
 
@@ -129,7 +124,3 @@ def _scanned(node: StreamScan | RelationScan) -> list[exp.Expr]:
         for known, name in zip(node.source.columns, node.names, strict=True)
         if name is not None
     ]
-
-
-def _one() -> exp.Expr:
-    return named(cast(number(1), "BIGINT"), WEIGHT)

@@ -9,6 +9,7 @@ one. None writes a table: they compose into the SELECT of the operator above (`r
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -22,6 +23,8 @@ from cqlduck.rewrite.text.time import Duration
 LIFETIME = (ENTER, LEAVE, WEIGHT)
 
 Ask = Callable[[Plan], Rows]
+
+OneInput = TypeVar("OneInput", Filter, Project)
 
 
 class Linear(Operator[Node]):
@@ -57,16 +60,25 @@ class Linear(Operator[Node]):
         return self.of(self.writer.alive, LIFETIME)
 
 
-class Selection(Linear[Filter]):
+class LinearInOne(Linear[OneInput]):
+    """The same of one input, which may be a window in time, or have its answer in a synopsis."""
+
+    def begins(self) -> Rows:
+        """Return the lifetimes that begin in the tick, of a window in time."""
+        return self.of(self.writer.begins, LIFETIME)
+
+    def answer(self) -> Rows | None:
+        """Return the answer to what the input's synopsis holds, if it does."""
+        inner = self.writer.answer(self.node.input)
+        return None if inner is None else self.of(lambda _: inner, (WEIGHT,))
+
+
+class Selection(LinearInOne[Filter]):
     """Tuples that meet a condition."""
 
     def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
         """Return those of the input's that meet it."""
         return ask(self.node.input).where(guards.restriction(self.node))
-
-    def begins(self) -> Rows:
-        """Return the lifetimes that begin in the tick, of a window in time."""
-        return self.of(self.writer.begins, LIFETIME)
 
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
@@ -75,13 +87,8 @@ class Selection(Linear[Filter]):
         inner = self.writer.rows(self.node.input, low, high, span=span, extra=extra)
         return inner.where(guards.restriction(self.node), alias="stream")
 
-    def answer(self) -> Rows | None:
-        """Return what the input's synopsis holds, if it does, and meets the condition."""
-        inner = self.writer.answer(self.node.input)
-        return None if inner is None else self.of(lambda _: inner, (WEIGHT,))
 
-
-class Projection(Linear[Project]):
+class Projection(LinearInOne[Project]):
     """Expressions over each tuple."""
 
     def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
@@ -91,15 +98,6 @@ class Projection(Linear[Project]):
             for expression, known in zip(self.node.expressions, self.node.columns, strict=True)
         ]
         return ask(self.node.input).project([*listed, *map(column, time)])
-
-    def begins(self) -> Rows:
-        """Return the lifetimes that begin in the tick, of a window in time."""
-        return self.of(self.writer.begins, LIFETIME)
-
-    def answer(self) -> Rows | None:
-        """Return expressions over what the input's synopsis holds, if it does."""
-        inner = self.writer.answer(self.node.input)
-        return None if inner is None else self.of(lambda _: inner, (WEIGHT,))
 
 
 class Union(Linear[UnionAll]):

@@ -72,7 +72,7 @@ def outcome(relation: Relation) -> exp.Select:
     )
     for name, query in (
         ("pending", pending(relation)),
-        ("history", _history(relation)),
+        ("history", history(relation)),
         ("numbered", _numbered(relation)),
         ("sums", _sums()),
         ("ranked", _ranked()),
@@ -104,7 +104,7 @@ def latest(relation: Relation) -> exp.Select:
             named(first_of_tuple, STATE),
             named(exp.true(), REPLACES),
         )
-        .from_(_history(relation).subquery("history", copy=False), copy=False)
+        .from_(history(relation).subquery("history", copy=False), copy=False)
         .qualify(exp.EQ(this=last, expression=number(1)), copy=False)
     )
     before = over(exp.Lag(this=column(STATE)), [KEY], [column(TS)])
@@ -121,8 +121,8 @@ def latest(relation: Relation) -> exp.Select:
     return whole
 
 
-def _history(relation: Relation) -> exp.Query:
-    """Return what the keys have, as upserts before all instants, and the elements."""
+def history(relation: Relation) -> exp.Query:
+    """Return what the keys have, as upserts without an instant, and the elements."""
     elements = exp.select("*").from_(table("pending"), copy=False)
     return union_all([stored_rows(relation, relation.primary_key, "u"), elements])
 
@@ -142,9 +142,6 @@ def _numbered(relation: Relation) -> exp.Select:
 
 def _sums() -> exp.Select:
     """Return the sum of each tuple and instant, whether an upsert sets it, and a row of it."""
-    signs = exp.Case().when(deletes(), number(-1))
-    signs = signs.when(upserts(), number(0)).else_(number(1))
-    is_set = exp.LogicalOr(this=exp.NullSafeEQ(this=column(SEQ), expression=column(UPSERT)))
     comes = where(exp.Min(this=column(SEQ)), exp.Not(this=deletes()))
     row = exp.Coalesce(this=comes, expressions=[exp.Min(this=column(SEQ))])
     counts = exp.or_(is_null(column(UPSERT)), exp.GTE(this=column(SEQ), expression=column(UPSERT)))
@@ -152,8 +149,8 @@ def _sums() -> exp.Select:
     return (
         exp.select(
             *keys,
-            named(cast(exp.Sum(this=signs), "BIGINT"), CHANGE),
-            named(is_set, IS_SET),
+            named(cast(exp.Sum(this=sign()), "BIGINT"), CHANGE),
+            named(is_set(), IS_SET),
             named(row, ROW),
             named(exp.Not(this=is_null(exp.Max(this=column(UPSERT)))), RESETS),
         )
@@ -289,6 +286,16 @@ def _bad() -> exp.Select:
         .from_(table("sums").as_("s"), copy=False)
         .join(table("stood").as_("i"), on=meet("s", "i", (KEY, TS), (KEY, TS)), copy=False)
     )
+
+
+def sign() -> exp.Expr:
+    """Return by how much an element changes how often its tuple is there."""
+    return exp.Case().when(deletes(), number(-1)).when(upserts(), number(0)).else_(number(1))
+
+
+def is_set() -> exp.Expr:
+    """Return whether the last upsert is among the elements of a group."""
+    return exp.LogicalOr(this=exp.NullSafeEQ(this=column(SEQ), expression=column(UPSERT)))
 
 
 def gives() -> exp.Expr:

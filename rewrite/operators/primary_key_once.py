@@ -20,6 +20,9 @@ from cqlduck.rewrite.operators.primary_key import (
     RESETS,
     UPSERT,
     gives,
+    history,
+    is_set,
+    sign,
 )
 from cqlduck.rewrite.operators.relation import (
     OP,
@@ -30,7 +33,6 @@ from cqlduck.rewrite.operators.relation import (
     over,
     pending,
     right,
-    stored_rows,
     table,
     upserts,
     where,
@@ -63,7 +65,7 @@ def outcome(relation: Relation) -> exp.Select:
 
 def without_upserts(relation: Relation) -> exp.Select:
     """Return the same of a queue that has no upserts: all elements count, and no key is reset."""
-    return _outcome(relation, _history(relation), has_upserts=False)
+    return _outcome(relation, history(relation), has_upserts=False)
 
 
 def _outcome(relation: Relation, counted: exp.Query, *, has_upserts: bool) -> exp.Select:
@@ -80,12 +82,6 @@ def _outcome(relation: Relation, counted: exp.Query, *, has_upserts: bool) -> ex
     return whole
 
 
-def _history(relation: Relation) -> exp.Query:
-    """Return what the keys have, without an instant, and the elements."""
-    elements = exp.select("*").from_(table("pending"), copy=False)
-    return union_all([stored_rows(relation, relation.primary_key, "u"), elements])
-
-
 def _counted(relation: Relation) -> exp.Select:
     """Return what the keys have, and the elements from the last upsert of their key on."""
     comes = exp.and_(upserts(), exp.Not(this=_was_there()))
@@ -95,23 +91,20 @@ def _counted(relation: Relation) -> exp.Select:
     )
     return (
         exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), named(last, UPSERT))
-        .from_(_history(relation).subquery("history", copy=False), copy=False)
+        .from_(history(relation).subquery("history", copy=False), copy=False)
         .qualify(counts, copy=False)
     )
 
 
 def _sums(relation: Relation, has_upserts: bool) -> exp.Select:
     """Return of each tuple its sum, a row of it, that of h, and what upserts do to it."""
-    signs = exp.Case().when(deletes(), number(-1))
-    # what was there has the operation of an upsert
-    signs = signs.when(upserts(), number(0)).else_(number(1))
     first, here = exp.Min(this=column(SEQ)), exp.Not(this=_was_there())
     comes = where(first, exp.and_(here, exp.Not(this=deletes())))
     row = exp.Coalesce(this=comes, expressions=[where(first.copy(), here.copy())])
     sums = (
         exp.select(
             *references(relation.columns),
-            named(cast(exp.Sum(this=signs), "BIGINT"), CHANGE),
+            named(cast(exp.Sum(this=sign()), "BIGINT"), CHANGE),
             named(row, ROW),
             named(where(exp.Min(this=column(SEQ)), _was_there()), STORED_ROW),
         )
@@ -120,9 +113,8 @@ def _sums(relation: Relation, has_upserts: bool) -> exp.Select:
     )
     if not has_upserts:
         return sums
-    is_set = exp.LogicalOr(this=exp.NullSafeEQ(this=column(SEQ), expression=column(UPSERT)))
     resets = exp.Not(this=is_null(exp.Max(this=column(UPSERT))))
-    return sums.select(named(is_set, IS_SET), named(resets, RESETS), copy=False)
+    return sums.select(named(is_set(), IS_SET), named(resets, RESETS), copy=False)
 
 
 def _judged(relation: Relation, has_upserts: bool) -> exp.Select:

@@ -72,26 +72,20 @@ class Recomputation(Operator[Recompute]):
 
     def elements(self) -> Rows:
         """Return the net elements of the tick."""
-        return Rows.of(
-            temp_table(self.writer.deltas[id(self.node)]), element_names(self.node.columns)
-        )
+        return Rows.of(self.delta_table, element_names(self.node.columns))
 
     def _in_a_lateral(self) -> exp.Query:
         """Return the net elements as one query."""
-
-        def table(part: str) -> exp.Table:
-            return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
-
         here = qualified(LISTED, TS)
-        instants = Instants(here, AT, table("instants"), (qualified(LISTED, NEXT),))
-        query = net(self.node, table("results"), AT)
+        instants = Instants(here, AT, in_query("instants"), (qualified(LISTED, NEXT),))
+        query = net(self.node, in_query("results"), AT)
         for place in range(len(self.node.inputs)):
             query = query.with_(f"_cql_alive{place}", as_=self.touching(place), copy=False)
-        query = query.with_(LISTED, as_=_instants(self.node, table), copy=False)
+        query = query.with_(LISTED, as_=_instants(self.node, in_query), copy=False)
         for place, plan in enumerate(self.node.inputs):
-            laid = _laid_out(plan, place, table)
+            laid = _laid_out(plan, place, in_query)
             query = with_laid_out(query, self.node, place, laid)
-        results = at(self.node, inputs_at(self.node, table), instants)
+        results = at(self.node, inputs_at(self.node, in_query), instants)
         return query.with_("_cql_results", as_=results.query(), copy=False)
 
 
@@ -144,6 +138,11 @@ class OneByOne(Recomputation):
             net(self.node, table("results"), AT),
             "what has changed from instant to instant",
         )
+
+
+def in_query(part: str) -> exp.Table:
+    """Return a part of the one query that all of it is."""
+    return exp.Table(this=exp.to_identifier(f"_cql_{part}"))
 
 
 def inputs_at(node: Recompute, table: Tables) -> list[Rows]:

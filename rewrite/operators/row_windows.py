@@ -29,6 +29,7 @@ from cqlduck.rewrite.relalg.elements import (
     TS,
     add,
     after,
+    begins_or_ends,
     ceil_to,
     copies,
     exists,
@@ -43,7 +44,6 @@ from cqlduck.rewrite.relalg.elements import (
     references,
     same,
     state_table,
-    temp_table,
     union_all,
     until,
 )
@@ -67,15 +67,12 @@ class Positions(Operator[RowWindow]):
 
     def row_log(self) -> Rows:
         """Return the rows of the window that come or go in the tick, with their lifetimes."""
-        return Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        return Rows.of(self.delta_table)
 
     def lives(self) -> Rows:
         """Return the lifetimes that begin or end in the tick."""
-        changes = exp.or_(
-            after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1"))
-        )
         conditions: list[exp.Expr] = [exp.LT(this=column(ENTER), expression=column(LEAVE))]
-        conditions.append(exp.paren(changes))
+        conditions.append(begins_or_ends())
         if self.node.every is not None:
             conditions.append(until(column(ENTER), parameter("t1")))
         listed = [*references(self.node.columns), column(ENTER), column(LEAVE), once()]
@@ -83,7 +80,7 @@ class Positions(Operator[RowWindow]):
 
     def standing(self) -> Rows:
         """Return the content of the window but for what the tick pushes out."""
-        delta = Rows.of(temp_table(self.writer.deltas[id(self.node)]))
+        delta = Rows.of(self.delta_table)
         if self.node.slide is not None or self.node.every is not None:
             standing = delta.where(
                 until(column(ENTER), parameter("t0")), after(column(LEAVE), parameter("t1"))
@@ -145,7 +142,7 @@ class LastRows(Positions):
         fresh = self.writer.staged(self.node, "arrivals", arrivals, "the rows that come")
         numbered = _numbered(self.node, table, fresh, results)
         self.writer.delta(self.node, numbered, "the rows that come, and whom they push out")
-        delta = temp_table(self.writer.deltas[id(self.node)])
+        delta = self.delta_table
         gone = (
             exp.select(column(SEQ))
             .from_(delta.copy(), copy=False)

@@ -207,10 +207,7 @@ class Running(Accumulating):
         """The results that are carried along, after each instant and as of $t0."""
         own = [name for a in self.sums for name in (a.name, f"{a.name}_d")]
         names = [TS, N, "_cql_d_n", OLD, LAST, *own]
-        listed = [
-            *[named(k, n) for k, n in zip(self.keys_of("r"), self.node.keys, strict=True)],
-            *[named(qualified("r", name), name) for name in names],
-        ]
+        listed = self.listed(names)
         for place, made in enumerate(self.made):
             if made.is_carried:
                 kept = qualified("r", made.call.name)

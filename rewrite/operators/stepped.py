@@ -104,10 +104,7 @@ class Stepped(Accumulating):
             TS,
             *(name for name, own, _, _ in self._columns_of_state() for name in (name, own)),
         ]
-        listed = [
-            *[named(k, n) for k, n in zip(self.keys_of("r"), self.node.keys, strict=True)],
-            *[named(qualified("r", name), name) for name in names],
-        ]
+        listed = self.listed(names)
         for place, made in enumerate(self.made):
             if made.is_carried:
                 name = made.call.name

@@ -26,6 +26,7 @@ from cqlduck.rewrite.relalg.elements import (
     LEAVE,
     WEIGHT,
     after,
+    begins_or_ends,
     greatest,
     is_null,
     least,
@@ -41,10 +42,7 @@ class Cut(Operator[During]):
 
     def lives(self) -> Rows:
         """Return the lifetimes that begin or end in the tick."""
-        changes = exp.or_(
-            after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1"))
-        )
-        return self._touching(exp.paren(changes))
+        return self._touching(begins_or_ends())
 
     def standing(self) -> Rows:
         """Return the lifetimes that cover the whole tick."""

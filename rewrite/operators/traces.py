@@ -22,7 +22,6 @@ from cqlduck.rewrite.relalg.elements import (
     lifetimes_to_elements,
     parameter,
     state_table,
-    temp_table,
     until,
 )
 from cqlduck.rewrite.text.time import Duration
@@ -47,8 +46,7 @@ class Moments(Operator[Trace]):
 
     def lives(self) -> Rows:
         """Return the lifetimes that touch the tick."""
-        name = self.writer.deltas[id(self.node)]
-        return Rows.of(temp_table(name), lifetime_names(self.node.columns))
+        return Rows.of(self.delta_table, lifetime_names(self.node.columns))
 
     def standing(self) -> Rows:
         """Return nothing: none stands beyond its instant."""
@@ -82,8 +80,7 @@ class Log(Operator[Trace]):
         """Return the elements of the tick."""
         if self._is_kept_below:
             return self.writer.elements(self.node.input)
-        name = self.writer.deltas[id(self.node)]
-        return Rows.of(temp_table(name), element_names(self.node.columns))
+        return Rows.of(self.delta_table, element_names(self.node.columns))
 
     def standing(self) -> Rows:
         """Return the log up to $t0."""

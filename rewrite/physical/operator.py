@@ -28,7 +28,7 @@ from cqlduck.rewrite.physical.statement import Statement, Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, Properties, properties
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements
+from cqlduck.rewrite.relalg.elements import elements_to_lifetimes, lifetimes_to_elements, temp_table
 from cqlduck.rewrite.text.time import Duration
 
 Node = TypeVar("Node", bound=Plan, covariant=True)
@@ -101,6 +101,11 @@ class Operator(Generic[Node]):
 
     def keep(self) -> None:
         """Write what is made once a tick, and what is kept between ticks; by default nothing."""
+
+    @property
+    def delta_table(self) -> exp.Table:
+        """The temporary table that `keep` has made for the tick."""
+        return temp_table(self.writer.deltas[id(self.node)])
 
     @property
     def is_at_hand(self) -> bool:

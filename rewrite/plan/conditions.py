@@ -8,6 +8,8 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan.trees import nodes
 
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
 
 def without_parens(tree: exp.Expr) -> exp.Expr:
     """Return what is inside the parentheses."""

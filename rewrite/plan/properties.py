@@ -14,7 +14,7 @@ from functools import singledispatch
 
 from sqlglot import exp
 
-from cqlduck.rewrite.plan.conditions import conjuncts
+from cqlduck.rewrite.plan.conditions import COMPARISONS, conjuncts
 from cqlduck.rewrite.plan.nodes import (
     Aggregate,
     Column,
@@ -400,8 +400,6 @@ def _names(columns: Iterable[Column]) -> frozenset[str]:
 
 # -- columns without NULL --------------------------------------------------------------------------
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-
 _MAYBE_LISTS = (exp.All, exp.Any, exp.Anonymous)
 """As what ALL and ANY are read: of a list ALL is as any function that sqlglot does not know."""
 
@@ -427,7 +425,7 @@ def _compared(predicates: Iterable[exp.Expr]) -> frozenset[str]:
     operands: list[exp.Expr | None] = []
     for condition in (c for predicate in predicates for c in conjuncts(predicate)):
         match condition:
-            case _ if isinstance(condition, _COMPARISONS):
+            case _ if isinstance(condition, COMPARISONS):
                 # with ALL of an empty list any comparison is true
                 pair = [condition.this, condition.expression]
                 if not any(isinstance(side, _MAYBE_LISTS) for side in pair):

@@ -70,3 +70,12 @@ def renamed(plan: Plan, columns: tuple[Column, ...]) -> Project:
 def is_padding(node: exp.Expr) -> bool:
     """Return whether an expression is a NULL in a column of the other side of an outer join."""
     return bool(node.meta.get(PADDING))
+
+
+def filtered(call: exp.Expr, condition: exp.Expr) -> exp.Filter:
+    """Return an aggregate of the rows for which a condition is true, besides its own FILTER."""
+    inner = call.copy()
+    if isinstance(inner, exp.Filter):
+        condition = exp.and_(inner.expression.this.copy(), condition)
+        inner = inner.this
+    return exp.Filter(this=inner, expression=exp.Where(this=condition))

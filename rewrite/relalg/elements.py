@@ -151,6 +151,12 @@ def once() -> exp.Expr:
     return named(cast(number(1), "BIGINT"), WEIGHT)
 
 
+def begins_or_ends() -> exp.Paren:
+    """Return whether a lifetime that touches the tick begins or ends in it."""
+    changes = exp.or_(after(column(ENTER), parameter("t0")), until(column(LEAVE), parameter("t1")))
+    return exp.paren(changes)
+
+
 def begun() -> exp.Expr:
     """Return where a lifetime begins that began before the tick, as `_cql_enter`: $t0."""
     return named(cast(parameter("t0"), "BIGINT"), ENTER)

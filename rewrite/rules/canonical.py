@@ -31,6 +31,7 @@ from cqlduck.rewrite.plan import (
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, aggregate_core
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, may_vary
+from cqlduck.rewrite.text.names import unused
 from cqlduck.rewrite.text.parsed import function_name
 
 
@@ -95,7 +96,7 @@ def _grouped(plan: Aggregate) -> Aggregate:
         return replace(plan, calls=calls)
     read = {node.name for call in calls for node in call.call.find_all(exp.Column)}
     read |= {call.argument for call in calls if call.argument is not None}
-    copies = {key: _fresh(f"value {key}", types) for key in plan.keys if key in keys & read}
+    copies = {key: unused(f"value {key}", types) for key in plan.keys if key in keys & read}
     inner = shown(_with_copies(plan.input, copies), keys)
     return replace(plan, input=inner, calls=tuple(_renamed(call, copies) for call in calls))
 
@@ -117,12 +118,6 @@ def _settled(call: AggregateCall) -> AggregateCall:
     elif may_vary(call.type):
         made = canonical(made, call.type)
     return replace(call, call=made, written=call.call)
-
-
-def _fresh(name: str, taken: Collection[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _with_copies(plan: Plan, copies: dict[str, str]) -> Plan:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from cqlduck.errors import BindError
 
 SCHEMA, DATABASE = "main", "cqlduck"
@@ -28,4 +30,15 @@ def bare(name: str) -> str:
     for prefix in (f"{DATABASE}.{SCHEMA}.", f"{SCHEMA}."):
         if name.lower().startswith(prefix):
             return name[len(prefix) :]
+    return name
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, with as many underscores behind it as it needs.
+
+    >>> unused("a", {"a", "a_"})
+    'a__'
+    """
+    while name in taken:
+        name += "_"
     return name

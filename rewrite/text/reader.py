@@ -216,6 +216,10 @@ class Reader:
             self.position += 1
         if self.position == first:
             return ""
+        return self._text_from(first)
+
+    def _text_from(self, first: int) -> str:
+        """Return the text from a token to the one that was read last."""
         return self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
 
     def duration(self, stops: tuple[str, ...], clauses: Sequence[str] = ()) -> WrittenDuration:
@@ -233,7 +237,7 @@ class Reader:
             self.position += 1
         if self.position == first:
             self.fail("a duration is missing", "as in 5 MINUTES")
-        body = self.text[self.tokens[first].start : self.tokens[self.position - 1].end + 1]
+        body = self._text_from(first)
         try:
             return parse_duration(body, at)
         except ParseError as error:

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqlduck.errors import DropZoneError
+from cqlduck.state.arrow import PLAIN
 from cqlduck.state.connection import quoted
-from cqlduck.state.types import PLAIN
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items, group_keys
+from cqlduck.rewrite.bind.bodies.ties import from_items, group_keys, order_also, plain_value
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
@@ -124,15 +124,15 @@ def _aggregates(select: exp.Select, inputs: Inputs) -> None:
 
 
 def _argument(call: exp.Func) -> exp.Expr | None:
-    """Return the first argument of an aggregate, with DISTINCT and ORDER BY."""
+    """Return the first argument of an aggregate, without DISTINCT and ORDER BY."""
     if isinstance(call, exp.Anonymous) and not call.expressions:
         return None
     value = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
-    return value if isinstance(value, exp.Expr) else None
+    return plain_value(value) if isinstance(value, exp.Expr) else None
 
 
 def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
-    value = _plain(_argument(call))
+    value = _argument(call)
     kind = None if value is None else _type_of(select, value, inputs)
     if value is None or kind is None or not may_vary(kind):
         return
@@ -159,17 +159,10 @@ def _settle_extreme(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
 
 
 def _settle_argument(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
-    value = _plain(_argument(call))
+    value = _argument(call)
     kind = None if value is None else _type_of(select, value, inputs)
     if value is not None and kind is not None and may_vary(kind):
         value.replace(canonical(value, kind))
-
-
-def _plain(value: exp.Expr | None) -> exp.Expr | None:
-    """Return an argument without DISTINCT and ORDER BY."""
-    while isinstance(value, (exp.Order, exp.Distinct)):
-        value = value.this if isinstance(value, exp.Order) else value.expressions[0]
-    return value
 
 
 def _settle_distinct(select: exp.Select, call: exp.Func, inputs: Inputs) -> None:
@@ -364,7 +357,5 @@ def _ordered(node: exp.SetOperation, inputs: Inputs) -> exp.Query:
         around.set(part, inner.args.get(part))
         inner.set(part, None)
     terms = [exp.Ordered(this=term, nulls_first=False) for term in told if term is not None]
-    order = around.args.get("order") or exp.Order(expressions=[])
-    order.set("expressions", [*order.expressions, *terms])
-    around.set("order", order)
+    order_also(around, terms)
     return around.from_(inner.subquery(_ALL, copy=False), copy=False)

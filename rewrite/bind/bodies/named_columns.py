@@ -46,10 +46,7 @@ def write_using_as_on(select: exp.Select, inputs: Inputs) -> bool:
         join.set("using", None)
         join.set("on", condition)
     for read in bare:
-        value = meant[read.name.lower()].copy()
-        if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
-            value = exp.alias_(value, read.name, quoted=True)
-        read.replace(value)
+        write_in_place(read, meant[read.name.lower()].copy())
     listed = [
         shown
         for one in select.expressions
@@ -57,6 +54,13 @@ def write_using_as_on(select: exp.Select, inputs: Inputs) -> bool:
     ]
     select.set("expressions", listed)
     return True
+
+
+def write_in_place(read: exp.Column, value: exp.Expr) -> None:
+    """Put an expression in the place of a column, whose name it has in a SELECT list."""
+    if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
+        value = exp.alias_(value, read.name, quoted=True)
+    read.replace(value)
 
 
 def _read(

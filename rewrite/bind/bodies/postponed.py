@@ -25,7 +25,7 @@ from sqlglot import exp
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.named_columns import write_using_as_on
+from cqlduck.rewrite.bind.bodies.named_columns import write_in_place, write_using_as_on
 from cqlduck.rewrite.bind.bodies.ties import from_items
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project, Recompute, place_in
@@ -33,7 +33,7 @@ from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.raising import can_raise
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.rules.postpone import is_small, meant_by, written
-from cqlduck.rewrite.text.parsed import unwrapped, words_of
+from cqlduck.rewrite.text.parsed import aliases_of, unwrapped, words_of
 
 _MANY = (exp.Query, exp.Window, exp.Unnest, exp.Explode, exp.Columns, exp.Parameter)
 """What an expression must not have: it reads more than one row, or makes more than one."""
@@ -272,7 +272,7 @@ class _Reader:
         """
         around = read.find_ancestor(exp.Select)
         while around is not None:
-            if read.name.lower() in _aliases(around):
+            if read.name.lower() in aliases_of(around):
                 clause: exp.Expr = read
                 while clause.parent is not around and clause.parent is not None:
                     clause = clause.parent
@@ -330,7 +330,7 @@ class _Reader:
             meant: What they stand for, by name in lower case.
             is_there: The column that tells a row from NULLs of an outer join.
         """
-        shown = _aliases(self.select)
+        shown = aliases_of(self.select)
         for read in list(self.body.find_all(exp.Column)):
             name = read.name.lower()
             if name not in meant or read.table.lower() not in ("", self.alias.lower()):
@@ -345,14 +345,7 @@ class _Reader:
             if is_there is not None:
                 there = column(is_there, self.alias)
                 value = exp.Case(ifs=[exp.If(this=there, true=value)])
-            if isinstance(read.parent, exp.Select) and read.arg_key == "expressions":
-                value = exp.alias_(value, read.name, quoted=True)
-            read.replace(value)
-
-
-def _aliases(select: exp.Select) -> set[str]:
-    """Return the names that a SELECT list gives, in lower case."""
-    return {e.alias.lower() for e in select.expressions if isinstance(e, exp.Alias)}
+            write_in_place(read, value)
 
 
 def _named(value: exp.Expr, names: Mapping[str, str], alias: str) -> exp.Expr:

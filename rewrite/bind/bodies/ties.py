@@ -282,7 +282,7 @@ class _Ties:
         if self.grouped or (distinct is not None and not on):
             _order_result(body, self.inputs, chosen=bool(on))
             return
-        _add_terms(body, self.terms())
+        order_also(body, self.terms())
 
     # -- ASOF --------------------------------------------------------------------------------------
 
@@ -336,12 +336,15 @@ def _function(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _value(call: exp.Func) -> exp.Expr:
-    """Return the argument of an aggregate, without DISTINCT and ORDER BY."""
-    value = call.expressions[0] if isinstance(call, exp.Anonymous) else call.this
+def plain_value(value: exp.Expr) -> exp.Expr:
+    """Return an argument of an aggregate without DISTINCT and ORDER BY."""
     while isinstance(value, (exp.Order, exp.Distinct)):
         value = value.this if isinstance(value, exp.Order) else value.expressions[0]
-    return value  # type: ignore[no-any-return]  # sqlglot's args are untyped
+    return value
+
+
+def _value(call: exp.Func) -> exp.Expr:
+    return plain_value(call.expressions[0] if isinstance(call, exp.Anonymous) else call.this)
 
 
 def _is_orderless(call: exp.Func) -> bool:
@@ -389,7 +392,8 @@ def _terms(value: exp.Expr, kind: str) -> list[exp.Expr]:
     return [_term(value)] if told is None else [_term(value), _term(told)]
 
 
-def _add_terms(body: exp.Query, terms: list[exp.Expr]) -> None:
+def order_also(body: exp.Query, terms: Sequence[exp.Expr]) -> None:
+    """Order a query by further terms, after those that it has."""
     if terms:
         order = body.args.get("order") or exp.Order(expressions=[])
         order.set("expressions", [*order.expressions, *terms])
@@ -411,10 +415,10 @@ def _order_result(body: exp.Query, inputs: Inputs, chosen: bool = False) -> None
     if any(e.is_star or e.find(exp.Columns, exp.Unnest) for e in body.selects):
         width = inputs.width(body)
     if width is None:
-        _add_terms(body, [exp.Ordered(this=exp.Columns(this=exp.Star()), nulls_first=False)])
+        order_also(body, [exp.Ordered(this=exp.Columns(this=exp.Star()), nulls_first=False)])
     else:
         places = range(1, width + 1)
-        _add_terms(body, [_term(exp.Literal.number(place)) for place in places])
+        order_also(body, [_term(exp.Literal.number(place)) for place in places])
 
 
 def _order_call(call: exp.Func, terms: Callable[[], list[exp.Expr]]) -> None:
