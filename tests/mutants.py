@@ -40,6 +40,8 @@ BOUNDS = "test_bounds.py::test_wall_clock_time"
 ROWS = "test_rows.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
+CASTABLE = "test_raising.py::test_what_is_castable_is_cast"
+
 AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
@@ -723,6 +725,22 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a condition is tested at boundaries before tuples meet",
          "if guards.may_raise(node) and _sinks(", "if False and _sinks(",
          "test_failing_order.py::test_when_it_fails"),
+    ),
+    *_of(
+        "rewrite/plan/castable.py",
+        ("nanoseconds have the years of days",
+         "= range(1678, 2262)", "= range(datetime.MINYEAR, datetime.MAXYEAR + 1)", CASTABLE),
+        ("an offset needs no seconds before it",
+         "{_MINUTE}{_SECOND}{_OFFSET}", "{_CLOCK}{_OFFSET}", CASTABLE),
+        ("an offset has any hours",
+         "[-+](0\\d|1[0-5])", "[-+]\\d\\d", CASTABLE),
+        ("a decimal that is rounded has no digit more",
+         ' - (len(number["fraction"] or "") > scale)', "", CASTABLE),
+        ("unsigned numbers may be negative",
+         "range(2**bits)", "range(-(2**bits), 2**bits)", CASTABLE),
+        ("a month has as many days as a text says",
+         "return datetime.date.fromisoformat(found[1]).year in years",
+         "return int(found[1][:4]) in years", CASTABLE),
     ),
     *_of(
         "rewrite/plan/guards.py",

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import choices
+import duckdb
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from sqlglot import exp, parse_one
 
 import cqlduck
 from cqlduck.rewrite.plan import raising
+from cqlduck.rewrite.plan.castable import is_castable
 
 S, R = tuple[int, int, str | None], tuple[int, int, str | None]
 """A tuple of the stream (t, k, x), and of the relation (from which instant it is there, k, y)."""
@@ -157,6 +159,10 @@ def cases() -> Iterator[tuple[str, bool]]:
         "coalesce(NULL, 0.5) < m", "CAST('1' AS BIGINT) = i", "t = '1995-01-31'", "i = (1)",
         "z >= '1995-01-31 10:30' AND z < TIMESTAMP '1995-02-28 10:30:00.5'", "u = '255'",
         "x < '2 days' AND l = 'f'",
+        "ts > '1995-01-31 10:30:00.5' AND ms IN ('1995-01-31', '9999-12-31T23:59:59.999999')",
+        "ns BETWEEN '1678-01-01' AND '2261-12-31 23:59:59.999999'", "ts = TIMESTAMP_S '1995-01-31'",
+        "tz < '23:59' OR tz > '10:30:00+15:59' OR tz = '10:30:00.5-01' OR tz = TIMETZ '10:30'",
+        "o >= '1995-01-31' AND o < TIMESTAMPTZ '1995-02-28 10:30'",
         "t < DATE '1995-01-31' + INTERVAL 3 MONTH", "t >= (DATE '1995-01-31') - INTERVAL 90 DAY",
     ):  # fmt: skip
         yield safe, safe == "i > 1.5 AND d > 2"
@@ -170,6 +176,10 @@ def cases() -> Iterator[tuple[str, bool]]:
         "CAST('x' AS INTEGER) = i", "CAST(300 AS TINYINT) = i", "'x' = 1", "x < 'soon'",
         "i = CASE WHEN l THEN '1' ELSE '2' END", "i = coalesce(NULL, '1')", "j = 'x'",
         "coalesce(i, 'x') = 1", "CASE WHEN l THEN i ELSE 'x' END = 1", "d < -('x')",
+        "ns > '1677-12-31'", "ns > '2262-01-01'", "ns = TIMESTAMP_NS '1677-01-01'",
+        "ts = '1995-02-30'",
+        "tz = '10:30+01'", "tz = '10:30:00+16'", "tz = '24:00:00'", "tz = '10:30:00 UTC'",
+        "ts = TIMESTAMP '1995-01-31'", "ts = ms",
         "t < DATE '1995-01-31' + INTERVAL (i) MONTH", "t + INTERVAL 3 MONTH > t",
         "t < DATE '1995-01-31' + INTERVAL 100000 YEAR", "t < TIMESTAMP '1995-01-31 12:00:00'",
     ):  # fmt: skip
@@ -181,7 +191,45 @@ def test_what_may_raise(text: str, unsafe: bool) -> None:
     types = {"i": "INTEGER", "b": "BIGINT", "d": "DOUBLE", "v": "VARCHAR", "t": "DATE"}
     types |= {"m": "DECIMAL(15,2)", "w": "DECIMAL(38,0)", "l": "BOOLEAN", "e": "ENUM('a')"}
     types |= {"z": "TIMESTAMP", "u": "UTINYINT", "x": "INTERVAL", "j": "JSON"}
+    types |= {"ts": "TIMESTAMP_S", "ms": "TIMESTAMP_MS", "ns": "TIMESTAMP_NS"}
+    types |= {"tz": "TIME WITH TIME ZONE", "o": "TIMESTAMP WITH TIME ZONE"}
     assert unsafe == raising.can_raise(parse_one(text, read="duckdb"), types)
+
+
+DAYS = ["0000-01-01", "0001-01-01", "1677-12-31", "1678-01-01", "1995-02-28", "1995-02-29",
+        "2261-12-31", "2262-01-01", "9999-12-31", "10000-01-01", "1995-1-1"]  # fmt: skip
+CLOCKS = ["00:00", "23:59", "24:00", "9:00", "23:59:59", "23:60:00", "23:59:60", "00:00:00.1",
+          "23:59:59.999999", "23:59:59.9999999"]  # fmt: skip
+OFFSETS = ["", "Z", "+1", "+01", "-15", "+15:59", "-16", "+16:00", " +01", "+01:60", "-00"]
+NUMBERS = [
+    "0", "-0", "1.5", "1e3", "127", "-128", "128", "255", "256", "-1", "9" * 10, "9" * 18, "9" * 19,
+    "9" * 38, "99.994", "99.995", "99.99", "100", "00099.9", ".5", "5.",
+]  # fmt: skip
+WORDS = [
+    "", "true", "T", "f", "yes", "x", "2 days", "3 WEEKS", "-1 day", "1000000 years", "1 d", "a\\x",
+    "00000000-0000-0000-0000-00000000000A", "00000000-0000-0000-0000-0000000",
+]  # fmt: skip
+KINDS = [
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+    "UINTEGER", "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL(4,2)", "DECIMAL(38,0)", "DATE",
+    "TIME", "TIME WITH TIME ZONE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
+    "TIMESTAMP WITH TIME ZONE", "INTERVAL", "UUID", "BLOB", "VARCHAR",
+]  # fmt: skip
+
+
+def constants() -> list[str]:
+    moments = [f"{day}{by}{clock}" for day in DAYS for by in " T" for clock in CLOCKS]
+    clocks = [f"{clock}{offset}" for clock in CLOCKS for offset in OFFSETS]
+    return [*DAYS, *moments, *clocks, *NUMBERS, *WORDS]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_castable_is_cast(kind: str) -> None:
+    found = [text for text in constants() if is_castable(text, kind)]
+    assert found
+    with duckdb.connect() as shell:
+        cast = f"SELECT count(CAST(text AS {kind})) FROM (SELECT unnest(?) AS text)"
+        assert [(len(found),)] == shell.execute(cast, [found]).fetchall()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -16,15 +16,24 @@ _INTEGERS = {kind: range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for kind, bits in 
 _INTEGERS |= {f"U{kind}": range(2**bits) for kind, bits in _BITS.items()}
 _NUMBER = re.compile(r"-?(?P<whole>\d{1,38})(\.(?P<fraction>\d{1,38}))?")
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
-_CLOCK = r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?"
+_MINUTE, _SECOND = r"([01]\d|2[0-3]):[0-5]\d", r":[0-5]\d(\.\d{1,6})?"
+_CLOCK = rf"{_MINUTE}({_SECOND})?"
+_OFFSET = r"[-+](0\d|1[0-5])(:[0-5]\d)?"
 _MOMENT = re.compile(rf"(\d{{4}}-\d\d-\d\d)([ T]{_CLOCK})?")
-_TIMES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE")
+_YEARS = {
+    kind: range(datetime.MINYEAR, datetime.MAXYEAR + 1)
+    for kind in ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP WITH TIME ZONE")
+}
+_YEARS["TIMESTAMP_NS"] = range(1678, 2262)
+"""Of types of days the years of which all days are castable."""
+
 _UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _FORMS: Mapping[str, re.Pattern[str]] = {
     kind: re.compile(form, re.IGNORECASE)
     for kind, form in {
         "BOOLEAN": "true|false|t|f|1|0",
         "TIME": _CLOCK,
+        "TIME WITH TIME ZONE": rf"{_CLOCK}|{_MINUTE}{_SECOND}{_OFFSET}",
         "INTERVAL": r"\d{1,6} (second|minute|hour|day|week|month|year)s?",
         "UUID": _UUID,
         "BLOB": r"[\x20-\x5b\x5d-\x7e]*",
@@ -63,8 +72,8 @@ def is_castable(text: str, kind: str) -> bool:
     """
     if kind in _FORMS:
         return _FORMS[kind].fullmatch(text) is not None
-    if kind in _TIMES:
-        return _is_moment(text)
+    if kind in _YEARS:
+        return _is_moment(text, _YEARS[kind])
     if kind.startswith("ENUM("):
         # it is the values of the type that are compared as texts
         return True
@@ -81,15 +90,14 @@ def is_castable(text: str, kind: str) -> bool:
     return kind in ("FLOAT", "DOUBLE")
 
 
-def _is_moment(text: str) -> bool:
+def _is_moment(text: str, years: Container[int]) -> bool:
     found = _MOMENT.fullmatch(text)
     if found is None:
         return False
     try:
-        datetime.date.fromisoformat(found[1])
+        return datetime.date.fromisoformat(found[1]).year in years
     except ValueError:
         return False
-    return True
 
 
 def of_constants(trees: Sequence[exp.Expr]) -> str:

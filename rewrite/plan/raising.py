@@ -23,7 +23,10 @@ _WIDENED = {
 }
 """Types in an order in which each holds the values of those before it, or a value next to them."""
 
-_ALIASES = {"INT": "INTEGER", "TEXT": "VARCHAR", "REAL": "FLOAT"}
+_ALIASES = {
+    "INT": "INTEGER", "TEXT": "VARCHAR", "REAL": "FLOAT",
+    "TIMETZ": "TIME WITH TIME ZONE", "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
+}  # fmt: skip
 
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 38}
 """How many digits whole numbers have where they meet decimals."""
