@@ -199,6 +199,9 @@ def constructs(text: str) -> set[str]:
 
 # ---------------------------------------------------------------------------------- building
 
+Aggregated = tuple[str, str | None, bool]
+"""An aggregate, its kind, None for one of another, and whether it is exact."""
+
 
 @dataclass(frozen=True)
 class _Shaped:
@@ -802,7 +805,7 @@ class _SqlBuilder(_Builder):
             columns.append(None if kind is None else Column(name, kind, is_exact))
         return ", ".join(items), tuple(columns)
 
-    def rich_aggregate(self, refs: Refs) -> tuple[str, str | None, bool]:
+    def rich_aggregate(self, refs: Refs) -> Aggregated:
         """Return an aggregate, its kind, None for one of another, and whether it is exact.
 
         Those that depend on the order of tuples need all columns of FROM to be exact and known.
@@ -812,11 +815,16 @@ class _SqlBuilder(_Builder):
             return "count(*)", "int", True
         value, column = self.one(exact)
         by, _ = self.one(exact)
-        kind = column.kind
-        ordered = len(exact) == len(refs)
         ties = f"⟦+ ORDER BY {self.terms(refs)} +⟧"
         order = f"ORDER BY {by}{self.one(['', ' DESC'])}⟦+, {self.terms(refs)} +⟧"
-        options: list[tuple[str, str | None, bool]] = [
+        options = self._aggregates_of(value, column.kind, exact)
+        if len(exact) == len(refs):
+            options += self._aggregates_in_order(value, column.kind, exact, by, ties, order)
+        return self.one(options)
+
+    def _aggregates_of(self, value: str, kind: str, exact: Refs) -> list[Aggregated]:
+        """Return the aggregates that have one result for any order of tuples."""
+        options: list[Aggregated] = [
             (f"count(DISTINCT {value})", "int", True),
             (f"min({value})", kind, True),
             (f"histogram({value})", None, True),
@@ -839,38 +847,43 @@ class _SqlBuilder(_Builder):
             ]
         if kind == "int":
             options += [(f"bit_xor({value})", "int", True)]
-        if ordered:
+        return options
+
+    def _aggregates_in_order(
+        self, value: str, kind: str, exact: Refs, by: str, ties: str, order: str
+    ) -> list[Aggregated]:
+        """Return those of tuples in an order, which `ties` and `order` are."""
+        options: list[Aggregated] = [
+            (f"list({value}{ties})", None, True),
+            (f"list({value} {order})", None, True),
+            (f"list({value} {order}) FILTER (WHERE {self.comparison(exact)})", None, True),
+            (f"list(DISTINCT {value}⟦+ ORDER BY {value} NULLS LAST +⟧)", None, True),
+            (f"first({value}{ties})", kind, True),
+            (f"first({value} {order})", kind, True),
+            (f"last({value}{ties})", kind, True),
+            (f"last({value} {order})", kind, True),
+            (f"any_value({value}{ties})", kind, True),
+            (f"arg_max({value}, {by}{ties})", kind, True),
+            (f"arg_min({value}, {by}{ties})", kind, True),
+            (f"mode({value}{ties})", kind, True),
+        ]
+        if kind == "int":
+            most = f"coalesce(abs({value}) % 2, 0) + 1"
             options += [
-                (f"list({value}{ties})", None, True),
-                (f"list({value} {order})", None, True),
-                (f"list({value} {order}) FILTER (WHERE {self.comparison(exact)})", None, True),
-                (f"list(DISTINCT {value}⟦+ ORDER BY {value} NULLS LAST +⟧)", None, True),
-                (f"first({value}{ties})", kind, True),
-                (f"first({value} {order})", kind, True),
-                (f"last({value}{ties})", kind, True),
-                (f"last({value} {order})", kind, True),
-                (f"any_value({value}{ties})", kind, True),
-                (f"arg_max({value}, {by}{ties})", kind, True),
-                (f"arg_min({value}, {by}{ties})", kind, True),
-                (f"mode({value}{ties})", kind, True),
+                (f"max({by}, {most}{ties})", None, True),
+                (f"min({by}, {most}{ties})", None, True),
             ]
-            if column.kind == "int":
-                most = f"coalesce(abs({value}) % 2, 0) + 1"
-                options += [
-                    (f"max({by}, {most}{ties})", None, True),
-                    (f"min({by}, {most}{ties})", None, True),
-                ]
-            if kind == "varchar":
-                options += [
-                    (f"string_agg({value}, ','{ties})", "varchar", True),
-                    (f"string_agg({value}, '/' {order})", "varchar", True),
-                    (
-                        f"string_agg(DISTINCT {value}, ','⟦+ ORDER BY {value} NULLS LAST +⟧)",
-                        "varchar",
-                        True,
-                    ),
-                ]
-        return self.one(options)
+        if kind == "varchar":
+            options += [
+                (f"string_agg({value}, ','{ties})", "varchar", True),
+                (f"string_agg({value}, '/' {order})", "varchar", True),
+                (
+                    f"string_agg(DISTINCT {value}, ','⟦+ ORDER BY {value} NULLS LAST +⟧)",
+                    "varchar",
+                    True,
+                ),
+            ]
+        return options
 
     # Expressions.
 
