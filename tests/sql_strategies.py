@@ -782,8 +782,14 @@ class _SqlBuilder(_Builder):
             return _Shaped(f"SELECT ⟦({items})⟧ FROM {item}{where}", columns, 1)
         key, column = self.one(refs)
         name = self.name()
-        text = f"SELECT ⟦({key} AS {name}, {items})⟧ FROM {item}{where} GROUP BY {key}"
-        if self.chance(30):
+        by_all = self.chance(20)
+        grouped = "ALL" if by_all else key
+        text = f"SELECT ⟦({key} AS {name}, {items})⟧ FROM {item}{where} GROUP BY {grouped}"
+        if by_all:
+            # a column of HAVING is a key too: more rows than groups by what is shown
+            shown, _ = self.one([(name, column), *refs])
+            text += f" HAVING {shown} IS NOT NULL OR max({key}) IS NULL"
+        elif self.chance(30):
             # a condition whose text begins with an aggregate
             one, other = self.rich_aggregate(refs)[0], self.rich_aggregate(refs)[0]
             test = self.one(["count(*) > 1", f"{other} IS NULL", f"{other} IS NOT NULL"])

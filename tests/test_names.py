@@ -94,6 +94,28 @@ WRITTEN = (
     "SELECT k AS z, v AS z FROM r WHERE x > 0 ORDER BY z + 0 DESC LIMIT 2",
     "SELECT DISTINCT ON (z) v AS z, k AS z, x FROM r ORDER BY z, v",
     "SELECT k AS z, v AS z, count(*) AS n FROM r GROUP BY ALL HAVING z > 10",
+    # in HAVING a key comes before an alias, and that before a column
+    "SELECT k % 2 AS k, max(x) AS m FROM r GROUP BY k HAVING k > 0",
+    "SELECT k % 2 AS k, max(x) AS m FROM r GROUP BY k % 2 HAVING k > 0",
+    "SELECT k % 2 AS k, max(x) AS m FROM r GROUP BY 1 HAVING k + 1 > 1",
+    "SELECT k % 2 AS k, max(x) AS m FROM r GROUP BY ROLLUP (r.k % 2) HAVING k = 0",
+    "SELECT k, max(v) AS v FROM r GROUP BY k HAVING v > 20",
+    "SELECT max(v) AS v FROM r HAVING v > 10",
+    f"SELECT max(v) AS k, min(w) AS w {FROM} GROUP BY v HAVING w > 2",
+    "SELECT v AS k, k AS v, count(*) AS n FROM r GROUP BY r.v, r.k HAVING k > 2",
+    # and GROUP BY ALL groups by the columns that HAVING names
+    "SELECT k % 2 AS k, max(x) AS m FROM r GROUP BY ALL HAVING k = 0",
+    "SELECT k % 2 AS z, max(x) AS m FROM r GROUP BY ALL HAVING z = 0",
+    "SELECT k % 2 AS z, max(x) AS m FROM r GROUP BY ALL HAVING k + max(v) > 20",
+    "SELECT count(*) AS n FROM r GROUP BY ALL HAVING k > 1 AND count(*) > 1",
+    "SELECT * REPLACE (k % 2 AS k), count(*) AS n FROM r GROUP BY ALL HAVING k = 1",
+    "SELECT * RENAME (k AS v, v AS k), count(*) AS n FROM r GROUP BY ALL HAVING k = 10",
+    f"SELECT r.k % 2 AS z, sum(count(*)) OVER () AS n {FROM} GROUP BY ALL HAVING z = 0",
+    "SELECT k % 2 AS k, sum(count(*)) OVER () AS n FROM r GROUP BY ALL HAVING k = 0",
+    "SELECT k % 2 AS k, list(v ORDER BY v) AS l FROM r WHERE v > 0 GROUP BY ALL HAVING k = 0",
+    "SELECT -v AS x, count(*) AS k, sum(count(*)) OVER () AS v FROM r GROUP BY ALL HAVING x < -20",
+    "SELECT *, v % 20 AS z, sum(count(*)) OVER () AS n FROM r GROUP BY ALL HAVING z = 0",
+    "SELECT k % 2 AS z, count(*) AS n FROM r GROUP BY ALL HAVING z = 0 ORDER BY n DESC, z LIMIT 2",
 )
 
 
@@ -159,9 +181,8 @@ class Drawn:
         way, limit = self.one(("", " DESC", " NULLS FIRST")), f" LIMIT {self.one((1, 2, 3))}"
         items = self.some(self.item)
         ordered = f" ORDER BY {self.term()}{way}, {self.order}"
-        places = ", ".join(str(n + 1) for n in range(len(items) + 1))
         over = f"OVER (PARTITION BY {self.term()} ORDER BY {self.order})"
-        match self.one(("limit", "star", "on", "over", "qualify", "group")):
+        match self.one(("limit", "star", "on", "over", "qualify", "group", "group")):
             case "limit":
                 return f"SELECT {', '.join(items)}" + self.rest(ordered + limit)
             case "star":
@@ -179,6 +200,12 @@ class Drawn:
                 return f"SELECT {', '.join(items)}" + self.rest(tail)
         items.append(self.item(self.one(("count(*)", f"list(r.v ORDER BY {self.order})"))))
         by = self.one(("ALL", ", ".join(self.some(self.term, 2))))
+        if self.one((True, False)):
+            items.append(self.item("sum(count(*)) OVER ()"))
+        if self.one((True, False)):
+            test = self.one((self.term(), self.term(), f"max({self.term()})", "count(*)"))
+            by += f" HAVING {test} {self.one(('>', '<>'))} {self.one((0, 1, 2))}"
+        places = ", ".join(str(n + 1) for n in range(len(items)))
         chosen = f" ORDER BY {self.term()}{way}, {places}{limit}" if self.one((True, False)) else ""
         return f"SELECT {', '.join(items)}" + self.rest(f" GROUP BY {by}{chosen}")
 

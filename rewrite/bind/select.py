@@ -10,9 +10,10 @@ from cqlduck.rewrite.bind.conditions import no_aggregate
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.grouping import aggregate, grouping_sets, union_of
+from cqlduck.rewrite.bind.having import keys_of_having, resolve_having
 from cqlduck.rewrite.bind.projection import project
 from cqlduck.rewrite.bind.scalars import bind_scalars
-from cqlduck.rewrite.bind.scope import Scope, resolve
+from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.select_list import select_list
 from cqlduck.rewrite.bind.subqueries import bind_where
 from cqlduck.rewrite.plan import Distinct, Plan
@@ -42,10 +43,14 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
         no_aggregate(context.catalog, where.this, "WHERE")
     group, having = tree.args.get("group"), tree.args.get("having")
     calls = [c for _, e in listed for c in aggregate_calls(e, context.catalog.aggregates)]
-    if having is not None:
-        having = resolve(having.this, scope, aliases)
     sets = grouping_sets(context.catalog, tree, scope, listed, aliases)
     by_all = group is not None and bool(group.args.get("all"))
+    if having is not None:
+        known = [] if by_all else [key for keys in sets for key in keys]
+        aggregates = context.catalog.aggregates
+        having = resolve_having(having.this, scope, aliases, known, aggregates)
+        if by_all:
+            sets = [[*sets[0], *keys_of_having(having, aggregates)]]
     if (group is not None and not by_all) or sets != [[]] or calls or having is not None:
         if having is not None:
             calls += aggregate_calls(having, context.catalog.aggregates)

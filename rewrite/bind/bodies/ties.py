@@ -19,7 +19,7 @@ from cqlduck.rewrite.plan.aggregates import sums_exactly
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import identity
-from cqlduck.rewrite.text.parsed import function_name
+from cqlduck.rewrite.text.parsed import aliases_of, function_name
 
 NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
 """Window functions that go by the position of a row, whatever the frame."""
@@ -132,12 +132,7 @@ class _Ties:
         if group is None:
             return []
         if group.args.get("all"):
-            keys = [
-                e
-                for e in (listed.unalias() for listed in self.body.expressions)
-                if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
-            ]
-            return [_term(key) for key in keys if key.find(exp.Column)]
+            return [_term(key) for key in self.all_keys()]
         keys, several = [], False
         for written in group.expressions:
             several |= isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets))
@@ -146,6 +141,66 @@ class _Ties:
         if several and keys:
             keys.append(exp.Anonymous(this="grouping_id", expressions=[k.copy() for k in keys]))
         return [_term(key) for key in keys]
+
+    def all_keys(self) -> list[exp.Expr]:
+        """Return what GROUP BY ALL groups by: HAVING adds the columns that it names."""
+        keys = [
+            e
+            for listed in self.body.expressions
+            for e in (self.starred(listed) if listed.is_star else [listed.unalias()])
+            if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
+        ]
+        having = self.body.args.get("having")
+        if having is not None:
+            keys += self.bare_columns(self.opened(having.this.copy(), frozenset()))
+        return list(dict.fromkeys(key for key in keys if key.find(exp.Column)))
+
+    def starred(self, listed: exp.Expr) -> list[exp.Expr]:
+        """Return what a star shows, or nothing if an item's columns are not known."""
+        star = listed.this if isinstance(listed, exp.Column) else listed
+        item = listed.table if isinstance(listed, exp.Column) else ""
+        if not isinstance(star, exp.Star):
+            return []
+        left_out = {node.name.lower() for node in star.args.get("except_") or []}
+        replaced = {node.alias.lower(): node.this for node in star.args.get("replace") or []}
+        shown: list[exp.Expr] = []
+        for known, _ in from_items(self.body):
+            alias, columns = known.alias_or_name, self.inputs.columns_of(known)
+            if columns is None:
+                return []
+            if not item or item.lower() == alias.lower():
+                names = [c.name for c in columns if c.name.lower() not in left_out]
+                shown += [replaced.get(name.lower()) or column(name, alias) for name in names]
+        return shown
+
+    def opened(self, tree: exp.Expr, inside: frozenset[str]) -> exp.Expr:
+        """Return an expression of HAVING with what aliases stand for in their places.
+
+        An alias comes before a column; `inside` of what aliases stand for a column comes first.
+        """
+        if isinstance(tree, exp.Query) or self.is_call(tree):
+            return tree
+        name = tree.name.lower()
+        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name not in inside:
+            meant = aliases_of(self.body).get(name)
+            if meant is not None and not (inside and self.reads(name)):
+                return exp.paren(self.opened(meant.copy(), inside | {name}))
+        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and inside:
+            items = [item for item, _ in from_items(self.body) if self.has(item, name)]
+            return column(tree.name, items[0].alias_or_name) if len(items) == 1 else tree
+        for child in list(tree.iter_expressions()):
+            found = self.opened(child, inside)
+            if found is not child:
+                child.replace(found)
+        return tree
+
+    def bare_columns(self, tree: exp.Expr) -> list[exp.Expr]:
+        """Return the columns of an expression outside of aggregates."""
+        if isinstance(tree, exp.Column):
+            return [tree]
+        if isinstance(tree, exp.Query) or self.is_call(tree):
+            return []
+        return [c for child in tree.iter_expressions() for c in self.bare_columns(child)]
 
     def key(self, written: exp.Expr) -> exp.Expr:
         """Return what an item of GROUP BY means: a place or an alias of the SELECT list."""
@@ -162,11 +217,12 @@ class _Ties:
 
     def reads(self, name: str) -> bool:
         """Return whether an item of FROM is known to have a column of this name."""
-        for item, _ in from_items(self.body):
-            columns = self.inputs.columns_of(item) or ()
-            if name.lower() in {known.name.lower() for known in columns}:
-                return True
-        return False
+        return any(self.has(item, name) for item, _ in from_items(self.body))
+
+    def has(self, item: exp.Expr, name: str) -> bool:
+        """Return whether an item of FROM is known to have a column of this name."""
+        columns = self.inputs.columns_of(item) or ()
+        return name.lower() in {known.name.lower() for known in columns}
 
     # -- aggregates --------------------------------------------------------------------------------
 
@@ -249,7 +305,11 @@ class _Ties:
             return self.terms()
         keys, group = self.keys(), self.body.args.get("group")
         if group is not None and group.args.get("all") and keys:
-            # ALL would not find the keys that now stand in a window function too
+            # ALL would not find the keys that now stand in a window function too; a name in HAVING
+            # that is a key now may have meant an alias
+            having = self.body.args.get("having")
+            if having is not None:
+                having.set("this", self.opened(having.this, frozenset()))
             self.body.set("group", exp.Group(expressions=[key.this.copy() for key in keys]))
         return keys
 
