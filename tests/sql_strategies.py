@@ -361,7 +361,10 @@ class _SqlBuilder(_Builder):
             refs = [*refs, *mrefs]
         items, columns = self.listed(refs)
         where = self.where([ref for ref in refs if "." in ref[0]])
-        text = f"SELECT ⟦({items})⟧ FROM {left} {kind} JOIN {right} {condition}{third}{where}"
+        joined = f"{left} {kind} JOIN {right} {condition}"
+        if self.chance(20):
+            joined = f"({joined})"
+        text = f"SELECT ⟦({items})⟧ FROM {joined}{third}{where}"
         return _Shaped(text, columns, n * m + n + m, None if kind == "SEMI" else False)
 
     def shape_natural(self, draft: _Draft, depth: int) -> _Shaped:

@@ -196,6 +196,12 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      "FULL JOIN (SELECT k FROM s [NOW] WHERE k <> 2) o USING (k)", None, BOTH),
     ("SELECT o.k FROM s [RANGE 9] ANTI JOIN r ON s.k = r.k + 1 JOIN r o ON s.x::INT = o.k",
      None, BOTH),
+    ("SELECT r.k FROM r, (SELECT * FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "ANTI JOIN r ON r.k = a.k + 7) a WHERE a.k <> 2 AND a.n > 0", None, RULES),
+    ("SELECT r.k FROM r, (SELECT a.k, a.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "LEFT JOIN r ON r.k = a.k + 7) a WHERE a.k <> 2 AND a.n > 0", None, BOTH),
+    ("SELECT r.k FROM r, (SELECT a.k, a.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
+     "LEFT JOIN r ON r.k = a.n + 7) a WHERE a.k <> 2 AND a.n > 0", 2, BOTH),
     # at boundaries alone
     ("SELECT k FROM s [TUMBLE 4] ANTI JOIN (SELECT k FROM s [TUMBLE 4] WHERE x = 'bad') o "
      "USING (k) WHERE x::INT > 0", None, RULES),

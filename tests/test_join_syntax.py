@@ -62,3 +62,37 @@ def test_a_join_without_on_is_told_of_cross_join_and_shown():
         con.append("r", [(7,)], at=1)
         con.advance(1)
         assert [(1, 7), (2, 7)] == sorted(con.table("q").fetchall())
+
+
+IN_PARENTHESES = [
+    "SELECT r.k, a.w FROM r, ((SELECT k, v AS w FROM s) a LEFT JOIN t ON t.k = a.k)",
+    "SELECT r.k, a.w FROM r LEFT JOIN ((SELECT k, v AS w FROM s) a LEFT JOIN t ON t.k = a.k) "
+    "ON r.k = a.k",
+    "SELECT * FROM ((SELECT k, v AS w FROM s) a JOIN t ON t.k = a.k)",
+    "SELECT * FROM ((SELECT k AS j, v AS w FROM s) a JOIN t ON t.k = a.j) AS x",
+    "SELECT w FROM (((SELECT k AS j, v AS w FROM s) a JOIN t ON t.k = a.j) JOIN r ON r.k = a.j)",
+    "SELECT w FROM ((SELECT k AS j, v AS w FROM s) a NATURAL JOIN (SELECT k AS j FROM t) b)",
+    "SELECT w FROM (((SELECT k AS j, v AS w FROM s)) a SEMI JOIN t ON t.k = a.j)",
+    "SELECT k, (SELECT max(v) FROM r) AS m FROM ((SELECT k FROM s) a CROSS JOIN (SELECT v FROM t))",
+]
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+def test_a_join_in_parentheses_may_begin_with_a_subquery(recompute):
+    content = {"s": [(1, 1), (2, 2), (2, 3)], "t": [(2, 4), (2, 5), (4, 6)], "r": [(1, 7), (2, 8)]}
+    database = duckdb.connect()
+    with cqlduck.connect(recompute=recompute) as con:
+        for name, rows in content.items():
+            database.execute(f"CREATE TABLE {name} (k INTEGER, v INTEGER)")
+            database.executemany(f"INSERT INTO {name} VALUES (?, ?)", rows)
+            con.execute(f"CREATE RELATION {name} (k INTEGER, v INTEGER)")
+            con.append(name, rows, at=1)
+        for number, text in enumerate(IN_PARENTHESES):
+            body = f"SELECT count(*) AS n, * FROM ({text}) GROUP BY ALL"
+            con.execute(f"CREATE CONTINUOUS QUERY q{number} AS {body}")
+        con.advance(2)
+        for number, text in enumerate(IN_PARENTHESES):
+            body = f"SELECT count(*) AS n, * FROM ({text}) GROUP BY ALL"
+            wanted = database.execute(body).fetchall()
+            found = con.sql(f"FROM q{number}").fetchall()
+            assert sorted(wanted, key=repr) == sorted(found, key=repr), text

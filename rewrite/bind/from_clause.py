@@ -194,7 +194,7 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
         raise NotIncremental("PIVOT", offset=place_of(tree))
     if isinstance(tree, exp.Table):
         _table(context, tree, scope, ctes)
-    elif isinstance(tree, exp.Subquery) and isinstance(tree.this, exp.Table):
+    elif isinstance(tree, exp.Subquery) and is_join(tree.this):
         return _parenthesized(context, tree, scope, ctes)
     elif isinstance(tree, exp.Subquery):
         alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
@@ -209,10 +209,20 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
     return []
 
 
+def is_join(tree: exp.Expr) -> bool:
+    """Return whether what stands in parentheses in FROM is an item, alone or with joins."""
+    return isinstance(tree, exp.Table) or (
+        isinstance(tree, exp.Subquery) and bool(tree.args.get("joins"))
+    )
+
+
 def _parenthesized(
     context: Context, tree: exp.Subquery, scope: Scope, ctes: Ctes
 ) -> list[exp.Expr]:
-    """Bind `(s)`, `(s JOIN r …)`, or `(s JOIN r …) AS x`, which hides the names inside it."""
+    """Bind `(s)`, `(s JOIN r …)`, or `(s JOIN r …) AS x`, which hides the names inside it.
+
+    The first item may be a subquery.
+    """
     inner = tree.this.copy()
     joins = inner.args.get("joins") or []
     inner.set("joins", None)
@@ -223,8 +233,8 @@ def _parenthesized(
         _table(context, inner, scope, ctes)
         return []
     if not tree.alias:
-        _table(context, inner, scope, ctes)
-        return _joins(context, joins, scope, ctes, first, start)
+        inside = bind_item(context, inner, scope, ctes)
+        return inside + _joins(context, joins, scope, ctes, first, start)
     joined = exp.select("*").from_(inner)
     joined.set("joins", joins)
     _derived(context, tree, tree.alias, joined, scope, ctes)

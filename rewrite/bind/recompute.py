@@ -26,7 +26,7 @@ from cqlduck.rewrite.bind.bodies.refusals import refuse_clauses, refuse_operator
 from cqlduck.rewrite.bind.bodies.ties import break_ties, from_items
 from cqlduck.rewrite.bind.bodies.turns import turning_points
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
-from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item
+from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item, is_join
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
 from cqlduck.rewrite.plan import INPUT, Plan, Recompute, place_in
@@ -176,7 +176,7 @@ class _Build:
         for table in node.find_all(exp.Table):
             if table.name.lower() in own and not _defines(node, table):
                 return False
-        return not isinstance(node.this, exp.Table) or bool(node.alias)
+        return not is_join(node.this) or bool(node.alias)
 
     def _is_shown_late(self, body: exp.Select, node: exp.Expr) -> bool:
         """Return whether a subquery stays in the text, so that its expressions are evaluated above.

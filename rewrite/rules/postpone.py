@@ -2,6 +2,7 @@
 
     R ⋈ₚ π_f(x)→y (S)  =  π_f(x)→y (R ⋈ₚ[y := f(x)] S)        where f may raise
     σ_p (π_f(x)→y (S)) =  π_f(x)→y (σ_p[y := f(x)] (S))
+    π_f(x)→y (S) − π_f(x)→y (T)  =  π_f(x)→y (S − T)       where T is a part of S
 
 Below the join f would be evaluated for all tuples of S, or not for those without a partner in R,
 depending on DuckDB's plan and on how time is cut. Above, it is evaluated for tuples that are needed
@@ -24,6 +25,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.plan import (
     Column,
+    Difference,
     During,
     Filter,
     Join,
@@ -53,6 +55,8 @@ def postpone(plan: Plan) -> Plan:
             return UnionAll(tuple(postpone(replace(plan, input=arm)) for arm in union.inputs))
         case Join():
             return _joined(plan)
+        case Difference(left=Project() as left) if _raising(left):
+            return _left_over(plan, left)
         case Filter() | During() if not properties(plan).is_stream:
             return _selected(plan)
         case _:
@@ -65,6 +69,57 @@ def _joined(plan: Join) -> Plan:
             arms = (_joined(_with_input(plan, place, arm)) for arm in union.inputs)
             return UnionAll(tuple(arms))
     return _above(plan) if any(map(_raising, plan.inputs)) else plan
+
+
+def _left_over(node: Difference, left: Project) -> Plan:
+    """Return what is left of a projection, where what is gone is shown by the same expressions."""
+    late, right = _raising(left), node.right
+    if not isinstance(right, Project):
+        return node
+    kept: list[list[tuple[exp.Expr, Column]]] = [[], []]
+    fresh: dict[str, tuple[str, Column]] = {}
+    types = {known.name: known.type for known in left.input.columns}
+    for one, other, known in zip(left.expressions, right.expressions, left.columns, strict=True):
+        if known.name not in late:
+            kept[0].append((one, known))
+            kept[1].append((other, known))
+            continue
+        meant = _read_alike(one, other)
+        if meant is None:
+            return node
+        for name, its in meant.items():
+            if fresh.setdefault(name, (its, Column(f"{name} left", types[name])))[0] != its:
+                return node
+    kept[0] += [(column(name), known) for name, (_, known) in fresh.items()]
+    kept[1] += [(column(its), known) for its, known in fresh.values()]
+    sides = []
+    for side, listed in zip((left, right), kept, strict=True):
+        values, columns = zip(*listed, strict=True)
+        sides.append(Project(side.input, values, columns))
+    renamed = {name: column(known.name) for name, (_, known) in fresh.items()}
+    shown = [
+        written(value, renamed) if known.name in late else column(known.name)
+        for value, known in zip(left.expressions, left.columns, strict=True)
+    ]
+    return Project(replace(node, left=sides[0], right=sides[1]), tuple(shown), left.columns)
+
+
+def _read_alike(one: exp.Expr, other: exp.Expr) -> Mapping[str, str] | None:
+    """Return for the columns that an expression reads those that another one reads in their places.
+
+    None if the expressions differ in more than columns, or one column stands for several.
+    """
+    mine, theirs = ([n.name for n in tree.find_all(exp.Column)] for tree in (one, other))
+    if len(mine) != len(theirs):
+        return None
+    meant = dict(zip(mine, theirs, strict=True))
+    as_other = {name: column(its) for name, its in meant.items()}
+    return meant if _bare(written(one, as_other)) == _bare(other) else None
+
+
+def _bare(tree: exp.Expr) -> exp.Expr:
+    """Return an expression without parentheses around its parts."""
+    return tree.copy().transform(lambda n: n.unnest() if isinstance(n, exp.Paren) else n)
 
 
 def _with_input(node: Join, place: int, plan: Plan) -> Join:

@@ -87,11 +87,8 @@ class _Conditions:
     def _present(self, items: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return what is true of every row, and reads each of several items."""
         known = [(item, self.inputs.columns_of(item)) for item in items]
-        return [
-            _is_there(column(columns[0].name, item.alias))
-            for item, columns in known
-            if columns and len(items) > 1
-        ]
+        read = [column(columns[0].name, item.alias) for item, columns in known if columns]
+        return [_are_there(read)] if len(items) > 1 and read else []
 
     def _visible(self, first: int, end: int) -> list[exp.Expr]:
         """Return the items of a range whose columns are seen behind their join."""
@@ -236,8 +233,11 @@ def _is_ordered(join: exp.Join) -> bool:
     return not words_of(join) & {"ASOF", "POSITIONAL", "LATERAL"}
 
 
-def _is_there(value: exp.Expr) -> exp.Expr:
-    """Return what is true, and reads a value, though DuckDB does not know so."""
+def _are_there(values: Sequence[exp.Expr]) -> exp.Expr:
+    """Return what is true, and reads values, though DuckDB does not know so.
+
+    One call reads all: of several conditions DuckDB may test some before a LEFT JOIN.
+    """
     return exp.not_(
-        exp.Is(this=exp.Anonymous(this="hash", expressions=[value]), expression=exp.null())
+        exp.Is(this=exp.Anonymous(this="hash", expressions=[*values]), expression=exp.null())
     )
