@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cqlduck.rewrite.plan import FOREVER
-from cqlduck.state import catalog
+from cqlduck.state import catalog_rows
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import typed
 from cqlduck.state.connection import Database, quoted
@@ -35,7 +35,7 @@ def create(database: Database, thing: Input) -> None:
         database.execute(
             f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
         )
-    catalog.insert(database, thing)
+    catalog_rows.insert(database, thing)
     show(database, thing)
 
 
@@ -55,5 +55,5 @@ def drop(database: Database, thing: Input) -> None:
     database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.table)}")
     if thing.kind == "relation":
         database.execute(f"DROP TABLE IF EXISTS cql_state.{quoted(thing.pending)}")
-    catalog.delete(database, thing)
+    catalog_rows.delete(database, thing)
     database.execute("DELETE FROM cql_state.open_batches WHERE input = ?", [thing.name])

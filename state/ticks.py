@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cqlduck.state import catalog
+from cqlduck.state import catalog_rows
 from cqlduck.state.connection import Database
 
 LATE = 64
@@ -26,10 +26,10 @@ class TickBuffer:
         """Begin with none."""
         self._database = database
         database.participants.append(self)
-        self.kept: tuple[catalog.TickRow, ...] = ()
+        self.kept: tuple[catalog_rows.TickRow, ...] = ()
         """The rows that wait."""
 
-    def roll_back(self, kept: tuple[catalog.TickRow, ...]) -> None:
+    def roll_back(self, kept: tuple[catalog_rows.TickRow, ...]) -> None:
         """Let those wait again that did then."""
         self.kept = kept
 
@@ -38,11 +38,11 @@ class TickBuffer:
         """Whether rows wait."""
         return bool(self.kept)
 
-    def add(self, rows: Sequence[catalog.TickRow], *, may_wait: bool) -> None:
+    def add(self, rows: Sequence[catalog_rows.TickRow], *, may_wait: bool) -> None:
         """Take rows; write them and those that wait, unless they may wait too."""
         self.kept += tuple(rows)
         if self.kept and not (rows and may_wait and len(self.kept) < LATE):
-            catalog.write_ticks(self._database, self.kept)
+            catalog_rows.write_ticks(self._database, self.kept)
             self.kept = ()
 
     def flush(self) -> None:

@@ -374,7 +374,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_waiting.py::test_arrivals_that_are_not_those_of_the_tick_are_read_from_the_store"),
     ),
     *_of(
-        "state/catalog.py",
+        "state/catalog_rows.py",
         ("a tick lists what it has moved alone",
          "moved = [thing for thing in things if state(thing) != thing.written]",
          "moved = changed",

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import cqlduck
-from cqlduck.state import catalog, ticks
+from cqlduck.state import catalog_rows, ticks
 
 
 def same(con: cqlduck.Connection) -> None:
@@ -41,7 +41,7 @@ SHOWN = {
 def test_views_show_the_catalogue(
     place: str, seed: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalog, "MOST_MOVES", most)
+    monkeypatch.setattr(catalog_rows, "MAX_LISTED_MOVES", most)
     if place == "memory, written soon":
         monkeypatch.setattr(ticks, "LATE", 3)
     draw = random.Random(seed)

@@ -27,9 +27,9 @@ from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.names import bare
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock
-from cqlduck.state import answers, catalog, instants, machine, plans, records
+from cqlduck.state import answers, catalog_rows, instants, machine, plans, records
 from cqlduck.state.buffers import Buffer
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
@@ -63,7 +63,7 @@ class Core:
     kept_records: int = records.MAX_RECORDS
     standing: str = STANDING
     wanted: dict[str, str] = field(default_factory=dict)
-    catalogue: catalog.Catalogue = field(init=False)
+    catalogue: Catalogue = field(init=False)
     compiled: dict[str, Compiled] = field(default_factory=dict)
     lock: OwnLock = field(init=False)
     closed: bool = False
@@ -82,7 +82,7 @@ class Core:
     _taken: int = 0
     _before: dict[str, int] = field(default_factory=dict)
     """Of queries: their frontiers before their last ticks."""
-    _ticked: list[catalog.Ticked] = field(default_factory=list)
+    _ticked: list[catalog_rows.Ticked] = field(default_factory=list)
     """The ticks that the change has run, to be written with it."""
     _listening: int | None = None
     """The thread in which a listener runs, if one does."""
@@ -154,7 +154,7 @@ class Core:
         written = plans.written(self.compiled)
         if written != self._written:
             stored = plans.save_statements(self.database, self.compiled)
-        rows = catalog.save(self.database, self.catalogue, self.ticks, self._ticked)
+        rows = catalog_rows.save(self.database, self.catalogue, self.ticks, self._ticked)
         may_wait = self.database.in_memory and not self.on_tick
         if rows or not may_wait:
             self.tick_buffer.add(rows, may_wait=may_wait)
@@ -180,7 +180,7 @@ class Core:
     def _read_again(self) -> None:
         """Read the catalogue from the database; later, where that has to be attached anew first."""
         if not self.database.is_invalid:
-            self.catalogue.restore(catalog.load(self.database))
+            self.catalogue.restore(catalog_rows.load(self.database))
 
     # -- reading ----------------------------------------------------------------------------------
 

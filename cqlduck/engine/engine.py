@@ -32,7 +32,7 @@ from cqlduck.rewrite.text.time import BEGINNING
 from cqlduck.state import (
     amend,
     answers,
-    catalog,
+    catalog_rows,
     inspection,
     plans,
     records,
@@ -71,7 +71,7 @@ class Engine(Failing):
         """Read the catalogue and compile the queries that are there."""
         base = self.database
         self.lock = OwnLock(base.owner, base.interrupts)
-        self.catalogue = catalog.load(base)
+        self.catalogue = catalog_rows.load(base)
         self.compiler = Compiler(base)
         base.participants.append(self.compiler)
         self.input_buffer = InputBuffer(base, self.catalogue)
@@ -227,7 +227,7 @@ class Engine(Failing):
         chosen = SETTINGS | wanted
         with self.changing():
             missing = {name: value for name, value in chosen.items() if name not in known}
-            catalog.choose(self.database, self.catalogue, missing)
+            catalog_rows.choose(self.database, self.catalogue, missing)
 
     def set_time(self, kind: str, why: str) -> None:
         """Settle the kind of time, or refuse another one.
@@ -244,7 +244,7 @@ class Engine(Failing):
                 f"the database's time is {words[known]}, and {why} is {words[kind]}",
                 hint="a database has one kind of time; use another database for the other",
             )
-        catalog.choose(self.database, self.catalogue, {"time": kind})
+        catalog_rows.choose(self.database, self.catalogue, {"time": kind})
         if kind == "wall":
             for query in self.catalogue.queries.values():
                 self._plan_anew(query)
@@ -284,7 +284,7 @@ class Engine(Failing):
         answers.create(base, self.clock, query, compiled.answer, has_log=has_log)
         if query.kind == "stream" and self.catalogue.amends(query):
             amend.create(base, query)
-        catalog.insert(base, query)
+        catalog_rows.insert(base, query)
         inspection.refresh(base, self.catalogue, query)
         inspection.write_stubs(base, query, self.stubs(query))
 
@@ -294,7 +294,7 @@ class Engine(Failing):
         answers.drop(base, query, keep_log=keep_log)
         plans.drop(base, query.name)
         synopses.drop(base, query.name)
-        catalog.delete(base, query)
+        catalog_rows.delete(base, query)
         inspection.delete_stubs(base, query)
         self.streamon.forget(query.name)
 

@@ -20,7 +20,7 @@ from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
-from cqlduck.state import amend, answers, catalog, relations
+from cqlduck.state import amend, answers, catalog_rows, relations
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.choices import Point
@@ -133,7 +133,7 @@ class Ticking(Core):
         if reached is not None:
             number, since = self.ticks + len(self._ticked) + 1, min(before, default=None)
             self._ticked.append(
-                catalog.Ticked(number, since, reached, len(moved), elements, seconds)
+                catalog_rows.Ticked(number, since, reached, len(moved), elements, seconds)
             )
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)

@@ -11,7 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
-from cqlduck.state import catalog, inspection, records
+from cqlduck.state import catalog_rows, inspection, records
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
 
@@ -70,7 +70,7 @@ def move_behind(engine: Engine, readers: Sequence[Query]) -> None:
         inspection.refresh(engine.database, engine.catalogue, reader)
         reader.position = engine.catalogue.next_position
         engine.catalogue.add(reader)
-        catalog.move(engine.database, reader)
+        catalog_rows.move(engine.database, reader)
         inspection.refresh(engine.database, engine.catalogue, reader)
 
 
