@@ -395,7 +395,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # --------------------------------------------------------------------------- boundaries
     *_of(
-        "rewrite/operators/at_boundaries.py",
+        "rewrite/operators/hopping.py",
         ("a count over nothing meets nothing",
          "return {c.name for c in plan.calls if c.function in _NULL_OVER_NOTHING}",
          "return {c.name for c in plan.calls}",
@@ -403,15 +403,18 @@ MUTANTS: tuple[Mutant, ...] = (
         ("what is worked out whole has no row over nothing",
          "if node.everything and not meets_nothing:", "if False:",
          SEMANTICS + "a_count_over_an_empty_pane_meets_what_an_extreme_would_not"),
-        ("a pane leaves one boundary early",
-         "-(panes - 1) * self.slide)", "-(panes - 2) * self.slide)",
-         SEMANTICS + "the_greatest_counts_of_a_hopping_window"),
         ("windows that hop apart are worked out together",
          "if len(slides) != 1 or None in slides", "if None in slides",
          "test_rewrite.py::test_what_hops_together_is_worked_out_whole"),
         ("sums of doubles are worked out in any order",
          "if any(_drifts(call) for call in node.calls):", "if False:",
          "test_rewrite.py::test_what_hops_together_is_worked_out_whole"),
+    ),
+    *_of(
+        "rewrite/operators/at_boundaries.py",
+        ("a pane leaves one boundary early",
+         "-(panes - 1) * self.slide)", "-(panes - 2) * self.slide)",
+         SEMANTICS + "the_greatest_counts_of_a_hopping_window"),
     ),
     *_of(
         "rewrite/physical/writer.py",
@@ -721,7 +724,7 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_order.py::test_what_has_left_meets_nothing"),
     ),
     *_of(
-        "rewrite/operators/at_boundaries.py",
+        "rewrite/operators/hopping.py",
         ("a condition is tested at boundaries before tuples meet",
          "if guards.may_raise(node) and _sinks(", "if False and _sinks(",
          "test_failing_order.py::test_when_it_fails"),

@@ -12,21 +12,22 @@ boundaries of a tick. With C(B) its result and B₀ = ⌊t₀/s⌋·s,
 The synopsis `content` has C(B₀), which is the answer at the frontier; a tick adds the content at
 its boundaries, and retains the last.
 
-A window that is k hops wide has k panes of s. An aggregate that can be put together from parts
-stores these, by pane and group, in the synopsis `panes`, and combines k of them for each boundary.
-That costs k parts for each group and boundary however few tuples arrived, so k is bounded; other
-operators would do their work k times.
-
-A global aggregate has a row over an empty input too, at boundaries without tuples. It is evaluated
-this way only where that row can have no partner: joined by a comparison with a result that is NULL.
+A window that is k hops wide has k panes of s. An aggregate of one stores these, by pane and group,
+in the synopsis `panes`, and combines k of them for each boundary. `hopping` says which relations
+are evaluated so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
+from cqlduck.rewrite.operators.hopping import (
+    MEETING,
+    fits,
+    is_of_panes,
+    panes_of_aggregate,
+    slide_of,
+)
 from cqlduck.rewrite.operators.instants import Instants, at, grouped, names_of
 from cqlduck.rewrite.operators.time_windows import Stub
 from cqlduck.rewrite.physical.algebra import ADDED, monoid_of_results
@@ -36,23 +37,12 @@ from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
     Column,
-    Difference,
-    Distinct,
     Filter,
-    Join,
-    Net,
     Plan,
     Project,
-    SetOperation,
     TimeWindow,
-    ToStream,
-    UnionAll,
-    guards,
-    properties,
-    walk,
 )
-from cqlduck.rewrite.plan.aggregates import EXTREMES, FLOATS
-from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.plan.aggregates import EXTREMES
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
@@ -73,140 +63,11 @@ from cqlduck.rewrite.relalg.elements import (
 from cqlduck.rewrite.relalg.values import extreme
 from cqlduck.rewrite.text.time import Duration
 
-MAX_PANES = 16
-"""How many panes wide a window is at most."""
-
-_MEETING = (Join, Aggregate, Distinct, SetOperation, Difference, Net)
-"""Where tuples meet others; without these a tuple's lifetime is all there is to know."""
-
 BOUNDARY = "_cql_boundary"
 BOUNDARIES = Instants(column(BOUNDARY), BOUNDARY)
 """The boundaries of the tick."""
 ARRIVALS = Instants(column(TS), TS)
 """The instants at which tuples arrive."""
-_COMPARISONS = (exp.EQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_NULL_OVER_NOTHING = ("min", "max", "sum", "avg")
-
-
-def relation_of(plan: Plan) -> Plan | None:
-    """Return the relation of a query that is worked out at boundaries, or None."""
-    relation = plan
-    if isinstance(plan, ToStream):
-        if plan.kind == "rstream":
-            return None
-        relation = plan.input
-    nodes = list(walk(relation))
-    slides = {node.slide for node in nodes if isinstance(node, TimeWindow)}
-    if len(slides) != 1 or None in slides or not any(isinstance(n, _MEETING) for n in nodes):
-        return None
-    return relation if _fits(relation) else None
-
-
-def _fits(node: Plan, *, meets_nothing: bool = False) -> bool:
-    match node:
-        case TimeWindow():
-            return _panes(node) == 1
-        case Aggregate():
-            if any(_drifts(call) for call in node.calls):
-                return False
-            if node.everything and not meets_nothing:
-                return False
-            return _fits(node.input) or _is_of_panes(node)
-        case Filter() if guards.may_raise(node) and _sinks(node.input, names_in([node.predicate])):
-            return False
-        case Filter() | Project():
-            return _fits(node.input, meets_nothing=meets_nothing)
-        case Join():
-            return not guards.may_raise(node) and all(
-                _fits(plan, meets_nothing=_meets_nothing(plan, node.predicates))
-                for plan in node.inputs
-            )
-        case Distinct() | UnionAll() | SetOperation() | Difference() | Net():
-            return all(_fits(plan) for plan in node.children)
-        case _:
-            return False
-
-
-def _sinks(plan: Plan, names: set[str]) -> bool:
-    """Return whether DuckDB may test a condition on columns before tuples meet others.
-
-    It would of those that meet none, or cancel.
-    """
-    match plan:
-        case Join() | SetOperation() | Difference():
-            return True
-        case Project():
-            pairs = zip(plan.expressions, plan.columns, strict=True)
-            return _sinks(plan.input, names_in([e for e, c in pairs if c.name in names]))
-        case Aggregate():
-            return names <= set(plan.keys) and _sinks(plan.input, names)
-        case Filter() | Distinct() | UnionAll() | Net():
-            return any(_sinks(child, names) for child in plan.children)
-        case _:
-            return False
-
-
-def _panes(window: TimeWindow) -> int | None:
-    """Return of how many panes a window consists, or None if it is no whole number of them."""
-    if (
-        not window.hop
-        or window.half_open
-        or not window.slide
-        or not properties(window).has_unit_weights
-    ):
-        return None
-    assert window.width is not None
-    count, rest = divmod(window.width, window.slide)
-    return count if count and not rest else None
-
-
-def _drifts(call: AggregateCall) -> bool:
-    """Return whether a result depends on the order of the tuples, in its last bits."""
-    return call.function in ("sum", "avg") and call.argument_type in FLOATS
-
-
-def _meets_nothing(plan: Plan, predicates: Sequence[exp.Expr]) -> bool:
-    """Return whether an input's row over nothing meets no tuple in a join."""
-    nulls = _nulls_over_nothing(plan)
-    for predicate in predicates:
-        if isinstance(predicate, _COMPARISONS):
-            for side in (predicate.left, predicate.right):
-                if isinstance(side, exp.Column) and side.name in nulls:
-                    return True
-    return False
-
-
-def _nulls_over_nothing(plan: Plan) -> set[str]:
-    """Return the columns that are NULL in a global aggregate's row over nothing."""
-    match plan:
-        case Aggregate(everything=True):
-            return {c.name for c in plan.calls if c.function in _NULL_OVER_NOTHING}
-        case Filter():
-            return _nulls_over_nothing(plan.input)
-        case Project():
-            inner = _nulls_over_nothing(plan.input)
-            return {
-                known.name
-                for expression, known in zip(plan.expressions, plan.columns, strict=True)
-                if isinstance(expression, exp.Column) and expression.name in inner
-            }
-        case _:
-            return set()
-
-
-def _is_of_panes(node: Aggregate) -> bool:
-    """Return whether an aggregate of a window is put together from panes."""
-    plan = node.input
-    while isinstance(plan, (Filter, Project)):
-        plan = plan.input
-    if not isinstance(plan, TimeWindow):
-        return False
-    panes = _panes(plan)
-    return (
-        panes is not None
-        and panes <= MAX_PANES
-        and all(monoid_of_results(call) for call in node.calls)
-    )
 
 
 class AtBoundaries(Operator[Plan]):
@@ -215,7 +76,7 @@ class AtBoundaries(Operator[Plan]):
     def keep(self) -> None:
         """Put the content at each boundary of the tick into the synopsis; the last one stays."""
         relation, writer = self.node, self.writer
-        made = _Contents(writer, _slide(relation))
+        made = _Contents(writer, slide_of(relation))
         query = made.query_of(relation)
         columns = (*relation.columns, Column(BOUNDARY, "BIGINT"))
         table = state_table(writer.synopsis(relation, "content", columns))
@@ -230,7 +91,7 @@ class AtBoundaries(Operator[Plan]):
     def elements(self) -> Rows:
         """Return the net elements of the tick."""
         columns, content = references(self.node.columns), self._content
-        ends = add(column(BOUNDARY), _slide(self.node))
+        ends = add(column(BOUNDARY), slide_of(self.node))
         less, one = (named(cast(number(n), "BIGINT"), WEIGHT) for n in (-1, 1))
         come = content.where(after(column(BOUNDARY), parameter("t0")))
         go = content.where(until(ends, parameter("t1")))
@@ -247,12 +108,6 @@ class AtBoundaries(Operator[Plan]):
     @property
     def _content(self) -> Rows:
         return Rows.of(state_table(self.writer.table(self.node, "content")))
-
-
-def _slide(relation: Plan) -> Duration:
-    (slide,) = {node.slide for node in walk(relation) if isinstance(node, TimeWindow)}
-    assert slide is not None
-    return slide
 
 
 class _Contents:
@@ -276,7 +131,7 @@ class _Contents:
 
     def at(self, node: Plan) -> Rows:
         """Return a relation for an operator that reads it."""
-        if self.writer.readers[id(node)] == 1 or not isinstance(node, _MEETING):
+        if self.writer.readers[id(node)] == 1 or not isinstance(node, MEETING):
             return self._of(node)
         if id(node) not in self._shared:
             name = f"_cql_shared{self.writer.number(node)}"
@@ -288,9 +143,9 @@ class _Contents:
         match node:
             case TimeWindow():
                 return self._window(node)
-            case Aggregate() if not _fits(node.input):
+            case Aggregate() if not fits(node.input):
                 return self._from_panes(node)
-            case Aggregate(keys=()) if _is_of_panes(node):
+            case Aggregate(keys=()) if is_of_panes(node):
                 return self._from_instants(node)
             case _:
                 return at(node, [self.at(child) for child in node.children], BOUNDARIES)
@@ -332,7 +187,7 @@ class _Contents:
 
     def _from_panes(self, node: Aggregate) -> Rows:
         """Return an aggregate put together from the results over each pane."""
-        panes = _width(node)
+        panes = panes_of_aggregate(node)
         # it is read twice if a projection of it is
         if id(node) not in self._kept:
             self._kept.add(id(node))
@@ -369,7 +224,7 @@ class _Contents:
 
     def _oldest(self, node: Aggregate) -> exp.Expr:
         """Return the boundary up to which no window after $t1 needs a pane."""
-        panes = _width(node)
+        panes = panes_of_aggregate(node)
         return add(floor_to(parameter("t1"), self.slide), -(panes - 1) * self.slide)
 
 
@@ -381,20 +236,13 @@ def stored_panes(writer: Writer, relation: Plan, node: Aggregate) -> tuple[Rows,
         relation: The relation that is worked out at boundaries.
         node: The aggregate in it.
     """
-    made = _Contents(writer, _slide(relation))
+    made = _Contents(writer, slide_of(relation))
     return made.begun(node), made._oldest(node)
 
 
 def last_boundary(relation: Plan) -> exp.Expr:
     """Return the last boundary up to $t1, of which the synopsis `content` holds the content."""
-    return floor_to(parameter("t1"), _slide(relation))
-
-
-def _width(node: Aggregate) -> int:
-    """Return of how many panes the window of an aggregate consists."""
-    panes = _panes(next(p for p in walk(node.input) if isinstance(p, TimeWindow)))
-    assert panes is not None
-    return panes
+    return floor_to(parameter("t1"), slide_of(relation))
 
 
 def _whole(call: AggregateCall) -> exp.Expr:

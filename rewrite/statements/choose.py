@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cqlduck.rewrite.operators import at_boundaries
+from cqlduck.rewrite.operators import at_boundaries, hopping
 from cqlduck.rewrite.operators.consolidation import Consolidation
 from cqlduck.rewrite.operators.counting import Counts
 from cqlduck.rewrite.operators.duplicate_eliminate import First
@@ -208,7 +208,7 @@ def in_ticks(plan: Plan, clock: Clock, form: Form) -> Place:
             window = window_of_its_own(node, place.readers)
             if window is not None:
                 place.framed[id(window)] = node
-    place.at_boundaries = at_boundaries.relation_of(plan)
+    place.at_boundaries = hopping.relation_of(plan)
     return place
 
 
