@@ -1,4 +1,4 @@
-"""FROM: its items, and their joins."""
+"""FROM: its items one after the other, and their joins."""
 
 from __future__ import annotations
 
@@ -6,35 +6,24 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from cqlduck.errors import BindError, CatalogError, NotSupportedError
+from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import conditions_of, inner_join, may_raise, no_aggregate
 from cqlduck.rewrite.bind.context import Context, Ctes
-from cqlduck.rewrite.bind.projection import project, with_names
+from cqlduck.rewrite.bind.from_items import bind_derived, bind_table
+from cqlduck.rewrite.bind.projection import project
 from cqlduck.rewrite.bind.scope import Item, Scope, asking_around
-from cqlduck.rewrite.bind.windows import sample_of, sampled, to_stream, window_of, windowed
 from cqlduck.rewrite.plan import (
     Column,
     Plan,
     Project,
-    RelationScan,
-    StreamScan,
-    ToStream,
-    properties,
 )
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.plan.not_incremental import NotIncremental
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.rules.canonical import shown
-from cqlduck.rewrite.text.names import DATABASE, SCHEMA
 from cqlduck.rewrite.text.parsed import place_of
-from cqlduck.rewrite.text.spelling import suggestion
-
-CONSTANT_FUNCTIONS = (
-    "range", "generate_series", "unnest", "repeat", "repeat_row", "json_each", "json_tree"
-)  # fmt: skip
-"""Table functions that read nothing but their arguments."""
 
 
 def bind_from(context: Context, tree: exp.Select, scope: Scope, ctes: Ctes) -> list[exp.Expr]:
@@ -193,13 +182,13 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
     if tree.args.get("pivots"):
         raise NotIncremental("PIVOT", offset=place_of(tree))
     if isinstance(tree, exp.Table):
-        _table(context, tree, scope, ctes)
+        bind_table(context, tree, scope, ctes)
     elif isinstance(tree, exp.Subquery) and is_join(tree.this):
         return _parenthesized(context, tree, scope, ctes)
     elif isinstance(tree, exp.Subquery):
         alias = tree.alias or f"unnamed_subquery{len(scope.items) or ''}"
         with asking_around(scope, "a correlated subquery in FROM"):
-            _derived(context, tree, alias, tree.this, scope, ctes)
+            bind_derived(context, tree, alias, tree.this, scope, ctes)
     elif isinstance(tree, (exp.Values, exp.Unnest, exp.Lateral)):
         raise NotIncremental(f"{tree.key.upper()} in FROM", offset=place_of(tree))
     else:
@@ -230,164 +219,15 @@ def _parenthesized(
     if not joins:
         if tree.args.get("alias"):
             inner.set("alias", tree.args["alias"].copy())
-        _table(context, inner, scope, ctes)
+        bind_table(context, inner, scope, ctes)
         return []
     if not tree.alias:
         inside = bind_item(context, inner, scope, ctes)
         return inside + _joins(context, joins, scope, ctes, first, start)
     joined = exp.select("*").from_(inner)
     joined.set("joins", joins)
-    _derived(context, tree, tree.alias, joined, scope, ctes)
+    bind_derived(context, tree, tree.alias, joined, scope, ctes)
     return []
-
-
-def _table(context: Context, tree: exp.Table, scope: Scope, ctes: Ctes) -> None:
-    place = tree.this.meta.get("start") if isinstance(tree.this, exp.Identifier) else None
-    if not isinstance(tree.this, exp.Identifier):
-        if tree.this.sql("duckdb").split("(")[0].lower() in CONSTANT_FUNCTIONS:
-            raise NotIncremental("a table function in FROM", offset=place_of(tree))
-        raise NotSupportedError(
-            f"the table function {tree.this.sql('duckdb')} cannot stand in a continuous query",
-            hint="load it into a relation: CREATE RELATION … FROM",
-            offset=place_of(tree),
-        )
-    for part in ("version", "when", "ordinality", "changes", "only", "hints"):
-        if tree.args.get(part):
-            raise NotSupportedError(
-                f"{part.upper()} after a table is not supported",
-                hint="leave the clause out",
-                offset=place,
-            )
-    name = tree.name
-    if not tree.args.get("db") and name.lower() in ctes:
-        cte = ctes[name.lower()]
-        _derived(context, tree, tree.alias or name, cte.tree.copy(), scope, cte.ctes)
-        return
-    is_elsewhere = tree.db.lower() not in ("", SCHEMA)
-    is_elsewhere |= tree.catalog.lower() not in ("", DATABASE)
-    source = None if is_elsewhere else context.catalog.lookup(name)
-    if source is None:
-        _unknown(context.catalog, tree, place)
-        raise AssertionError
-    context.sources[source.name.lower()] = source
-    alias = tree.alias or name
-    window, sample = window_of(context, tree), sample_of(context, tree)
-    renamed = _renames(tree, alias, source.columns)
-    names = tuple(f"{alias}.{public}" for public in renamed)
-    pairs = tuple(
-        (public, Column(inner, known.type))
-        for public, inner, known in zip(renamed, names, source.columns, strict=True)
-    )
-    plan: Plan
-    if source.kind == "relation":
-        for what, written in (("window", window), ("sample", sample)):
-            if written is not None:
-                raise BindError(
-                    f"{source.name} is a relation, and a {what} stands on a stream",
-                    hint=f"leave the {what} out: a relation has a content at each instant",
-                    offset=written.offset,
-                )
-        plan = RelationScan(source, names)
-    else:
-        instant = None
-        if context.syntax.mentions_ts:
-            instant = f"{alias}._ts"
-            pairs = (*pairs, ("_ts", Column(instant, "BIGINT")))
-        scan = StreamScan(source, names, instant)
-        stream = sampled(scan, sample, source.name)
-        plan = windowed(context.catalog, stream, window, alias, pairs)
-        if instant is not None:
-            plan, pairs = _public_instant(context.catalog, plan, instant, pairs)
-    scope.add(Item(alias, plan, pairs), place)
-
-
-def _public_instant(
-    catalog: Catalog, plan: Plan, instant: str, pairs: tuple[tuple[str, Column], ...]
-) -> tuple[Plan, tuple[tuple[str, Column], ...]]:
-    """Show `_ts` in the type in which people see instants."""
-    clock = catalog.clock
-    if clock.kind == "integer":
-        return plan, pairs
-    shown = Column(instant, clock.public_type)
-    listed: list[exp.Expr] = [column(c.name) for c in plan.columns if c.name != instant]
-    micros = exp.Mul(this=column(instant), expression=exp.Literal.number(clock.granularity))
-    listed.append(exp.Anonymous(this="make_timestamp", expressions=[micros]))
-    columns = (*(c for c in plan.columns if c.name != instant), shown)
-    return Project(plan, tuple(listed), columns), (*pairs[:-1], ("_ts", shown))
-
-
-def _unknown(catalog: Catalog, tree: exp.Table, place: int | None) -> None:
-    name = tree.sql("duckdb").split(" AS ")[0]
-    if catalog.is_table(name):
-        raise NotSupportedError(
-            f"{name} is a plain table or view, which has no history",
-            hint=f"make it a relation: CREATE RELATION {tree.name}_r FROM {name}; later, "
-            f"REFRESH RELATION {tree.name}_r takes in what changed",
-            offset=place,
-        )
-    raise CatalogError(
-        f"there is no stream, relation or query {name}",
-        hint=suggestion(tree.name, catalog.names(), "there are"),
-        offset=place,
-    )
-
-
-def _renames(tree: exp.Expr, alias: str, columns: tuple[Column, ...]) -> list[str]:
-    names = [c.name for c in columns]
-    clause = tree.args.get("alias")
-    parts = clause.columns if clause is not None else []
-    given = [part.name for part in parts]
-    if len(given) > len(names):
-        raise BindError(
-            f"{alias} has {len(names)} columns, and {len(given)} names are given",
-            offset=place_of(tree),
-        )
-    for part, was in zip(parts, names, strict=False):
-        # `*` leaves such a column out, and would do so without a word
-        if part.name.lower() == "_ts" != was:
-            raise BindError(
-                f"{part.name} is a reserved name",
-                hint=f"give the column of {alias} another one, as in {alias}(instant)",
-                offset=place_of(part),
-            )
-    renamed = given + names[len(given) :]
-    lower = [name.lower() for name in renamed]
-    for name in given:
-        if lower.count(name.lower()) > 1:
-            raise BindError(
-                f"{alias} has two columns called {name}",
-                hint="give each of its columns a name",
-                offset=place_of(tree),
-            )
-    return renamed
-
-
-def _derived(
-    context: Context,
-    tree: exp.Expr,
-    alias: str,
-    body: exp.Expr,
-    scope: Scope,
-    ctes: Ctes,
-) -> None:
-    inner = context.query(body, ctes)
-    window, sample = window_of(context, tree), sample_of(context, tree)
-    renamed = _renames(tree, alias, inner.columns)
-    columns = tuple(
-        Column(f"{alias}.{public}", known.type)
-        for public, known in zip(renamed, inner.columns, strict=True)
-    )
-    pairs = tuple(zip(renamed, columns, strict=True))
-    if (window is not None or sample is not None) and not properties(inner).is_stream:
-        inner = to_stream(context.catalog, inner, "istream")
-    plan: Plan
-    if properties(inner).is_stream:
-        assert isinstance(inner, ToStream)
-        shown = ToStream(with_names(inner.input, columns), inner.kind)
-        plan = windowed(context.catalog, sampled(shown, sample, alias), window, alias, pairs)
-    else:
-        plan = with_names(inner, columns)
-    scope.add(Item(alias, plan, pairs), place_of(tree))
 
 
 def _found(items: Sequence[Item], name: str) -> list[Column]:

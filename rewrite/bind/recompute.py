@@ -26,7 +26,8 @@ from cqlduck.rewrite.bind.bodies.refusals import refuse_clauses, refuse_operator
 from cqlduck.rewrite.bind.bodies.ties import break_ties, from_items
 from cqlduck.rewrite.bind.bodies.turns import turning_points
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
-from cqlduck.rewrite.bind.from_clause import CONSTANT_FUNCTIONS, bind_item, is_join
+from cqlduck.rewrite.bind.from_clause import bind_item, is_join
+from cqlduck.rewrite.bind.from_items import CONSTANT_FUNCTIONS
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
 from cqlduck.rewrite.plan import INPUT, Plan, Recompute, place_in
