@@ -22,7 +22,7 @@ from sqlglot import exp
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind import collations, current_time
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.scalars import bind_scalars

@@ -23,7 +23,8 @@ from cqlduck.rewrite.bind.bodies.keys import keys_of
 from cqlduck.rewrite.bind.bodies.lateral import why_alone, why_refused
 from cqlduck.rewrite.bind.bodies.postponed import postpone_shown
 from cqlduck.rewrite.bind.bodies.refusals import refuse_clauses, refuse_operators
-from cqlduck.rewrite.bind.bodies.ties import break_ties, from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
+from cqlduck.rewrite.bind.bodies.ties import break_ties
 from cqlduck.rewrite.bind.bodies.turns import turning_points
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import bind_item, is_join

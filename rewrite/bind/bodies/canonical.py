@@ -16,7 +16,8 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items, group_keys, order_also, plain_value
+from cqlduck.rewrite.bind.bodies.select_parts import from_items, group_keys
+from cqlduck.rewrite.bind.bodies.ties import order_also, plain_value
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary

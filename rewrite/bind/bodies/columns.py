@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.plan import Column, fill_inputs
 from cqlduck.rewrite.text.parsed import place_of
 from cqlduck.rewrite.text.spelling import suggestion

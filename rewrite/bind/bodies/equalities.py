@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.guarded import column_types
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.equalities import preserving_sides, sides_of
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.plan import guards
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import conjuncts

@@ -28,7 +28,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.blocks import Block, Item, Known, Unclear
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import aggregates_of, group_keys
+from cqlduck.rewrite.bind.bodies.select_parts import aggregates_of, group_keys
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.text.parsed import aliases_of
 

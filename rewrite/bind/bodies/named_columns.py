@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.parsed import aliases_of, words_of
 

@@ -26,7 +26,7 @@ from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.guarded import column_types, is_inner
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.named_columns import write_in_place, write_using_as_on
-from cqlduck.rewrite.bind.bodies.ties import from_items
+from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.plan import Column, Plan, Project, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls

@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
+from cqlduck.rewrite.bind.bodies.select_parts import SelectParts, from_items
 from cqlduck.rewrite.plan.aggregates import sums_exactly
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import identity
-from cqlduck.rewrite.text.parsed import aliases_of, function_name
+from cqlduck.rewrite.text.parsed import function_name
 
 NUMBERING = (exp.RowNumber, exp.Lag, exp.Lead, exp.Ntile)
 """Window functions that go by the position of a row, whatever the frame."""
@@ -52,49 +53,14 @@ def break_ties(body: exp.Query, inputs: Inputs) -> None:
             _Ties(node, inputs).run()
 
 
-def aggregates_of(select: exp.Select, inputs: Inputs) -> list[exp.Func]:
-    """Return the calls of aggregates that belong to a SELECT, those under OVER left out."""
-    return _Ties(select, inputs).calls()
-
-
-def group_keys(select: exp.Select, inputs: Inputs) -> list[exp.Expr]:
-    """Return the keys of GROUP BY of a SELECT, places and aliases looked up."""
-    terms = _Ties(select, inputs).keys()
-    keys = [term.this for term in terms]
-    return [key for key in keys if not isinstance(key, exp.Anonymous) or key.name != "grouping_id"]
-
-
-def from_items(select: exp.Select) -> list[tuple[exp.Expr, exp.Join | None]]:
-    """Return the items of a FROM clause in order, each with the join that adds it."""
-    clause = select.args.get("from_")
-    if clause is None:
-        return []
-    joins = [*(clause.this.args.get("joins") or []), *(select.args.get("joins") or [])]
-    items = _opened(clause.this, None)
-    for join in joins:
-        items += _opened(join.this, join)
-    return items
-
-
-def _opened(item: exp.Expr, join: exp.Join | None) -> list[tuple[exp.Expr, exp.Join | None]]:
-    """Return the items inside parentheses that have no name of their own, `(r JOIN s …)`."""
-    inner = item.this
-    if not isinstance(item, exp.Subquery) or item.alias or not isinstance(inner, exp.Table):
-        return [(item, join)]
-    items = _opened(inner, join)
-    for other in inner.args.get("joins") or []:
-        items += _opened(other.this, other)
-    return items
-
-
 class _Ties:
     """The ties of one SELECT."""
 
     def __init__(self, body: exp.Select, inputs: Inputs) -> None:
         self.body = body
         self.inputs = inputs
-        self.aggregates = inputs.catalog.aggregates
-        self.grouped = body.args.get("group") is not None or bool(self.calls())
+        self.parts = SelectParts(body, inputs)
+        self.grouped = body.args.get("group") is not None or bool(self.parts.calls())
 
     def run(self) -> None:
         """Decide them."""
@@ -126,135 +92,11 @@ class _Ties:
             return _terms(column(alias), kinds[0])
         return [t for c in columns for t in _terms(column(c.name, alias), c.type)]
 
-    def keys(self) -> list[exp.Expr]:
-        """Return the keys of GROUP BY in order as terms."""
-        group = self.body.args.get("group")
-        if group is None:
-            return []
-        if group.args.get("all"):
-            return [_term(key) for key in self.all_keys()]
-        keys, several = [], False
-        for written in group.expressions:
-            several |= isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets))
-            keys += [self.key(part) for part in _parts(written)]
-        keys = list(dict.fromkeys(keys))
-        if several and keys:
-            keys.append(exp.Anonymous(this="grouping_id", expressions=[k.copy() for k in keys]))
-        return [_term(key) for key in keys]
-
-    def all_keys(self) -> list[exp.Expr]:
-        """Return what GROUP BY ALL groups by: HAVING adds the columns that it names."""
-        keys = [
-            e
-            for listed in self.body.expressions
-            for e in (self.starred(listed) if listed.is_star else [listed.unalias()])
-            if not e.find(exp.Star, exp.Columns, exp.Window) and not self.has_call(e)
-        ]
-        having = self.body.args.get("having")
-        if having is not None:
-            keys += self.bare_columns(self.opened(having.this.copy(), frozenset()))
-        return list(dict.fromkeys(key for key in keys if key.find(exp.Column)))
-
-    def starred(self, listed: exp.Expr) -> list[exp.Expr]:
-        """Return what a star shows, or nothing if an item's columns are not known."""
-        star = listed.this if isinstance(listed, exp.Column) else listed
-        item = listed.table if isinstance(listed, exp.Column) else ""
-        if not isinstance(star, exp.Star):
-            return []
-        left_out = {node.name.lower() for node in star.args.get("except_") or []}
-        replaced = {node.alias.lower(): node.this for node in star.args.get("replace") or []}
-        shown: list[exp.Expr] = []
-        for known, _ in from_items(self.body):
-            alias, columns = known.alias_or_name, self.inputs.columns_of(known)
-            if columns is None:
-                return []
-            if not item or item.lower() == alias.lower():
-                names = [c.name for c in columns if c.name.lower() not in left_out]
-                shown += [replaced.get(name.lower()) or column(name, alias) for name in names]
-        return shown
-
-    def opened(self, tree: exp.Expr, inside: frozenset[str]) -> exp.Expr:
-        """Return an expression of HAVING with what aliases stand for in their places.
-
-        An alias comes before a column; `inside` of what aliases stand for a column comes first.
-        """
-        if isinstance(tree, exp.Query) or self.is_call(tree):
-            return tree
-        name = tree.name.lower()
-        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name not in inside:
-            meant = aliases_of(self.body).get(name)
-            if meant is not None and not (inside and self.reads(name)):
-                return exp.paren(self.opened(meant.copy(), inside | {name}))
-        if isinstance(tree, exp.Column) and len(tree.parts) == 1 and inside:
-            items = [item for item, _ in from_items(self.body) if self.has(item, name)]
-            return column(tree.name, items[0].alias_or_name) if len(items) == 1 else tree
-        for child in list(tree.iter_expressions()):
-            found = self.opened(child, inside)
-            if found is not child:
-                child.replace(found)
-        return tree
-
-    def bare_columns(self, tree: exp.Expr) -> list[exp.Expr]:
-        """Return the columns of an expression outside of aggregates."""
-        if isinstance(tree, exp.Column):
-            return [tree]
-        if isinstance(tree, exp.Query) or self.is_call(tree):
-            return []
-        return [c for child in tree.iter_expressions() for c in self.bare_columns(child)]
-
-    def key(self, written: exp.Expr) -> exp.Expr:
-        """Return what an item of GROUP BY means: a place or an alias of the SELECT list."""
-        listed = self.body.expressions
-        if isinstance(written, exp.Literal) and not written.is_string:
-            place = int(written.name)
-            return listed[place - 1].unalias() if 1 <= place <= len(listed) else written
-        if isinstance(written, exp.Column) and not written.table:
-            for item in listed:
-                is_alias = item.alias.lower() == written.name.lower()
-                if is_alias and isinstance(item, exp.Alias) and not self.reads(written.name):
-                    return item.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
-        return written
-
-    def reads(self, name: str) -> bool:
-        """Return whether an item of FROM is known to have a column of this name."""
-        return any(self.has(item, name) for item, _ in from_items(self.body))
-
-    def has(self, item: exp.Expr, name: str) -> bool:
-        """Return whether an item of FROM is known to have a column of this name."""
-        columns = self.inputs.columns_of(item) or ()
-        return name.lower() in {known.name.lower() for known in columns}
-
     # -- aggregates --------------------------------------------------------------------------------
-
-    def own(self, kind: type[exp.Expr]) -> list[exp.Expr]:
-        """Return the nodes of a kind that belong to this SELECT and not to one inside it."""
-        return [n for n in self.body.find_all(kind) if n.find_ancestor(exp.Query) is self.body]
-
-    def is_call(self, node: exp.Expr) -> bool:
-        """Return whether a node is the call of an aggregate, outside of OVER."""
-        if not isinstance(node, exp.Func) or function_name(node) not in self.aggregates:
-            return False
-        around = node.parent
-        while isinstance(around, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-            around = around.parent
-        return not isinstance(around, exp.Window) or around.this is not _outermost(node)
-
-    def has_call(self, tree: exp.Expr) -> bool:
-        """Return whether an expression contains an aggregate of this SELECT."""
-        return any(self.is_call(node) for node in tree.find_all(exp.Func))
-
-    def calls(self) -> list[exp.Func]:
-        """Return the aggregates of this SELECT."""
-        inside_from = {id(n) for item, _ in from_items(self.body) for n in item.walk()}
-        return [
-            node
-            for node in self.own(exp.Func)
-            if isinstance(node, exp.Func) and self.is_call(node) and id(node) not in inside_from
-        ]
 
     def order_aggregates(self) -> None:
         """Order the arguments of aggregates that depend on it."""
-        calls = [call for call in self.calls() if not _is_orderless(call)]
+        calls = [call for call in self.parts.calls() if not _is_orderless(call)]
         sums = [call for call in calls if function_name(call) in SUMS]
         types = self.inputs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
         exact = {
@@ -275,7 +117,7 @@ class _Ties:
         Over RANGE and GROUPS frames that would change who is a peer: there the argument is ordered.
         """
         named_windows = {w.this.name.lower(): w for w in self.body.args.get("windows") or []}
-        for node in self.own(exp.Window):
+        for node in self.parts.own(exp.Window):
             assert isinstance(node, exp.Window)
             if isinstance(node.this, exp.Identifier):
                 continue
@@ -294,7 +136,7 @@ class _Ties:
                 self.order_value(function, node)
             elif (
                 isinstance(function, exp.Func)
-                and function_name(function) in self.aggregates
+                and function_name(function) in self.parts.aggregates
                 and not _is_orderless(function)
             ):
                 self.order_argument(function)
@@ -303,13 +145,13 @@ class _Ties:
         """Return what tells the rows of the result apart, before DISTINCT."""
         if not self.grouped:
             return self.terms()
-        keys, group = self.keys(), self.body.args.get("group")
+        keys, group = [*map(_term, self.parts.group_keys())], self.body.args.get("group")
         if group is not None and group.args.get("all") and keys:
             # ALL would not find the keys that now stand in a window function too; a name in HAVING
             # that is a key now may have meant an alias
             having = self.body.args.get("having")
             if having is not None:
-                having.set("this", self.opened(having.this, frozenset()))
+                having.set("this", self.parts.opened(having.this, frozenset()))
             self.body.set("group", exp.Group(expressions=[key.this.copy() for key in keys]))
         return keys
 
@@ -375,19 +217,6 @@ class _Ties:
         )
         replaced.set("joins", item.args.get("joins"))
         item.replace(replaced)
-
-
-def _parts(written: exp.Expr) -> list[exp.Expr]:
-    """Return the single keys of an item of GROUP BY."""
-    if isinstance(written, (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple)):
-        return [key for part in written.expressions for key in _parts(part)]
-    return [written.this] if isinstance(written, exp.Paren) else [written]
-
-
-def _outermost(node: exp.Expr) -> exp.Expr:
-    while isinstance(node.parent, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)):
-        node = node.parent
-    return node
 
 
 def _function(node: exp.Expr) -> exp.Expr:

@@ -9,7 +9,7 @@ from sqlglot import exp
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
-from cqlduck.rewrite.bind.bodies.ties import aggregates_of
+from cqlduck.rewrite.bind.bodies.select_parts import aggregates_of
 from cqlduck.rewrite.plan import place_in
 from cqlduck.rewrite.relalg.builders import column, over_nothing
 from cqlduck.rewrite.text.parsed import is_now, place_of
