@@ -31,6 +31,7 @@ from cqlduck.reader import Reader
 from cqlduck.registration.names import is_registered
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.scheduler import Scheduler
 from cqlduck.settings import Settings, keywords_of_settings
 from cqlduck.state import instants, snapshot
@@ -468,7 +469,7 @@ class Connection:
             self._warn(4)
             return reached
 
-    def _run(self, until: int | None, *, is_done: bool) -> None:
+    def _run(self, until: Instant | None, *, is_done: bool) -> None:
         """Run ticks; what ends those of a call that has done what it was for lets it return."""
         try:
             self._engine.run(until)
@@ -476,7 +477,7 @@ class Connection:
             if not (is_done and self._engine.may_return(error)):
                 raise
 
-    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> int | None:
+    def _take(self, rows: Mapping[str, pa.Table], to: Any) -> Instant | None:
         """Take rows and a heartbeat in, inside a change; return the heartbeat's instant."""
         engine = self._engine
         for name, table in rows.items():

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from cqlduck.errors import QueryError
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import instants
 from cqlduck.state.catalog import EXPIRED, Catalogue, Query
 
-Run = Callable[[int], Exception | None]
+Run = Callable[[Instant], Exception | None]
 """Runs a query up to an instant, and keeps that, or returns why it failed."""
 
 Fails = Callable[[Mapping[str, int]], bool]
 """Whether an instant fails with so many of its first arrivals, by input; nothing of it is kept."""
 
 
-def first_failure(run: Run, done: int, goal: int, error: Exception) -> tuple[int, Exception]:
+def first_failure(
+    run: Run, done: Instant, goal: Instant, error: Exception
+) -> tuple[Instant, Exception]:
     """Bring a query to the last instant before the one at which it fails.
 
     Args:
@@ -33,7 +36,7 @@ def first_failure(run: Run, done: int, goal: int, error: Exception) -> tuple[int
         The instant at which it fails, and why.
     """
     while goal - done > 1:
-        middle = (done + goal) // 2
+        middle = Instant((done + goal) // 2)
         failure = run(middle)
         if failure is None:
             done = middle
@@ -101,7 +104,7 @@ def told(catalogue: Catalogue, failed: Query, query: Query) -> QueryError:
         query: The one that is asked: itself, or one that reads it.
     """
     clock = catalogue.clock
-    instant = None if failed.frontier is None else failed.frontier + 1
+    instant = None if failed.frontier is None else Instant(failed.frontier + 1)
     what = f"failed {failed.error}"
     if query is failed:
         message = f"the continuous query {failed.name} {what}"
@@ -122,11 +125,13 @@ def told(catalogue: Catalogue, failed: Query, query: Query) -> QueryError:
     return error
 
 
-def fail(catalogue: Catalogue, query: Query, instant: int, reason: str, row: str | None) -> None:
+def fail(
+    catalogue: Catalogue, query: Query, instant: Instant, reason: str, row: str | None
+) -> None:
     """Let a query fail at an instant, in a change."""
     at = instants.shown_instant(catalogue.clock, instant)
     catalogue.turn(query, "failed")
     query.error_reason, query.error_row = reason, row
     query.error = f"at {at}: {reason}" + ("" if row is None else f", at the row {row}")
     if query.frontier is None or query.frontier < instant - 1:
-        query.frontier = instant - 1
+        query.frontier = Instant(instant - 1)

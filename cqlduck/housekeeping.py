@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
-from cqlduck.rewrite.text.time import parse_duration
+from cqlduck.rewrite.text.time import Duration, Instant, parse_duration
 from cqlduck.state import amend, answers, netting, retention
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
@@ -147,7 +147,7 @@ class Housekeeping:
                 self.standing,
             )
 
-    def _instants(self, kept: str | None) -> int | None:
+    def _instants(self, kept: str | None) -> Duration | None:
         """Return a duration in instants, or None if it has no bound."""
         if kept is None or kept == "unbounded":
             return None
@@ -182,7 +182,9 @@ class Housekeeping:
                 if until > start and CUT_RATIO * (until - start) >= thing.last_instant - start:
                     retention.forget(self.database, thing, until)
 
-    def _needed_after(self, thing: Input, readers: list[Query], earliest: int) -> int | None:
+    def _needed_after(
+        self, thing: Input, readers: list[Query], earliest: Instant
+    ) -> Instant | None:
         """Return up to which instant nobody needs a stream's rows any more, or None.
 
         Args:
@@ -195,10 +197,10 @@ class Housekeeping:
             span = self.compiled[query.name.lower()].spans.get(thing.name, 0)
             if span is None or query.frontier is None:
                 return None
-            until = min(until, query.frontier - span - 1)
+            until = min(until, Instant(query.frontier - span - 1))
         return None if thing.first_instant is None or until < thing.first_instant else until
 
-    def _compact_relation(self, thing: Input, earliest: int, most: int) -> None:
+    def _compact_relation(self, thing: Input, earliest: Instant, most: int) -> None:
         """Forget the tuples of a relation that no query will see leave any more, if it is large."""
         rows = int(self.database.value(f"SELECT count(*) FROM cql_state.{quoted(thing.table)}"))
         self._counted[thing.name] = rows, thing.next_seq
@@ -218,12 +220,12 @@ class Housekeeping:
         if span is None or query.frontier is None:
             return
         readers = self.catalogue.live_readers(query)
-        until = query.frontier - span
+        until = Instant(query.frontier - span)
         for reader in readers:
             reach = self.compiled[reader.name.lower()].spans.get(query.name, 0)
             if reader.frontier is None or reach is None or self.catalogue.amends(reader):
                 return
-            until = min(until, reader.frontier - max(span, reach + 1))
+            until = min(until, Instant(reader.frontier - max(span, reach + 1)))
         start = query.history_from if query.history_from is not None else query.begin_instant
         if start is None or until <= start + max(span // 4, 1):
             return
@@ -242,7 +244,7 @@ class Housekeeping:
             )
             self.tails.pop(query.name, None)
 
-    def _note_lost(self, query: Query, until: int) -> None:
+    def _note_lost(self, query: Query, until: Instant) -> None:
         """Note the last element up to an instant, which history is about to let go of."""
         last = self.output_buffer.last(query, until)
         if last is None and self.output_buffer.has_log(query):

@@ -21,6 +21,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import DatabaseError, DataError, first_line
 from cqlduck.moments import raw_time
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.time import RawTime
 from cqlduck.state import arrivals, intake, staged
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
@@ -161,7 +162,7 @@ def of_query(engine: Engine, thing: Input, query: str) -> arrivals.Arrivals:
 
 def _stamp(
     engine: Engine, thing: Input, rows: str, there: matching.Named, table: pa.Table, at: Any
-) -> tuple[str, str | int]:
+) -> tuple[str, str | RawTime]:
     """Return what to read the rows from, and the raw time of each as SQL over it, or of all."""
     if thing.timestamp_by is not None:
         if at is not None:
@@ -173,7 +174,7 @@ def _stamp(
     if at is None:
         if "_ts" in there:
             return rows, _stamp_column(engine, thing, table, there["_ts"].name)
-        return rows, engine.next_instant(thing)
+        return rows, engine.next_raw_time(thing)
     moments = _moments(at)
     if moments is None:
         return rows, raw_time(engine, at)
@@ -192,7 +193,7 @@ def _moments(at: Any) -> list[Any] | None:
         return None
 
 
-def _raw_times(engine: Engine, thing: Input, moments: list[Any], count: int) -> list[int]:
+def _raw_times(engine: Engine, thing: Input, moments: list[Any], count: int) -> list[RawTime]:
     if len(moments) != count:
         raise DataError(
             f"{len(moments)} instants for {count} rows of {thing.name}",

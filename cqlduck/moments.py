@@ -10,6 +10,7 @@ import duckdb
 from cqlduck.data.plain import plain, shown
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
+from cqlduck.rewrite.text.time import Instant, RawTime
 from cqlduck.state import instants
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
@@ -17,7 +18,7 @@ EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _HINT = "write it as '2013-01-01 12:00', in UTC"
 
 
-def raw_time(engine: Engine, moment: Any) -> int:
+def raw_time(engine: Engine, moment: Any) -> RawTime:
     """Return a moment as a raw time, and settle the kind of time if it is open.
 
     Args:
@@ -35,11 +36,11 @@ def raw_time(engine: Engine, moment: Any) -> int:
                 f"{moment} is out of range", hint=f"instants are at most {instants.MAX_RAW_TIME}"
             )
         engine.set_time("integer", f"the instant {moment}")
-        return moment
+        return RawTime(moment)
     if isinstance(moment, datetime.datetime):
         engine.set_time("wall", f"the instant {moment}")
         aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
-        return (aware - EPOCH) // datetime.timedelta(microseconds=1)
+        return RawTime((aware - EPOCH) // datetime.timedelta(microseconds=1))
     shown = str(moment)
     try:
         raw = engine.database.value("SELECT epoch_us(CAST(? AS TIMESTAMPTZ))", [shown])
@@ -50,7 +51,7 @@ def raw_time(engine: Engine, moment: Any) -> int:
     if abs(raw) > instants.MAX_RAW_TIME:
         raise DataError(f"{shown!r} is out of range", hint=instants.RANGE)
     engine.set_time("wall", f"the instant {shown}")
-    return int(raw)
+    return RawTime(int(raw))
 
 
 def _plain(moment: Any) -> int | str | datetime.datetime | datetime.date:
@@ -73,13 +74,13 @@ def _plain(moment: Any) -> int | str | datetime.datetime | datetime.date:
     return found
 
 
-def heartbeat_instant(engine: Engine, moment: Any) -> int:
+def heartbeat_instant(engine: Engine, moment: Any) -> Instant:
     """Return the last instant that a heartbeat of a moment closes."""
     raw = raw_time(engine, moment)
     return instants.closes(engine.clock, raw)
 
 
-def instant(engine: Engine, moment: Any) -> int:
+def instant(engine: Engine, moment: Any) -> Instant:
     """Return the instant that a moment falls into."""
     raw = raw_time(engine, moment)
     return instants.instant_of(engine.clock, raw)

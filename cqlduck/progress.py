@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.text.time import Duration, Instant
 from cqlduck.state.catalog import EXPIRED, Catalogue, Input, Query
 from cqlduck.state.input_buffer import Buffered, Stay
 
@@ -47,7 +48,7 @@ class Progress:
             for reader in self.catalogue.readers_of(self.catalogue.queries[name.lower()]):
                 self._above[reader.name] = (*self._above.get(reader.name, ()), name)
 
-    def target(self, query: Query) -> int | None:
+    def target(self, query: Query) -> Instant | None:
         """Return how far a query could go, or None.
 
         That is the least heartbeat of its inputs, and of the frontiers of the queries below it
@@ -85,7 +86,7 @@ class Progress:
 
         return share
 
-    def _gone(self, name: str, start: int | None) -> float | None:
+    def _gone(self, name: str, start: Instant | None) -> float | None:
         query = self.catalogue.queries[name]
         goal = self.target(query)
         start = self.begins(query) if start is None else start
@@ -98,7 +99,7 @@ class Progress:
         """Return whether a query stands still until somebody lets it, or one below it, go on."""
         return query.state != "active" or bool(self.catalogue.stopped_below(query))
 
-    def expires(self, query: Query, standing: int | None) -> bool:
+    def expires(self, query: Query, standing: Duration | None) -> bool:
         """Return whether a query has stood still for longer than its inputs are kept for it.
 
         Args:
@@ -112,12 +113,12 @@ class Progress:
         if stood is None:
             # what it has not begun with is kept for it too
             begins = self.begins(query)
-            stood = None if begins is None else begins - 1
+            stood = None if begins is None else Instant(begins - 1)
         if stood is None or not beats:
             return False
         return all(beat is not None and stood + standing < beat for beat in beats)
 
-    def begins(self, query: Query, goal: int | None = None) -> int | None:
+    def begins(self, query: Query, goal: Instant | None = None) -> Instant | None:
         """Return the instant at which time begins for a query's inputs, or None.
 
         Args:
@@ -128,9 +129,9 @@ class Progress:
             i.first_instant for i in self.catalogue.inputs_of(query) if i.first_instant is not None
         ]
         if self.catalogue.clock.kind == "integer":
-            return min([0, *known])
+            return min([Instant(0), *known])
         if self.is_undated(query):
-            return goal if query.since is None else query.since + 1
+            return goal if query.since is None else Instant(query.since + 1)
         return min(known) if known else None
 
     def is_undated(self, query: Query) -> bool:
@@ -146,7 +147,7 @@ class Progress:
         return are_undated and any(i.next_seq for i in inputs)
 
     def stay(
-        self, thing: Input, buffered: Buffered | None, going: Container[str], until: int | None
+        self, thing: Input, buffered: Buffered | None, going: Container[str], until: Instant | None
     ) -> Stay:
         """Return where the rows of a stream may stay after the tick that begins.
 
@@ -176,7 +177,7 @@ class Progress:
         return Stay.HELD if may_hold else Stay.STORED
 
     def _is_read_once(
-        self, buffered: Buffered, readers: Sequence[Query], until: int | None
+        self, buffered: Buffered, readers: Sequence[Query], until: Instant | None
     ) -> bool:
         """Return whether this tick reads all that waits of a stream, and no later one any of it.
 
@@ -198,7 +199,7 @@ class Progress:
                 return False
         return True
 
-    def goal(self, query: Query, until: int | None, bound: int | None) -> int | None:
+    def goal(self, query: Query, until: Instant | None, bound: Instant | None) -> Instant | None:
         """Return where a tick brings a query, or None if it stays.
 
         Args:
@@ -214,7 +215,7 @@ class Progress:
         goal = target if until is None else min(target, until)
         return goal if query.frontier is None or goal > query.frontier else None
 
-    def arrived(self, query: Query, goal: int) -> int | None:
+    def arrived(self, query: Query, goal: Instant) -> int | None:
         """Return how many elements came for a query since its last tick, or None.
 
         It is known if this tick and the last one go as far as they can.
@@ -230,5 +231,5 @@ class Progress:
         return None if seen is None else count - seen
 
 
-def _is_before(instant: int | None, other: int) -> bool:
+def _is_before(instant: Instant | None, other: int) -> bool:
     return instant is None or instant < other

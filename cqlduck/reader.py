@@ -17,6 +17,7 @@ from cqlduck import moments, selects
 from cqlduck.data import relation
 from cqlduck.engine import Engine
 from cqlduck.errors import DataError
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
 from cqlduck.state.reads import Read, copied
@@ -105,7 +106,7 @@ class Reader:
         return engine.results.read(query.changes, sql)
 
     def refuse_before_history(
-        self, query: Query, since: int | None, hint: str = "ask for changes since then"
+        self, query: Query, since: Instant | None, hint: str = "ask for changes since then"
     ) -> None:
         """Refuse to look at a query before its kept history.
 
@@ -120,8 +121,8 @@ class Reader:
     # -- subscriptions ----------------------------------------------------------------------------
 
     def elements_after(
-        self, name: str, position: int | None
-    ) -> tuple[list[pa.RecordBatch], int | None]:
+        self, name: str, position: Instant | None
+    ) -> tuple[list[pa.RecordBatch], Instant | None]:
         """Return the elements of a query after an instant, and how far they go.
 
         Raises:
@@ -141,7 +142,7 @@ class Reader:
             since = position if start is None else max(position or start, start)
             return self._elements(query, since).to_batches(), query.frontier
 
-    def _refuse_forgotten(self, query: Query, position: int | None) -> None:
+    def _refuse_forgotten(self, query: Query, position: Instant | None) -> None:
         """Refuse to go on behind elements that history has let go of.
 
         Raises:
@@ -158,7 +159,7 @@ class Reader:
                 "read more often; subscribe anew to go on from here",
             )
 
-    def _elements(self, query: Query, since: int | None) -> pa.Table:
+    def _elements(self, query: Query, since: Instant | None) -> pa.Table:
         """Return the elements of a query after an instant, in the order of time."""
         engine = self._engine
         found = engine.output_buffer.since(query, since, engine.clock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cqlduck.engine import Engine
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
 
@@ -14,7 +15,7 @@ def of_table(engine: Engine, query: Query) -> str:
     return engine.answer_sql(query)
 
 
-def of_changes(engine: Engine, query: Query, since: int | None, until: int | None) -> str:
+def of_changes(engine: Engine, query: Query, since: Instant | None, until: Instant | None) -> str:
     """Return the SELECT of the net elements with since < `_ts` ≤ until."""
     is_net = engine.is_net(query)
     if not engine.is_lasting(query) or query.frontier is None:
@@ -38,7 +39,7 @@ def explain(engine: Engine, query: Query) -> str:
     """
     parts = [engine.explain(query), f"-- read by table\n{of_table(engine, query)};"]
     if query.frontier is not None:
-        earlier = engine.answer_sql(query, query.frontier - 1)
+        earlier = engine.answer_sql(query, Instant(query.frontier - 1))
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
     parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
     return "\n\n".join(parts)

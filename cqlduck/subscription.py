@@ -16,7 +16,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pyarrow as pa
 
-Fetch = Callable[[int | None], tuple[list[pa.RecordBatch], int | None]]
+from cqlduck.rewrite.text.time import Instant
+
+Fetch = Callable[[Instant | None], tuple[list[pa.RecordBatch], Instant | None]]
 """Returns the batches that have come after an instant, and how far these go."""
 
 
@@ -80,7 +82,7 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
         fetch: Fetch,
         goes_on: Callable[[], bool],
         changed: Changed,
-        position: int | None,
+        position: Instant | None,
         timeout: float | None,
     ) -> None:
         """Begin to listen."""

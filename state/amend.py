@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed
@@ -28,7 +29,7 @@ from cqlduck.state.connection import Database, quoted
 
 
 def amend(
-    database: Database, query: Query, compiled: Compiled, replay: Callable[[int], None]
+    database: Database, query: Query, compiled: Compiled, replay: Callable[[Instant], None]
 ) -> int:
     """Work a query out again up to its frontier; return how many rows of corrections it wrote.
 
@@ -51,7 +52,7 @@ def amend(
     query.begin_instant, query.frontier, query.amend_from = None, query.since, None
     replay(frontier)
     query.frontier = frontier
-    written = _correct(database, query, changes, frontier + 1)
+    written = _correct(database, query, changes, Instant(frontier + 1))
     database.execute("DROP TABLE temp._cql_published")
     return written
 
@@ -68,7 +69,7 @@ def create(database: Database, query: Query) -> None:
     )
 
 
-def set_aside(database: Database, query: Query, until: int) -> None:
+def set_aside(database: Database, query: Query, until: Instant) -> None:
     """Remember how many elements a query's log has up to an instant, before they are forgotten."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
     database.execute(
@@ -78,7 +79,7 @@ def set_aside(database: Database, query: Query, until: int) -> None:
     )
 
 
-def _correct(database: Database, query: Query, changes: str, instant: int) -> int:
+def _correct(database: Database, query: Query, changes: str, instant: Instant) -> int:
     """Put what was published back, and the corrections behind it."""
     listed = ", ".join(quoted(c.name) for c in query.columns)
     parts = [

@@ -11,7 +11,7 @@ tick, unless a bounded history ends in the tick.
 
 from __future__ import annotations
 
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows, typed, weighted_rows
 from cqlduck.state.connection import ALIAS, Database, quoted
@@ -101,13 +101,13 @@ def view(database: Database, clock: Clock, query: Query, held: str | None) -> No
     database.view(quoted(query.name), _answer_sql(clock, query, held, None))
 
 
-def answer_sql(clock: Clock, query: Query, held: str | None, until: int | None = None) -> str:
+def answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | None = None) -> str:
     """Return the SELECT of the answer at an instant, or at the frontier."""
     # before it begins its synopses are empty, but its log may have what it replaces
     return _answer_sql(clock, query, None if query.begin_instant is None else held, until)
 
 
-def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None) -> str:
+def _answer_sql(clock: Clock, query: Query, held: str | None, until: Instant | None) -> str:
     listed = ", ".join(quoted(c.name) for c in query.columns)
     changes = f"cql_state.{quoted(query.changes)}"
     bound = "" if until is None else f" AND _ts <= {until}"
@@ -126,7 +126,7 @@ def _answer_sql(clock: Clock, query: Query, held: str | None, until: int | None)
     return weighted_rows(query.columns, source) + order
 
 
-def tuples_sql(clock: Clock, query: Query, until: int | None) -> str:
+def tuples_sql(clock: Clock, query: Query, until: Instant | None) -> str:
     """Return the SELECT of the tuples that a stream had up to an instant, from its log alone."""
     return _tuples_sql(clock, query, _logged(query, None, until))
 
@@ -143,8 +143,8 @@ def _tuples_sql(clock: Clock, query: Query, source: str) -> str:
 def changes_sql(
     clock: Clock,
     query: Query,
-    since: int | None,
-    until: int | None,
+    since: Instant | None,
+    until: Instant | None,
     *,
     is_net: bool = False,
     in_order: bool = False,
@@ -170,7 +170,7 @@ def changes_sql(
     )
 
 
-def new_sql(clock: Clock, query: Query, since: int | None, until: int | None) -> str:
+def new_sql(clock: Clock, query: Query, since: Instant | None, until: Instant | None) -> str:
     """Return the SELECT of the elements with since < `_ts` ≤ until, as they were written.
 
     Equal elements may be rows of their own, and instants in any order.
@@ -179,7 +179,7 @@ def new_sql(clock: Clock, query: Query, since: int | None, until: int | None) ->
     return f"SELECT {listed}, {shown(clock)} AS _ts, _weight {_logged(query, since, until)}"
 
 
-def _logged(query: Query, since: int | None, until: int | None) -> str:
+def _logged(query: Query, since: Instant | None, until: Instant | None) -> str:
     low = "" if since is None else f" AND _ts > {since}"
     high = "" if until is None else f" AND _ts <= {until}"
     # in full, for who reads it from outside of the database
@@ -213,13 +213,13 @@ def tail_of(database: Database, query: Query) -> int:
     return int(database.value(f"SELECT count(*) FROM {changes}{since}"))
 
 
-def last_of(database: Database, query: Query, until: int) -> int | None:
+def last_of(database: Database, query: Query, until: Instant) -> Instant | None:
     """Return the last instant at or before another one of a query's changes, or None."""
     # what stands at the start of history is no change
     since = "" if query.history_from is None else f" AND _ts > {query.history_from}"
     changes = f"cql_state.{quoted(query.changes)}"
     last = database.value(f"SELECT max(_ts) FROM {changes} WHERE _ts <= {until}{since}")
-    return None if last is None else int(last)
+    return None if last is None else Instant(last)
 
 
 def keep(database: Database, clock: Clock, query: Query) -> None:
@@ -240,7 +240,7 @@ def keep(database: Database, clock: Clock, query: Query) -> None:
 
 
 def forget_history(
-    database: Database, clock: Clock, query: Query, held: str | None, until: int
+    database: Database, clock: Clock, query: Query, held: str | None, until: Instant
 ) -> None:
     """Drop what history holds up to an instant; the answer at that instant stays as its start."""
     if query.kind == "relation":

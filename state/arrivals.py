@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.names import unused
-from cqlduck.rewrite.text.time import BEGINNING, Clock
+from cqlduck.rewrite.text.time import BEGINNING, Clock, RawTime
 from cqlduck.state.arrow import integers, places, stored_type
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
@@ -55,8 +55,8 @@ class Survey:
 
     count: int
     stamped: int
-    lowest: int | None
-    highest: int | None
+    lowest: RawTime | None
+    highest: RawTime | None
     in_order: bool
     legal: bool
 
@@ -224,7 +224,7 @@ def cast(given: Column, kind: str) -> str:
     return fitted(quoted(given.name), kind, is_text=is_text)
 
 
-def at_once(rows: Arrivals, clock: Clock, raw: int) -> Arrivals:
+def at_once(rows: Arrivals, clock: Clock, raw: RawTime) -> Arrivals:
     """Return rows that all have one raw time, which may be the beginning of time."""
     instant = instant_of(clock, raw)
     return replace(

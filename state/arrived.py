@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 
@@ -15,7 +16,9 @@ MAX_SHOWN_CHARACTERS = 200
 """How many characters of a row are shown at most."""
 
 
-def counts(database: Database, catalogue: Catalogue, query: Query, instant: int) -> dict[str, int]:
+def counts(
+    database: Database, catalogue: Catalogue, query: Query, instant: Instant
+) -> dict[str, int]:
     """Count what arrived at an instant, by the names of the inputs and queries that are read."""
     found = {}
     for name in query.inputs:
@@ -26,7 +29,7 @@ def counts(database: Database, catalogue: Catalogue, query: Query, instant: int)
 
 
 def keep_first(
-    database: Database, catalogue: Catalogue, instant: int, counts: Mapping[str, int]
+    database: Database, catalogue: Catalogue, instant: Instant, counts: Mapping[str, int]
 ) -> None:
     """Take back what arrived at an instant, but for the first of each; in a change to be undone."""
     for name, count in counts.items():
@@ -39,7 +42,7 @@ def keep_first(
 
 
 def shown(
-    database: Database, catalogue: Catalogue, name: str, instant: int, place: int
+    database: Database, catalogue: Catalogue, name: str, instant: Instant, place: int
 ) -> str | None:
     """Return an arrival as people read it, such as s(k = 1, v = 'x').
 
@@ -69,7 +72,7 @@ def _thing(catalogue: Catalogue, name: str) -> Input | Query:
     return catalogue.inputs.get(name.lower()) or catalogue.queries[name.lower()]
 
 
-def _place(catalogue: Catalogue, name: str, instant: int) -> tuple[str, str, str]:
+def _place(catalogue: Catalogue, name: str, instant: Instant) -> tuple[str, str, str]:
     """Return the table of an input or query, the condition of an instant, and the order."""
     thing = _thing(catalogue, name)
     if isinstance(thing, Query):

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
+from cqlduck.rewrite.text.time import Instant
+
 CACHED_ROWS = 200_000
 """The numbers of so many rows are worked out once."""
 
@@ -63,11 +65,11 @@ def _counted(count: int) -> pa.Array:
     return pc.cumulative_sum(_buffer(array("q", [1]) * count), start=integers([-1])[0])
 
 
-def last_of(rows: pa.Table) -> int:
+def last_of(rows: pa.Table) -> Instant:
     """Return the last instant of rows of a store, in the order of their arrival."""
     import pyarrow.compute as pc
 
-    return int(pc.max(rows.column("_ts")).as_py())
+    return Instant(pc.max(rows.column("_ts")).as_py())
 
 
 def ones(count: int) -> pa.Array:

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Instant, RawDuration, RawTime
 
 EXPIRED = "expired"
 """The state of a query that has stood still for so long that its inputs are not kept for it."""
+
+IN_ORDER = RawDuration(0)
+"""The bound of a stream whose elements come in the order of time."""
 
 
 @dataclass
@@ -31,19 +34,19 @@ class Input:
     kind: str
     columns: tuple[Column, ...]
     timestamp_by: str | None = None
-    bound: int = 0
+    bound: RawDuration = IN_ORDER
     bound_text: str | None = None
     late: str = "REJECT"
-    ahead: int | None = None
+    ahead: RawDuration | None = None
     ahead_text: str | None = None
     primary_key: tuple[str, ...] = ()
     source: str | None = None
     query: str | None = None
-    heartbeat: int | None = None
-    first_instant: int | None = None
-    last_raw: int | None = None
-    last_instant: int | None = None
-    forgotten: int | None = None
+    heartbeat: Instant | None = None
+    first_instant: Instant | None = None
+    last_raw: RawTime | None = None
+    last_instant: Instant | None = None
+    forgotten: Instant | None = None
     next_seq: int = 0
     next_batch: int = 0
     taken_batch: int | None = None
@@ -79,13 +82,13 @@ class Query:
     error: str | None = None
     error_reason: str | None = None
     error_row: str | None = None
-    since: int | None = None
-    begin_instant: int | None = None
-    frontier: int | None = None
-    answer_instant: int | None = None
-    history_from: int | None = None
+    since: Instant | None = None
+    begin_instant: Instant | None = None
+    frontier: Instant | None = None
+    answer_instant: Instant | None = None
+    history_from: Instant | None = None
     keep: str | None = None
-    amend_from: int | None = None
+    amend_from: Instant | None = None
     number: int = 0
     taken: str | None = None
     saved: tuple[object, ...] = field(default=(), compare=False, repr=False)

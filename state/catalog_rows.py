@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database
 
@@ -73,8 +74,8 @@ class Ticked:
     """A tick for people to look at: a row of `cql.ticks`."""
 
     number: int
-    since: int | None
-    until: int
+    since: Instant | None
+    until: Instant
     queries: int
     elements: int
     seconds: float

@@ -17,6 +17,7 @@ from cqlduck.errors import first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.statements.content import Content, contents
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.contents import Frontier
@@ -59,7 +60,7 @@ class Checker:
     """
 
     def __init__(
-        self, database: Database, catalogue: Catalogue, shown: Callable[[int | None], str]
+        self, database: Database, catalogue: Catalogue, shown: Callable[[Instant | None], str]
     ) -> None:
         """Begin a transaction that only reads."""
         self._database = database

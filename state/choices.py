@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.connection import Database
 
 DEFAULT, MEASURED, USER = "default", "measured", "user"
@@ -71,7 +72,7 @@ class Change:
     """
 
     tick: int
-    instant: int | None
+    instant: Instant | None
     point: Point
     before: str
     after: str

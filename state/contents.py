@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.at_rest import Need
 from cqlduck.rewrite.statements.content import Content
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Query
 
 
@@ -29,7 +30,7 @@ class Frontier:
     query: Query
     catalogue: Catalogue
     ask: Callable[[str, Mapping[str, int]], int]
-    shown: Callable[[int | None], str]
+    shown: Callable[[Instant | None], str]
 
     @property
     def instants(self) -> dict[str, int]:
@@ -60,9 +61,9 @@ class Frontier:
             known = self._forgotten(need)
             if known is None:
                 continue
-            after: int = NEVER
+            after: Instant = NEVER
             if need.after is not None:
-                after = self.value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)")
+                after = Instant(self.value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)"))
             if known > max(after, self.instants["since"]):
                 needed = "all of it" if after == NEVER else f"what came after {self.shown(after)}"
                 return (
@@ -71,7 +72,7 @@ class Frontier:
                 )
         return None
 
-    def _forgotten(self, need: Need) -> int | None:
+    def _forgotten(self, need: Need) -> Instant | None:
         """Return up to which instant the store or log of a source is cut, or None."""
         name = need.source.name.lower()
         if need.source.is_query:

@@ -10,6 +10,7 @@ import duckdb
 
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import arrivals, relations
 from cqlduck.state.catalog import Input
 from cqlduck.state.columns import same_rows, typed
@@ -59,7 +60,7 @@ def fill(database: Database, name: str) -> None:
     database.execute(f"INSERT INTO {name} SELECT * FROM {BEFORE}")
 
 
-def write_before(database: Database, thing: Input, instant: int, *, strict: bool) -> None:
+def write_before(database: Database, thing: Input, instant: Instant, *, strict: bool) -> None:
     """Write the content of a relation at an instant, what is pending included, into `BEFORE`.
 
     Pending elements without effect are recorded.

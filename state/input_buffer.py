@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import intake, lateness, names
 from cqlduck.state.arrivals import Arrivals
 from cqlduck.state.arrow import last_of
@@ -82,7 +83,7 @@ class Buffered:
 
     thing: Input
     table: pa.Table
-    before: int | None
+    before: Instant | None
     made: Mapping[str, pa.Table] = field(default_factory=dict)
     held: pa.Table | None = None
     is_read_once: bool = False
@@ -98,7 +99,7 @@ class Piece:
     """
 
     table: pa.Table
-    last: int
+    last: Instant
 
 
 Pieces = tuple[Piece, ...]
@@ -302,7 +303,7 @@ class InputBuffer:
         self._keep(thing.name, held if buffered is None else joined(held, buffered.table))
         return True
 
-    def forget(self, thing: Input, until: int) -> None:
+    def forget(self, thing: Input, until: Instant) -> None:
         """Let go of what a queue holds up to an instant."""
         held = self.kept[thing.name]
         gone = [piece.last for piece in held if piece.last <= until]

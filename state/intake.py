@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from cqlduck.errors import DataError
-from cqlduck.rewrite.text.time import BEGINNING, Clock
+from cqlduck.rewrite.text.time import BEGINNING, Clock, Instant, RawTime
 from cqlduck.state import lateness
 from cqlduck.state.arrivals import Arrivals, Survey
 from cqlduck.state.catalog import Input
@@ -28,7 +28,7 @@ from cqlduck.state.connection import Database, quoted
 from cqlduck.state.instants import (
     MAX_RAW_TIME,
     RANGE,
-    closes,
+    heartbeat_after,
     instant_of,
     instant_sql,
     shown_raw,
@@ -44,7 +44,7 @@ class Accepted:
 
     taken: int
     late: int
-    amends: int | None = None
+    amends: Instant | None = None
 
 
 def survey(
@@ -92,7 +92,7 @@ def _read(
         ) from error
 
 
-def is_clean(clock: Clock, thing: Input, seen: Survey, last: int | None) -> bool:
+def is_clean(clock: Clock, thing: Input, seen: Survey, last: Instant | None) -> bool:
     """Return whether rows can be taken as they are: stamped, legal, in order, none late or ahead.
 
     Args:
@@ -137,7 +137,7 @@ def insert(database: Database, clock: Clock, thing: Input, rows: Arrivals, seen:
 
 
 def count(
-    clock: Clock, thing: Input, numbers: int, lowest: int | None, highest: int | None
+    clock: Clock, thing: Input, numbers: int, lowest: RawTime | None, highest: RawTime | None
 ) -> None:
     """Move an input's counters, and a stream's own heartbeat, past rows.
 
@@ -151,7 +151,7 @@ def count(
     assert lowest is not None
     assert highest is not None
     thing.next_seq += numbers
-    if highest == BEGINNING:
+    if int(highest) == BEGINNING:
         return
     first, last = instant_of(clock, lowest), instant_of(clock, highest)
     if thing.first_instant is None or first < thing.first_instant:
@@ -161,7 +161,7 @@ def count(
     if thing.kind == "stream":
         if thing.last_raw is None or highest > thing.last_raw:
             thing.last_raw = highest
-        own = closes(clock, thing.last_raw - thing.bound - 1)
+        own = heartbeat_after(clock, thing.last_raw, thing.bound)
         if thing.heartbeat is None or own > thing.heartbeat:
             thing.heartbeat = own
 

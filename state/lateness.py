@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cqlduck.errors import LateError
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Instant, RawTime
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
@@ -24,6 +24,7 @@ from cqlduck.state.instants import (
     heartbeat_after,
     instant_of,
     instant_sql,
+    raw_of,
     shown_instant,
     shown_raw,
 )
@@ -48,17 +49,17 @@ class Judged:
     """
 
     left_out: int = 0
-    amends: int | None = None
+    amends: Instant | None = None
 
 
-def limit(clock: Clock, thing: Input) -> int | None:
+def limit(clock: Clock, thing: Input) -> Instant | None:
     """Return the last instant that a row of the next arrival may have; None if there is none."""
     if thing.ahead is None or thing.last_instant is None:
         return None
     reached = thing.last_instant
     if thing.heartbeat is not None:
         reached = max(reached, thing.heartbeat)
-    return reached + instant_of(clock, thing.ahead)
+    return Instant(reached + instant_of(clock, RawTime(thing.ahead)))
 
 
 def judge(database: Database, clock: Clock, thing: Input) -> Judged:
@@ -88,7 +89,7 @@ def judge(database: Database, clock: Clock, thing: Input) -> Judged:
             "SELECT min(_ts) FROM temp._cql_incoming WHERE _cql_row IN "
             "(SELECT _cql_late FROM temp._cql_late_rows WHERE _cql_fault = 'late')"
         )
-        amends = instant_of(clock, int(earliest))
+        amends = instant_of(clock, RawTime(earliest))
     database.execute(
         "CREATE OR REPLACE TEMP TABLE _cql_incoming AS SELECT * FROM temp._cql_incoming WHERE "
         f"_cql_row NOT IN (SELECT _cql_late FROM temp._cql_late_rows WHERE {left_out}) "
@@ -98,7 +99,7 @@ def judge(database: Database, clock: Clock, thing: Input) -> Judged:
     return Judged(sum(counts.values()) - taken, amends)
 
 
-def _faults(clock: Clock, thing: Input, last: int | None) -> str:
+def _faults(clock: Clock, thing: Input, last: Instant | None) -> str:
     """Return the SELECT of the staged rows' faults: 'late', 'ahead' or NULL.
 
     `edge` is the heartbeat that a row has to be after.
@@ -151,7 +152,7 @@ def _element(thing: Input, of: str = "") -> str:
 # -- the words of a refusal ------------------------------------------------------------------------
 
 
-def _refusal(database: Database, clock: Clock, thing: Input, last: int | None) -> LateError:
+def _refusal(database: Database, clock: Clock, thing: Input, last: Instant | None) -> LateError:
     """Return the error that says of each kind which rows they are, and what they are judged by."""
     found = database.rows(
         "SELECT _cql_late, _cql_fault, _cql_edge, _ts FROM temp._cql_late_rows "
@@ -191,7 +192,7 @@ def _mover(database: Database, clock: Clock, thing: Input, row: int, edge: int) 
         )[0]
         return f"moved there by row {place} at {shown_raw(clock, raw)}"
     own = thing.kind == "stream" and thing.last_raw is not None
-    if not own or heartbeat_after(clock, thing.last_raw or 0, thing.bound) != edge:
+    if not own or heartbeat_after(clock, thing.last_raw or RawTime(0), thing.bound) != edge:
         return "moved there by heartbeat(), advance(), a manifest or a query's tick"
     found = database.rows(
         f"SELECT {_element(thing)} FROM cql_state.{quoted(thing.table)} WHERE _ts = ? "
@@ -208,7 +209,7 @@ def _mover(database: Database, clock: Clock, thing: Input, row: int, edge: int) 
 # -- ALTER STREAM … HEARTBEAT ----------------------------------------------------------------------
 
 
-def lower_heartbeat(database: Database, clock: Clock, thing: Input, until: int) -> int:
+def lower_heartbeat(database: Database, clock: Clock, thing: Input, until: Instant) -> int:
     """Take a stream's heartbeat back to an instant; return how many elements left for `cql.late`.
 
     No query may be beyond that instant. Elements after it leave the stream.
@@ -235,6 +236,6 @@ def lower_heartbeat(database: Database, clock: Clock, thing: Input, until: int) 
         else:
             last = database.value(f"SELECT max(_ts) FROM {store}")
             # what is forgotten was not after it either
-            thing.last_instant = until if last is None else int(last)
-            thing.last_raw = thing.last_instant * clock.granularity
+            thing.last_instant = until if last is None else Instant(last)
+            thing.last_raw = raw_of(clock, thing.last_instant)
     return int(left)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Query
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
@@ -35,17 +36,17 @@ class Known:
         is_net: Whether no two elements there have the same tuple and instant.
     """
 
-    after: int | None
-    until: int
+    after: Instant | None
+    until: Instant
     in_order: bool
     is_net: bool
 
-    def covers(self, after: int | None) -> bool:
+    def covers(self, after: Instant | None) -> bool:
         """Return whether all after an instant, up to `until`, is known."""
         return self.after is None or (after is not None and self.after <= after <= self.until)
 
 
-UNKNOWN = Known(None, 0, in_order=False, is_net=False)
+UNKNOWN = Known(None, Instant(0), in_order=False, is_net=False)
 
 
 class Logs:
@@ -60,7 +61,7 @@ class Logs:
         self._database = database
         self._known: dict[str, Known] = {}
 
-    def known(self, query: Query, after: int | None, *, is_net: bool = False) -> Known:
+    def known(self, query: Query, after: Instant | None, *, is_net: bool = False) -> Known:
         """Return what is known of a query's log after an instant, up to its frontier.
 
         Args:
@@ -89,7 +90,7 @@ class Logs:
         """Forget a log, which is going to lose rows."""
         self._known.pop(log, None)
 
-    def _looked(self, query: Query, after: int | None, *, is_net: bool) -> Known:
+    def _looked(self, query: Query, after: Instant | None, *, is_net: bool) -> Known:
         """Look at a query's log after an instant."""
         assert query.frontier is not None
         low = "" if after is None else f"_ts > {after} AND "

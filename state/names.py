@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from cqlduck.rewrite.physical.arrivals import arrivals_of, changes_of, stream_of
 from cqlduck.rewrite.plan import Source
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.changed import Changed
 from cqlduck.state.connection import Database, quoted
 
@@ -65,7 +66,7 @@ class Names:
         self._define(texts.arrivals_of, rows)
         self._define(texts.stream_of, f"FROM {kept}")
 
-    def bind_changes(self, source: Source, low: int) -> None:
+    def bind_changes(self, source: Source, low: Instant) -> None:
         """Bind the name of a relation's changes for the statements that follow.
 
         Args:

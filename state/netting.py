@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cqlduck.rewrite.plan import Column
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.columns import same_rows
 from cqlduck.state.connection import Database, quoted
 
@@ -23,7 +24,7 @@ def rewrite(database: Database, table: str, query: str, gone: str = "") -> None:
     database.execute(f"INSERT INTO {table} SELECT * FROM temp._cql_rewritten")
 
 
-def compact(database: Database, table: str, columns: Sequence[Column], until: int) -> None:
+def compact(database: Database, table: str, columns: Sequence[Column], until: Instant) -> None:
     """Replace the elements of a log up to an instant by their net content, dated at it."""
     listed, name = ", ".join(quoted(c.name) for c in columns), f"cql_state.{quoted(table)}"
     net = (

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state.arrow import integers, stored_type
 from cqlduck.state.catalog import Query
 from cqlduck.state.connection import Database, quoted
@@ -55,9 +55,9 @@ class End:
     """
 
     query: Query
-    after: int
+    after: Instant
     own: list[pa.Table] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
+    begins: list[Instant] = field(default_factory=list)
     length: int = 0
     size: int = 0
     are_logged: bool = False
@@ -68,11 +68,11 @@ class End:
         return self.own[: self.length]
 
     @property
-    def starts(self) -> list[int]:
+    def starts(self) -> list[Instant]:
         """Of each table the instant before its tick."""
         return self.begins[: self.length]
 
-    def with_(self, table: pa.Table, start: int) -> End:
+    def with_(self, table: pa.Table, start: Instant) -> End:
         """Return the end with the elements of the next tick, if there are any."""
         if not table.num_rows:
             return self
@@ -82,14 +82,14 @@ class End:
         self.begins.append(start)
         return replace(self, length=self.length + 1, size=self.size + table.nbytes)
 
-    def since(self, instant: int) -> list[pa.Table]:
+    def since(self, instant: Instant) -> list[pa.Table]:
         """Return the elements after an instant, by tick; earlier ticks are not looked at."""
         first = max(bisect_right(self.begins, instant, hi=self.length) - 1, 0)
         found = [_after(self.own[first], instant)] if self.length else []
         rest = self.own[first + 1 : self.length]
         return [table for table in (*found, *rest) if table.num_rows]
 
-    def last(self, until: int) -> int | None:
+    def last(self, until: Instant) -> Instant | None:
         """Return the last instant of an element up to another instant, if there is one."""
         import pyarrow.compute as pc
 
@@ -98,7 +98,7 @@ class End:
             times = table.column("_ts")
             last = pc.max(times.filter(pc.less_equal(times, bound))).as_py()
             if last is not None:
-                return int(last)
+                return Instant(last)
         return None
 
 
@@ -136,7 +136,7 @@ class OutputBuffer:
         plain = query.kind == "stream" and self._database.in_memory
         return plain and (query.name, query.columns) not in self._unfit
 
-    def append(self, query: Query, table: pa.Table, before: int) -> bool:
+    def append(self, query: Query, table: pa.Table, before: Instant) -> bool:
         """Append the elements of a tick; return whether Arrow has all of their types.
 
         Args:
@@ -187,7 +187,7 @@ class OutputBuffer:
         """Whether there are elements that are not in their log."""
         return any(end.length and not end.are_logged for end in self._ends.values())
 
-    def since(self, query: Query, instant: int | None, clock: Clock) -> pa.Table | None:
+    def since(self, query: Query, instant: Instant | None, clock: Clock) -> pa.Table | None:
         """Return a query's elements after an instant as people see them, or None if some are gone.
 
         The columns are the query's, `_ts` (BIGINT or TIMESTAMP) and `_weight`.
@@ -208,7 +208,7 @@ class OutputBuffer:
         raw = pc.multiply(found.column(place), integers([clock.granularity])[0])
         return found.set_column(place, "_ts", raw.cast(pa.timestamp("us")))
 
-    def forget(self, query: Query, until: int) -> bool:
+    def forget(self, query: Query, until: Instant) -> bool:
         """Let go of a query's elements up to an instant; return whether its log has some too."""
         end = self._ends.get(query.name)
         if end is not None:
@@ -219,7 +219,7 @@ class OutputBuffer:
             self._put(query, left)
         return self.has_log(query)
 
-    def last(self, query: Query, until: int) -> int | None:
+    def last(self, query: Query, until: Instant) -> Instant | None:
         """Return the last instant at or before another one of a query's elements here, if any."""
         end = self._ends.get(query.name)
         return None if end is None else end.last(until)
@@ -229,7 +229,7 @@ class OutputBuffer:
         return query.name in self.kept[1] or not self._database.in_memory
 
 
-def _after(table: pa.Table, instant: int) -> pa.Table:
+def _after(table: pa.Table, instant: Instant) -> pa.Table:
     """Return the rows after an instant."""
     import pyarrow.compute as pc
 

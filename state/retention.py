@@ -9,6 +9,7 @@ replaced by their net content. Both happen when they have doubled since the last
 
 from __future__ import annotations
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 
@@ -16,7 +17,7 @@ LOG = 100_000
 """How many elements a log may have before it is first made net."""
 
 
-def forget(database: Database, thing: Input, until: int) -> None:
+def forget(database: Database, thing: Input, until: Instant) -> None:
     """Cut a stream's store.
 
     Args:
@@ -28,7 +29,7 @@ def forget(database: Database, thing: Input, until: int) -> None:
     thing.forgotten = until
 
 
-def forget_ended(database: Database, thing: Input, until: int) -> None:
+def forget_ended(database: Database, thing: Input, until: Instant) -> None:
     """Forget the tuples of a relation that left at or before an instant."""
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _cql_leave <= {until}")
     thing.forgotten = until

@@ -19,6 +19,7 @@ from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Step
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.connection import Database, quoted
@@ -99,8 +100,8 @@ class Plan:
 
     query: Query
     compiled: Compiled
-    until: int
-    first: int
+    until: Instant
+    first: Instant
     chosen: Chosen
     amends: bool = False
     may_wait: bool = False
@@ -194,19 +195,19 @@ def _covers_tick(buffered: Buffered, plan: Plan) -> bool:
     return is_after and last is not None and last <= plan.until
 
 
-def _low(query: Query) -> int:
+def _low(query: Query) -> Instant:
     """Return the instant after which relations are read; at first all of them is."""
     if query.begin_instant is None or query.frontier is None:
         return NEVER
     return query.frontier
 
 
-def _instants_of(query: Query, until: int, begin: int) -> dict[str, int]:
+def _instants_of(query: Query, until: Instant, begin: Instant) -> dict[str, Instant]:
     """Return the instants that the statements take as parameters; the query has begun then."""
     first = query.begin_instant is None
     if first:
         query.begin_instant = begin
-        before = begin - 1
+        before = Instant(begin - 1)
     else:
         assert query.frontier is not None
         before = query.frontier
@@ -231,7 +232,7 @@ class _Running:
 
     tick: Tick
     query: Query
-    values: Mapping[str, int]
+    values: Mapping[str, Instant]
     chosen: Chosen
     come: Mapping[str, Buffered]
     buffer: OutputBuffer | None

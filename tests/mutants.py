@@ -1139,7 +1139,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/amend.py",
         ("corrections come at an instant that is closed",
-         "changes, frontier + 1)", "changes, frontier)",
+         "changes, Instant(frontier + 1))", "changes, frontier)",
          AMEND + "what_was_published_stays_and_the_difference_comes_at_the_first_open_instant"),
         ("a stream takes elements back",
          "    mark, written = \"0\", \"missing\"\n    if query.kind == \"stream\":",
@@ -1175,7 +1175,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/tick.py",
         ("a query's first instant is passed over",
-         "before = begin - 1", "before = begin",
+         "before = Instant(begin - 1)", "before = begin",
          SEMANTICS + "integer_time_begins_at_0"),
         ("a relation's past is read at no registration",
          "\"low\": NEVER if first else before", "\"low\": before",
@@ -1187,7 +1187,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "state/instants.py",
         ("a stream's own heartbeat is one too high",
-         "return closes(clock, raw - bound - 1)", "return closes(clock, raw - bound)",
+         "return closes(clock, RawTime(raw - bound - 1))",
+         "return closes(clock, RawTime(raw - bound))",
          SEMANTICS + "a_stream_gives_itself_the_heartbeat_m_less_b_less_1"),
         ("a heartbeat closes the granule that it is in",
          "Instant((raw + 1) // clock.granularity - 1 if", "Instant(raw // clock.granularity if",
@@ -1326,8 +1327,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/housekeeping.py",
         ("a store forgets an instant too early",
-         "until = min(until, query.frontier - span - 1)",
-         "until = min(until, query.frontier - span + 1)",
+         "until = min(until, Instant(query.frontier - span - 1))",
+         "until = min(until, Instant(query.frontier - span + 1))",
          SEMANTICS + "a_range_holds_both_its_ends"),
     ),
     *_of(
@@ -1451,13 +1452,14 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "cqlduck/engine/ticking.py",
         ("a query begins at the frontier",
-         "begins = max(begins, query.since + 1)", "begins = max(begins, query.since)",
+         "begins = max(begins, Instant(query.since + 1))",
+         "begins = max(begins, query.since)",
          SEMANTICS + "a_query_begins_after_the_frontier_with_relations_as_they_are"),
     ),
     *_of(
         "cqlduck/progress.py",
         ("integer time begins at 0 whatever comes",
-         "return min([0, *known])", "return 0",
+         "return min([Instant(0), *known])", "return Instant(0)",
          SEMANTICS + "integer_time_begins_at_the_first_element_if_that_is_negative"),
         ("the frontier is the largest heartbeat",
          "beat = min((i.heartbeat for i in holding", "beat = max((i.heartbeat for i in holding",

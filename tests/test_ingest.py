@@ -136,7 +136,7 @@ def test_texts_of_files_are_read_as_their_columns_types(
 def drop(folder: Path, table: pa.Table, first: str) -> None:
     hidden = dropzone.hidden_folder(folder / "s", 0)
     pq.write_table(table, hidden / "part-0.parquet")
-    micros = dropzone.instant(dt.datetime.fromisoformat(first))[0]
+    micros = dropzone.raw_time(dt.datetime.fromisoformat(first))[0]
     names = tuple((name, "VARCHAR") for name in table.column_names)
     manifest = dropzone.Manifest(
         1, "s", 0, len(table), micros, micros, None, ("part-0.parquet",), names, wall_clock=True

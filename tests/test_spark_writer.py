@@ -21,7 +21,7 @@ import pytest
 from full_disk import full_from
 
 from cqlduck.errors import DropZoneError, Error
-from cqlduck.sources.dropzone import Batch, instant, pending, read_batch
+from cqlduck.sources.dropzone import Batch, pending, raw_time, read_batch
 from cqlduck.sources.dropzone import write_batch as write_without_spark
 from cqlduck.spark import session as sessions
 from cqlduck.spark.session import VECTOR_MODULE, java_home, local_session, wrap_java
@@ -266,7 +266,7 @@ def test_a_streaming_query_writes_its_epochs(spark: SparkSession, tmp_path: Path
         for progress in query.recentProgress
         if "watermark" in progress["eventTime"]
     ]
-    promises = {instant(watermark)[0] - 1 for watermark in watermarks}
+    promises = {raw_time(watermark)[0] - 1 for watermark in watermarks}
     promised = {batch.manifest.heartbeat for batch in batches} - {None}
     assert promised <= promises
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database, quoted
 from cqlduck.state.input_buffer import InputBuffer
@@ -54,14 +55,16 @@ class Bounds:
         """Note that the tick that begins reads all that has come of a stream."""
         self._unread[thing.name] = thing.next_seq, 0
 
-    def until(self, active: Sequence[Query], targets: Mapping[str, int | None]) -> int | None:
+    def until(
+        self, active: Sequence[Query], targets: Mapping[str, Instant | None]
+    ) -> Instant | None:
         """Return an instant up to which a tick takes in no more than it should, or None.
 
         Args:
             active: The queries that the tick runs.
             targets: How far each of them could go, by name.
         """
-        until: int | None = None
+        until: Instant | None = None
         above = self.catalogue.reading.above
         for thing in self.catalogue.inputs.values():
             number, unread = self._unread.get(thing.name, (0, 0))
@@ -83,11 +86,12 @@ class Bounds:
             if compiled.repeats:
                 reached = self.progress.begins(query) if query.frontier is None else query.frontier
                 if reached is not None:
-                    bound = reached + (HEAVY_INSTANTS if compiled.is_heavy else MAX_INSTANTS)
+                    most = HEAVY_INSTANTS if compiled.is_heavy else MAX_INSTANTS
+                    bound = Instant(reached + most)
                     until = bound if until is None else min(until, bound)
         return until
 
-    def _of_stream(self, thing: Input, readers: Sequence[Query], come: int) -> int | None:
+    def _of_stream(self, thing: Input, readers: Sequence[Query], come: int) -> Instant | None:
         """Return up to which instant a tick takes what has come of a stream; None if all of it."""
         floor = min((q.frontier for q in readers if q.frontier is not None), default=None)
         heavy = any(self.compiled[q.name.lower()].is_heavy for q in readers)
@@ -101,8 +105,8 @@ class Bounds:
             f"ORDER BY _ts LIMIT 1 OFFSET {size}"
         )
         if row:
-            first = int(row[0][0])
-            return first - 1 if floor is None or first - 1 > floor else first
+            first, before = Instant(row[0][0]), Instant(row[0][0] - 1)
+            return before if floor is None or before > floor else first
         left = self.database.value(
             f"SELECT count(*) FROM cql_state.{quoted(thing.table)} WHERE {low}"
         )
@@ -110,6 +114,6 @@ class Bounds:
         return None
 
 
-def may_go_on(query: Query, target: int | None) -> bool:
+def may_go_on(query: Query, target: Instant | None) -> bool:
     """Return whether a query has a way to its target, or will have when it gets a heartbeat."""
     return target is None or query.frontier is None or target > query.frontier

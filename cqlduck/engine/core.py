@@ -26,7 +26,7 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.names import bare
 from cqlduck.rewrite.text.spelling import suggestion
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import answers, catalog_rows, instants, machine, plans, records
 from cqlduck.state.buffers import Buffer
 from cqlduck.state.catalog import Catalogue, Input, Query
@@ -46,7 +46,7 @@ log = logging.getLogger("cqlduck")
 class TickReport:
     """What a tick did: for progress displays and `on_tick`."""
 
-    until: int
+    until: Instant
     elements_in: int
     elements_out: int
     seconds: float
@@ -324,25 +324,25 @@ class Core:
         """Return how a query's answer is read from its synopses, or None."""
         return self.compiled[query.name.lower()].answer
 
-    def answer_sql(self, query: Query, until: int | None = None) -> str:
+    def answer_sql(self, query: Query, until: Instant | None = None) -> str:
         """Return the SELECT of a query's answer at an instant, or at its frontier."""
         return answers.answer_sql(
             self.catalogue.clock, query, self.compiled[query.name.lower()].answer, until
         )
 
-    def frontier(self) -> int | None:
+    def frontier(self) -> Instant | None:
         """Return the least frontier of the active queries, or None."""
         known = [q.frontier for q in self.catalogue.queries.values() if q.state == "active"]
         if not known or any(f is None for f in known):
             return None
         return min(f for f in known if f is not None)
 
-    def raise_heartbeat(self, thing: Input, instant: int) -> None:
+    def raise_heartbeat(self, thing: Input, instant: Instant) -> None:
         """Promise that no element at or before an instant is still to come to an input."""
         if thing.heartbeat is None or instant > thing.heartbeat:
             thing.heartbeat = instant
 
-    def shown(self, instant: int | None) -> str:
+    def shown(self, instant: Instant | None) -> str:
         """Return an instant as people write it."""
         return instants.shown_instant(self.clock, instant)
 

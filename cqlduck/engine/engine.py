@@ -28,7 +28,7 @@ from cqlduck.errors import BindError, DatabaseError, DataError, Error
 from cqlduck.housekeeping import Housekeeping
 from cqlduck.progress import Progress
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.text.time import BEGINNING
+from cqlduck.rewrite.text.time import BEGINNING, Instant, RawTime
 from cqlduck.state import (
     amend,
     answers,
@@ -308,7 +308,7 @@ class Engine(Failing):
             self._note_amendment(thing, done.amends)
         return done
 
-    def _note_amendment(self, thing: Input, instant: int) -> None:
+    def _note_amendment(self, thing: Input, instant: Instant) -> None:
         """Let the queries that have gone past an instant know that a stream has changed there."""
         readers = self.catalogue.live_readers(thing)
         past = [q for q in readers if q.frontier is not None and q.frontier >= instant]
@@ -320,8 +320,8 @@ class Engine(Failing):
         """Let a new relation show what it has been filled with without an instant."""
         relations.close(self.database, thing, BEGINNING, self.last_changes, strict=self.strict)
 
-    def next_instant(self, thing: Input) -> int:
-        """Return the instant that a change without one gets, as a raw time.
+    def next_raw_time(self, thing: Input) -> RawTime:
+        """Return the raw time that a change without one gets.
 
         That is the first instant after the input's heartbeat, or that of its latest pending element
         if later. Before either a relation changes at the beginning of time, a stream by the clock.
@@ -330,10 +330,10 @@ class Engine(Failing):
                  for k, i in (("heartbeat", thing.heartbeat), ("last", thing.last_instant))
                  if i is not None]  # fmt: skip
         if known:
-            return max(known)
+            return RawTime(max(known))
         if thing.kind == "relation":
-            return BEGINNING
-        return int(wall.time() * 1_000_000) if self.clock.kind == "wall" else 0
+            return RawTime(BEGINNING)
+        return RawTime(int(wall.time() * 1_000_000) if self.clock.kind == "wall" else 0)
 
     def close(self) -> None:
         """Close the database; further calls are errors."""

@@ -17,6 +17,7 @@ from cqlduck import failures
 from cqlduck.engine.core import log
 from cqlduck.engine.ticking import Ticking, of_the_query
 from cqlduck.errors import first_line
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import arrived, relations
 from cqlduck.state.catalog import Query
 
@@ -27,13 +28,13 @@ Result = TypeVar("Result")
 class Failing(Ticking):
     """Runs ticks, in which queries may fail."""
 
-    def run(self, until: int | None = None) -> None:
+    def run(self, until: Instant | None = None) -> None:
         """Advance all queries as far as the heartbeats allow, or up to an instant."""
         with self.opened():
             while self._behind(until):
                 self._step(until)
 
-    def step(self, before: Callable[[], int | None]) -> int | None:
+    def step(self, before: Callable[[], Instant | None]) -> Instant | None:
         """Run `before`, which takes elements in, and one tick, in one transaction.
 
         If a query fails in the tick, what was taken in is kept, and the failing query is set apart;
@@ -59,7 +60,7 @@ class Failing(Ticking):
                         raise
             return bound
 
-    def _step(self, until: int | None) -> None:
+    def _step(self, until: Instant | None) -> None:
         """Run one tick; separate a query that fails from the others.
 
         The others go first, so that what the failing one reads of them is there.
@@ -77,13 +78,13 @@ class Failing(Ticking):
         for name, error in failed.items():
             self._advance_alone(name, error, until)
 
-    def _advance_alone(self, name: str, error: Exception, until: int | None) -> None:
+    def _advance_alone(self, name: str, error: Exception, until: Instant | None) -> None:
         """Bring a query to the last instant before the one at which it fails."""
         self.flush(everything=True)
         query = self.query(name)
         goal = self.progress.goal(query, until, until)
         assert goal is not None
-        begins = (self.progress.begins(query, goal) or 0) - 1
+        begins = Instant((self.progress.begins(query, goal) or 0) - 1)
         done = begins if query.frontier is None else max(query.frontier, begins)
         instant, error = failures.first_failure(
             lambda middle: self._try_alone(name, middle), done, goal, error
@@ -95,7 +96,7 @@ class Failing(Ticking):
         log.warning("%s", told.message)
         self.failed.append(told)
 
-    def _culprit(self, name: str, instant: int) -> str | None:
+    def _culprit(self, name: str, instant: Instant) -> str | None:
         """Return the row because of which a query fails at an instant, or None."""
         base, known = self.database, self.catalogue
 
@@ -120,7 +121,7 @@ class Failing(Ticking):
             name, instant, lambda query: arrived.shown(base, known, place[0], instant, place[1])
         )
 
-    def _undone(self, name: str, until: int, work: Callable[[Query], Result]) -> Result:
+    def _undone(self, name: str, until: Instant, work: Callable[[Query], Result]) -> Result:
         """Return what is found out of a query, with its relations closed, in a change undone."""
         found: list[Result] = []
         with contextlib.suppress(_Undone), self.changing():
@@ -128,7 +129,7 @@ class Failing(Ticking):
             raise _Undone
         return found[0]
 
-    def _try_alone(self, name: str, until: int) -> Exception | None:
+    def _try_alone(self, name: str, until: Instant) -> Exception | None:
         try:
             with self.changing():
                 self._advance(self._alone(name, until), until)
@@ -136,7 +137,7 @@ class Failing(Ticking):
             return of_the_query(error)
         return None
 
-    def _alone(self, name: str, until: int) -> Query:
+    def _alone(self, name: str, until: Instant) -> Query:
         """Return a query that is about to run alone, and close its relations, inside a change."""
         query = self.query(name)
         self.tables.made.clear()

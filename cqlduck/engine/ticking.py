@@ -20,6 +20,7 @@ from cqlduck.errors import DatabaseError, Error, first_line
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST
 from cqlduck.rewrite.plan import NEVER
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import amend, answers, catalog_rows, relations
 from cqlduck.state.catalog import EXPIRED, Input, Query
 from cqlduck.state.changed import Changed
@@ -50,7 +51,7 @@ class Ticking(Core):
     prefetcher: Prefetcher = field(init=False)
     tick: Tick = field(init=False)
 
-    def _behind(self, until: int | None) -> bool:
+    def _behind(self, until: Instant | None) -> bool:
         """Return whether there is something for a tick to do."""
         goal = self.progress.goal
         queries = self.catalogue.queries.values()
@@ -76,11 +77,11 @@ class Ticking(Core):
         )
 
     def _try_tick(
-        self, before: Callable[[], int | None]
-    ) -> tuple[int | None, tuple[str, Exception] | None]:
+        self, before: Callable[[], Instant | None]
+    ) -> tuple[Instant | None, tuple[str, Exception] | None]:
         """Return what `before` did, and the query that failed with its error, or None."""
         current: list[str] = []
-        bound: int | None = None
+        bound: Instant | None = None
         try:
             with self.changing(), self.input_buffer.open():
                 with self.database.part(INGEST):
@@ -92,7 +93,7 @@ class Ticking(Core):
             return bound, (current[-1], of_the_query(error))
         return bound, None
 
-    def _tick(self, current: list[str], bound: int | None) -> None:
+    def _tick(self, current: list[str], bound: Instant | None) -> None:
         """Run one tick, inside a change.
 
         Args:
@@ -138,7 +139,7 @@ class Ticking(Core):
             self.streamon.executor.number = number + 1
         self._report(reached, elements, seconds)
 
-    def _place(self, going: Container[str], until: int | None) -> Mapping[str, Buffered]:
+    def _place(self, going: Container[str], until: Instant | None) -> Mapping[str, Buffered]:
         """Have what has come of streams lie where it is to lie; return what waits, by stream.
 
         Args:
@@ -159,10 +160,10 @@ class Ticking(Core):
         return buffer.queues
 
     def _close_relations(
-        self, active: Sequence[Query], until: int | None, bound: int | None
+        self, active: Sequence[Query], until: Instant | None, bound: Instant | None
     ) -> None:
         """Close the instants of relations up to where the queries that read them go."""
-        goals: dict[str, int] = {}
+        goals: dict[str, Instant] = {}
         for query in active:
             goal = self.progress.goal(query, until, bound)
             if goal is not None:
@@ -190,7 +191,7 @@ class Ticking(Core):
         return number != thing.next_seq or (first is not None and first <= thing.heartbeat)
 
     def _advance(
-        self, query: Query, goal: int, buffered: Mapping[str, Buffered] = NOTHING_BUFFERED
+        self, query: Query, goal: Instant, buffered: Mapping[str, Buffered] = NOTHING_BUFFERED
     ) -> int:
         """Bring a query to an instant; return how many elements it wrote."""
         written = 0 if query.amend_from is None else self._amend(query)
@@ -202,9 +203,9 @@ class Ticking(Core):
             query.frontier = goal
             self.housekeeping.ran(query, Ran())
             return written
-        return written + self._run(query, compiled, goal, before + 1, buffered)
+        return written + self._run(query, compiled, goal, Instant(before + 1), buffered)
 
-    def _begin(self, query: Query, goal: int, buffered: Mapping[str, Buffered]) -> int:
+    def _begin(self, query: Query, goal: Instant, buffered: Mapping[str, Buffered]) -> int:
         """Bring a query to an instant that has not begun; return how many elements it wrote."""
         is_first = query.since is not None and query.frontier == query.since
         begins, written = self.progress.begins(query, goal), 0
@@ -212,7 +213,7 @@ class Ticking(Core):
             query.frontier = goal
         else:
             if query.since is not None:
-                begins = max(begins, query.since + 1)
+                begins = max(begins, Instant(query.since + 1))
             written = self._run(query, self.compiled[query.name.lower()], goal, begins, buffered)
         if is_first:
             answers.retract_replaced(self.database, self.clock, query, self.synopsis_answer(query))
@@ -222,8 +223,8 @@ class Ticking(Core):
         self,
         query: Query,
         compiled: Compiled,
-        goal: int,
-        first: int,
+        goal: Instant,
+        first: Instant,
         buffered: Mapping[str, Buffered],
     ) -> int:
         """Run a query's statements up to an instant; return how many elements they wrote.
@@ -269,7 +270,7 @@ class Ticking(Core):
         self.housekeeping.tails.pop(query.name, None)
         return written
 
-    def _replay(self, query: Query, until: int) -> None:
+    def _replay(self, query: Query, until: Instant) -> None:
         """Run a query again from its beginning up to an instant, in ticks of bounded size."""
         self.bounds.recount()
         while query.frontier is None or query.frontier < until:
@@ -279,7 +280,7 @@ class Ticking(Core):
         self.bounds.recount()
         self.tables.made.clear()
 
-    def _report(self, until: int | None, elements: int, seconds: float) -> None:
+    def _report(self, until: Instant | None, elements: int, seconds: float) -> None:
         taken, self._taken = self._taken, 0
         if self.database.profile is not None:
             self.database.profile.ticked(taken, elements)
@@ -300,7 +301,7 @@ class Ticking(Core):
         finally:
             self._listening = None
 
-    def reads_last_tick(self, query: Query, since: int | None) -> bool:
+    def reads_last_tick(self, query: Query, since: Instant | None) -> bool:
         """Return whether elements after an instant are those of a query's last tick at most."""
         return since is not None and since >= self._before.get(query.name, since + 1)
 

@@ -13,7 +13,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.names import RESERVED, STORED
 from cqlduck.rewrite.text.spelling import said_by_duckdb
 from cqlduck.rewrite.text.statements import CreateRelation, CreateStream, Drop
-from cqlduck.rewrite.text.time import WrittenDuration
+from cqlduck.rewrite.text.time import Instant, RawDuration, WrittenDuration
 from cqlduck.state import columns, inspection, lateness, records, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.paths import leads_out
@@ -115,23 +115,23 @@ def _time_of(engine: Engine, thing: Input) -> None:
         )
 
 
-def _distance(engine: Engine, written: WrittenDuration) -> int:
-    """Return a distance between timestamps as a raw time.
+def _distance(engine: Engine, written: WrittenDuration) -> RawDuration:
+    """Return a distance between timestamps as a raw duration.
 
     Raises:
         DataError: It is of the other kind of time.
     """
     if written.instants is not None:
         engine.set_time("integer", "a bound without a unit")
-        return int(written.instants)
+        return RawDuration(int(written.instants))
     assert written.microseconds is not None
     if engine.catalogue.settings.get("time") is None:
         engine.set_time("wall", "a bound with a unit")
     integer = engine.clock.kind == "integer"
-    return int(written.microseconds) // (engine.clock.instant if integer else 1)
+    return RawDuration(int(written.microseconds) // (engine.clock.instant if integer else 1))
 
 
-def lower_heartbeat(engine: Engine, name: str, until: int) -> None:
+def lower_heartbeat(engine: Engine, name: str, until: Instant) -> None:
     """Take a stream's heartbeat back to an instant; elements after it leave for `cql.late`.
 
     Raises:

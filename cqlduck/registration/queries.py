@@ -9,7 +9,7 @@ from cqlduck.errors import BindError, CatalogError
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
-from cqlduck.rewrite.text.time import parse_duration
+from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection, records
 from cqlduck.state.catalog import EXPIRED, Query
@@ -138,7 +138,7 @@ def begin(
     engine.expect(query)
 
 
-def _begins_after(engine: Engine, query: Query, history: str | None) -> int | None:
+def _begins_after(engine: Engine, query: Query, history: str | None) -> Instant | None:
     """Return the instant after which a new query begins, or None for the beginning of time.
 
     Without `history` that is the frontier of its inputs; 'true' goes back as far as elements
@@ -153,9 +153,9 @@ def _begins_after(engine: Engine, query: Query, history: str | None) -> int | No
     if history is None or history.lower() == "false":
         begins = [reached, *(thing.forgotten for thing in inputs)]
         return max((instant for instant in begins if instant is not None), default=None)
-    since: int | None = None
+    since: Instant | None = None
     if history.lower() != "true" and reached is not None:
-        since = reached - engine.clock.instants(parse_duration(history))
+        since = Instant(reached - engine.clock.instants(parse_duration(history)))
     begun = [q.since for q in inner if q.since is not None]
     since = max(begun) if since is None and begun else since
     since = max([since, *begun]) if since is not None else None

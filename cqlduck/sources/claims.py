@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from cqlduck.errors import DropZoneError
 from cqlduck.rewrite.plan import Column
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, RawTime
 from cqlduck.sources.dropzone import Batch
 from cqlduck.state import arrivals, instants
 from cqlduck.state.arrivals import Survey
@@ -79,16 +79,18 @@ def mismatch(
         ("greatest", max(highs), manifest.max_ts),
     ):
         said = _read(database, clock, times, raw)
-        if found != said and not (is_finer and found == _read(database, clock, times, raw + 1)):
+        if found != said and not (
+            is_finer and found == _read(database, clock, times, RawTime(raw + 1))
+        ):
             here, there = (instants.shown_raw(clock, time) for time in (found, said))
             return f"has the {word} timestamp {here}, and its manifest says {there}"
     return None
 
 
-def _read(database: Database | None, clock: Clock, times: Column, raw: int) -> int:
+def _read(database: Database | None, clock: Clock, times: Column, raw: RawTime) -> RawTime:
     """Return a manifest's time as it is read as the type of a column: a DATE is its midnight."""
     if clock.kind == "integer" or times.type in EXACT:
         return raw
     assert database is not None
     value = f"CAST(make_timestamp({raw}) AS {times.type})"
-    return int(database.value(f"SELECT {arrivals.raw_sql(clock, value, times.type)}"))
+    return RawTime(database.value(f"SELECT {arrivals.raw_sql(clock, value, times.type)}"))

@@ -63,7 +63,7 @@ def run(
     table = difference.table_of(database, thing, columns, with_key=conflicts)
     with pending_shown(engine, others), table as name:
         if whole:
-            instant = instants.instant_of(engine.clock, engine.next_instant(thing))
+            instant = instants.instant_of(engine.clock, engine.next_raw_time(thing))
             difference.write_before(database, thing, instant, strict=engine.strict)
             difference.fill(database, name)
         database.execute(text, parameters)
@@ -141,5 +141,5 @@ def _accept(engine: Engine, thing: Input, whole: bool) -> int:
         rows = difference.elements(engine.database, thing)
     else:
         rows = difference.rows_after(thing, "")
-    rows = arrivals.at_once(rows, engine.clock, engine.next_instant(thing))
+    rows = arrivals.at_once(rows, engine.clock, engine.next_raw_time(thing))
     return engine.accept(thing, rows).taken

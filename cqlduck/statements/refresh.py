@@ -92,7 +92,7 @@ def from_data(engine: Engine, thing: Input, table: pa.Table, at: Any = None) -> 
 
 def _replace(engine: Engine, thing: Input, rows: arrivals.Arrivals, at: Any) -> int:
     """Make rows the content of a relation; return the number of elements."""
-    raw = engine.next_instant(thing) if at is None else raw_time(engine, at)
+    raw = engine.next_raw_time(thing) if at is None else raw_time(engine, at)
     instant = instants.instant_of(engine.clock, raw)
     if thing.heartbeat is not None and instant <= thing.heartbeat:
         raise LateError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
 from cqlduck.state.connection import Database
@@ -93,7 +94,7 @@ class Executor:
 
     # -- choosing ---------------------------------------------------------------------------------
 
-    def choose(self, point: Point, facts: Facts, instant: int | None = None) -> str:
+    def choose(self, point: Point, facts: Facts, instant: Instant | None = None) -> str:
         """Return what the tick runs at a point; what it changes for good is in force from now on.
 
         Args:
@@ -152,7 +153,7 @@ class Executor:
         self._has_wishes = self._has_some()
 
     def _switch(
-        self, point: Point, proposal: Proposal, chosen_by: str, instant: int | None
+        self, point: Point, proposal: Proposal, chosen_by: str, instant: Instant | None
     ) -> None:
         before = self.kept.choices[point].option
         self._put(point, proposal.option, chosen_by)

@@ -11,6 +11,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices, listing, plans
 from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
@@ -52,7 +53,7 @@ class Chosen:
     stages: Point | None
     executor: Executor
     facts: Facts
-    instant: int | None
+    instant: Instant | None
     wants_steps: bool
 
     def is_default(self, point: str, operator: int | None = None) -> bool:

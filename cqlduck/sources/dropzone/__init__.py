@@ -35,7 +35,7 @@ from cqlduck.sources.dropzone.batches import (
 )
 from cqlduck.sources.dropzone.manifest import MANIFEST, VERSION, Manifest
 from cqlduck.sources.dropzone.refusals import reading, writing
-from cqlduck.sources.dropzone.times import instant
+from cqlduck.sources.dropzone.times import raw_time
 from cqlduck.sources.dropzone.writer import (
     BatchWriter,
     describe,
@@ -60,10 +60,10 @@ __all__ = [
     "gap",
     "hidden_folder",
     "inside",
-    "instant",
     "is_there",
     "pending",
     "publish",
+    "raw_time",
     "read_batch",
     "reading",
     "refuse_without_times",

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cqlduck.errors import DropZoneError
+from cqlduck.rewrite.text.time import RawTime
 from cqlduck.state.arrow import PLAIN
 from cqlduck.state.connection import quoted
 
@@ -25,8 +26,8 @@ class Extent:
     """
 
     rows: int
-    min_ts: int | None
-    max_ts: int | None
+    min_ts: RawTime | None
+    max_ts: RawTime | None
     wall_clock: bool
 
 
@@ -54,7 +55,7 @@ def extent(column: pa.ChunkedArray, name: str) -> Extent:
     if per_unit is None:
         return Extent(len(column), ends["min"].as_py(), ends["max"].as_py(), False)
     # `//` floors, which is what nanoseconds get.
-    first, last = (int(ends[end].value * per_unit // 1) for end in ("min", "max"))
+    first, last = (RawTime(int(ends[end].value * per_unit // 1)) for end in ("min", "max"))
     return Extent(len(column), first, last, True)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cqlduck.rewrite.text.time import RawTime
 from cqlduck.sources import checksums
 from cqlduck.sources.dropzone.refusals import wrong
 from cqlduck.sources.dropzone.times import format_time, parse_time
@@ -45,9 +46,9 @@ class Manifest:
     stream: str
     batch: int
     rows: int
-    min_ts: int | None
-    max_ts: int | None
-    heartbeat: int | None
+    min_ts: RawTime | None
+    max_ts: RawTime | None
+    heartbeat: RawTime | None
     files: tuple[str, ...]
     schema: tuple[tuple[str, str], ...]
     wall_clock: bool | None = None
@@ -148,7 +149,7 @@ def _count(fields: Mapping[str, Any], key: str, path: Path) -> int:
 
 def _times(
     fields: Mapping[str, Any], rows: int, path: Path
-) -> tuple[int | None, int | None, int | None, bool | None]:
+) -> tuple[RawTime | None, RawTime | None, RawTime | None, bool | None]:
     keys = ("min_ts", "max_ts", "heartbeat")
     times = {key: parse_time(_field(fields, key, path), key, path) for key in keys}
     kinds = {time[1] for time in times.values() if time}

@@ -1,7 +1,7 @@
 """Times of a manifest: integers, or wall-clock time as ISO 8601 in UTC with `Z`.
 
-In Python both are `int`: the instants of integer time as they are, or microseconds since 1970-01-01
-with `wall_clock` true.
+In Python both are a `RawTime`: the instants of integer time as they are, or microseconds since
+1970-01-01 with `wall_clock` true.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cqlduck.errors import DropZoneError
+from cqlduck.rewrite.text.time import RawTime
 from cqlduck.sources.dropzone.refusals import wrong
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,8 +21,8 @@ _MICROSECOND = timedelta(microseconds=1)
 _WALL_CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
 
 
-def instant(moment: int | datetime) -> tuple[int, bool]:
-    """Return a time as an integer, and whether it is wall-clock time.
+def raw_time(moment: int | datetime) -> tuple[RawTime, bool]:
+    """Return a time as a raw time, and whether it is wall-clock time.
 
     Args:
         moment: An instant of integer time, or a `datetime` (UTC if it has no time zone).
@@ -31,11 +32,11 @@ def instant(moment: int | datetime) -> tuple[int, bool]:
     """
     if isinstance(moment, datetime):
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return (aware - _EPOCH) // _MICROSECOND, True
-    return moment, False
+        return RawTime((aware - _EPOCH) // _MICROSECOND), True
+    return RawTime(moment), False
 
 
-def format_time(value: int | None, wall_clock: bool | None) -> int | str | None:
+def format_time(value: RawTime | None, wall_clock: bool | None) -> int | str | None:
     """Return a time as a manifest has it.
 
     Raises:
@@ -53,7 +54,7 @@ def format_time(value: int | None, wall_clock: bool | None) -> int | str | None:
     return moment.replace(tzinfo=None).isoformat() + "Z"
 
 
-def parse_time(value: object, key: str, path: Path) -> tuple[int, bool] | None:
+def parse_time(value: object, key: str, path: Path) -> tuple[RawTime, bool] | None:
     """Return a manifest's time as an integer, and whether it is wall-clock time; None for null.
 
     Args:
@@ -69,10 +70,10 @@ def parse_time(value: object, key: str, path: Path) -> tuple[int, bool] | None:
     if isinstance(value, int) and not isinstance(value, bool):
         if not -(2**63) <= value < 2**63:
             raise wrong(path, f"'{key}' does not fit a BIGINT: {value}")
-        return value, False
+        return RawTime(value), False
     if isinstance(value, str) and _WALL_CLOCK.fullmatch(value):
         with contextlib.suppress(ValueError):
-            return instant(datetime.fromisoformat(value))
+            return raw_time(datetime.fromisoformat(value))
     raise wrong(
         path,
         f"'{key}' is not a time: {json.dumps(value)}",

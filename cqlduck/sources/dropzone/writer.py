@@ -20,7 +20,7 @@ from cqlduck.sources.dropzone.arrow import Extent, extent, schema_names
 from cqlduck.sources.dropzone.batches import batch_folder, is_there
 from cqlduck.sources.dropzone.manifest import MANIFEST, VERSION, Manifest, batch_name
 from cqlduck.sources.dropzone.refusals import writing
-from cqlduck.sources.dropzone.times import instant
+from cqlduck.sources.dropzone.times import raw_time
 
 
 def hidden_folder(folder: Path, number: int) -> Path:
@@ -201,7 +201,7 @@ def describe(
     wall_clock = reach.wall_clock if reach else None
     promised = None
     if heartbeat is not None:
-        promised, kind = instant(heartbeat)
+        promised, kind = raw_time(heartbeat)
         if wall_clock is not None and kind != wall_clock:
             raise DropZoneError(
                 f"the heartbeat is {'wall-clock' if kind else 'integer'} time, "
