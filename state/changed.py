@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan import NEVER
-from cqlduck.rewrite.text.time import BEGINNING
+from cqlduck.rewrite.text.time import BEGINNING, Instant
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import Database, quoted
 
@@ -28,8 +28,8 @@ class Changes:
         table: The temporary table that has them, or None.
     """
 
-    after: int
-    last: int
+    after: Instant
+    last: Instant
     table: str | None
 
 
@@ -66,12 +66,12 @@ class Changed:
         self.kept = {store: known for store, known in self.kept.items() if store != thing.table}
         self._leads.pop(thing.table, None)
 
-    def is_as_before(self, store: str, low: int) -> bool:
+    def is_as_before(self, store: str, low: Instant) -> bool:
         """Return whether nothing in a store begins or ends after an instant, as far as is known."""
         known = self.kept.get(store)
         return known is not None and low >= known.last
 
-    def read(self, store: str, low: int) -> str:
+    def read(self, store: str, low: Instant) -> str:
         """Return where the changes of a store after an instant are, as a FROM item with WHERE.
 
         Before the first tick of a query that is the store: what is filled at the beginning of time

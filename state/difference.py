@@ -77,7 +77,7 @@ def write_before(database: Database, thing: Input, instant: Instant, *, strict: 
     content, judged = relations.content_at(database, thing, instant)
     database.execute(f"CREATE OR REPLACE TEMP TABLE _cql_content_before AS {content}")
     if judged:
-        relations.settle(database, thing, instant, strict=strict)
+        relations.leave_effective(database, thing, instant, strict=strict)
 
 
 def write_after(database: Database, listed: str, source: str) -> None:

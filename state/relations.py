@@ -8,17 +8,19 @@ error, before anything is written.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
 from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records
 from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
 
-FEW = 10_000
+MAX_SCRATCH_ELEMENTS = 10_000
 """How many elements are copied at most before they are judged."""
 
 
@@ -54,10 +56,10 @@ class Pending:
     count: int
     inserts: int
     upserts: int
-    first: int | None
-    last: int | None
+    first: Instant | None
+    last: Instant | None
     with_nulls: frozenset[str]
-    later: int | None
+    later: Instant | None
 
     @property
     def are_upserts(self) -> bool:
@@ -98,12 +100,13 @@ def described(thing: Input, found: Pending | None = None, lead: str | None = Non
 
 def _is_few(thing: Input, found: Pending) -> bool:
     """Return whether elements are few; a column may have the name of the row ids, and hide them."""
-    return found.count <= FEW and all(c.name.lower() != "rowid" for c in thing.columns)
+    has_row_ids = all(c.name.lower() != "rowid" for c in thing.columns)
+    return found.count <= MAX_SCRATCH_ELEMENTS and has_row_ids
 
 
 def close(
-    database: Database, thing: Input, until: int, changed: Changed, *, strict: bool = False
-) -> int | None:
+    database: Database, thing: Input, until: Instant, changed: Changed, *, strict: bool = False
+) -> Instant | None:
     """Resolve what is pending at or before an instant; return the first instant of what is left.
 
     Args:
@@ -125,7 +128,7 @@ def close(
         _judge(database, thing, until, found, lead)
         _carry_out(database, thing, of, strict=strict)
     elif of.scratch is None:
-        database.execute(_statement(of, outcome.came), {"until": until})
+        database.execute(_statement(of, outcome.insert_pending), {"until": until})
     else:
         _make(database, of, of.scratch.changed, outcome.changed_by_insertions, {"until": until})
         database.execute(_statement(of, outcome.begins))
@@ -133,7 +136,7 @@ def close(
     assert found.first is not None
     assert found.last is not None
     table = None if of.scratch is None else of.scratch.changed
-    changed.note(thing, Changes(found.first - 1, found.last, table))
+    changed.note(thing, Changes(Instant(found.first - 1), found.last, table))
     return found.later
 
 
@@ -148,7 +151,7 @@ def _lead(thing: Input, found: Pending, changed: Changed | None = None) -> str |
 
 
 def _make(
-    database: Database, of: Relation, table: str, law: Law, values: dict[str, int] | None = None
+    database: Database, of: Relation, table: str, law: Law, values: Mapping[str, int] | None = None
 ) -> None:
     """Make a temporary table of a relation."""
     database.execute(
@@ -180,7 +183,7 @@ def has_pending(database: Database, thing: Input) -> bool:
     return bool(database.value(f"SELECT EXISTS (FROM {queue})"))
 
 
-def _pending(database: Database, thing: Input, until: int) -> Pending:
+def _pending(database: Database, thing: Input, until: Instant) -> Pending:
     """Return what is pending up to an instant."""
     names = thing.primary_key or tuple(c.name for c in thing.columns)
     nulls = "".join(f", {quoted(name)} IS NULL AS n{place}" for place, name in enumerate(names))
@@ -204,12 +207,12 @@ def _only_comes(thing: Input, found: Pending) -> bool:
 
 
 def _judge(
-    database: Database, thing: Input, until: int, found: Pending, lead: str | None = None
+    database: Database, thing: Input, until: Instant, found: Pending, lead: str | None = None
 ) -> None:
     """Write the outcome of a relation's queue, of which this has been found."""
     of, values = described(thing, found, lead), {"until": until}
     if of.scratch is not None:
-        _make(database, of, of.scratch.pending, relation.set_apart, values)
+        _make(database, of, of.scratch.pending, relation.queued, values)
         _make(database, of, of.scratch.stored, relation.candidates)
         values = {}
     law: Law = bags.outcome
@@ -223,7 +226,7 @@ def _judge(
     _make(database, of, of.outcome, law, values)
 
 
-def record(database: Database, thing: Input, *, strict: bool, at: int | None = None) -> int:
+def record(database: Database, thing: Input, *, strict: bool, at: Instant | None = None) -> int:
     """Record the elements that the outcome says have no effect; return how many records.
 
     Args:
@@ -275,7 +278,7 @@ def _last_wrong(database: Database, thing: Input) -> int:
     )
 
 
-def content_at(database: Database, thing: Input, until: int) -> tuple[str, bool]:
+def content_at(database: Database, thing: Input, until: Instant) -> tuple[str, bool]:
     """Return the bag of a relation at an instant, with all that is pending, as a SELECT.
 
     Also whether the queue had to be judged for it, so that some of it may have no effect.
@@ -295,7 +298,7 @@ def content_at(database: Database, thing: Input, until: int) -> tuple[str, bool]
     return content.sql("duckdb", copy=False), judged
 
 
-def settle(database: Database, thing: Input, instant: int, *, strict: bool) -> None:
+def leave_effective(database: Database, thing: Input, instant: Instant, *, strict: bool) -> None:
     """Leave in a relation's queue, of an instant, only what has an effect; record the rest.
 
     So what a statement does to the content is what becomes of it: an element that was left out does

@@ -136,7 +136,7 @@ def given_as(shell: duckdb.DuckDBPyConnection, case: Case, few: bool, lead: int 
     if few:
         leads = [*(n for n in names if n in relation.plain(of.columns) and n not in nulls), None]
         of = replace(of, scratch=Scratch("few", "held", "changed", leads[lead % len(leads)]))
-        make(shell, "few", relation.set_apart(of), until=4)
+        make(shell, "few", relation.queued(of), until=4)
         make(shell, "held", relation.candidates(of))
     return of
 
@@ -331,7 +331,7 @@ def test_few_changes_of_one_instant_run_no_more_than_they_need() -> None:
 def test_many_changes_come_to_the_same_as_few(
     con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(relations, "FEW", few)
+    monkeypatch.setattr(relations, "MAX_SCRATCH_ELEMENTS", few)
     con.execute("""
         CREATE RELATION r (k INTEGER, v INTEGER) PRIMARY KEY (k);
         CREATE CONTINUOUS QUERY q AS SELECT k, v FROM r;
@@ -360,8 +360,8 @@ SCRATCH = replace(
     scratch=Scratch("few", "held", "ends", "k"),
 )
 STATEMENTS = {
-    "few elements are set apart": relation.set_apart(EXAMPLE),
-    "insertions into a bag need no judging": outcome.came(EXAMPLE),
+    "few elements are set apart": relation.queued(EXAMPLE),
+    "insertions into a bag need no judging": outcome.insert_pending(EXAMPLE),
     "rows end": outcome.ends(EXAMPLE),
     "rows enter": outcome.begins(EXAMPLE),
     "the queue is resolved": outcome.resolved(EXAMPLE),

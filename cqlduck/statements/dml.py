@@ -8,7 +8,7 @@ later; the rows of a stream with TIMESTAMP BY have their own. A relation that ha
 heartbeat nor an element with an instant changes at the beginning of time.
 
 Elements of that instant that have no effect on the content that a statement reads have none later
-either: they are recorded, and are no longer pending (`relations.settle`).
+either: they are recorded, and are no longer pending (`relations.leave_effective`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from cqlduck.errors import CatalogError, NotSupportedError
 from cqlduck.rewrite.plan import FOREVER
 from cqlduck.rewrite.text.reads import has_on_conflict, tables_read
 from cqlduck.rewrite.text.statements import Dml
+from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import arrivals, difference, instants, listing, relations, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.connection import quoted
@@ -124,7 +125,7 @@ def pending_shown(engine: Engine, read: frozenset[str]) -> Iterator[None]:
     if waiting and not listing.has_views_or_macros(database, registered):
         waiting = [thing for thing in waiting if thing.name.lower() in read]
     for thing in waiting:
-        content, _ = relations.content_at(database, thing, FOREVER - 1)
+        content, _ = relations.content_at(database, thing, Instant(FOREVER - 1))
         database.view(quoted(thing.name), content)
     yield
     for thing in waiting:

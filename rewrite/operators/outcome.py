@@ -41,7 +41,7 @@ from cqlduck.rewrite.relalg.elements import (
 )
 
 
-def came(relation: Relation) -> exp.Insert:
+def insert_pending(relation: Relation) -> exp.Insert:
     """Move a queue of insertions into a bag: nothing has to be judged."""
     rows = exp.select(*references(relation.columns), column(TS), forever(), column(SEQ)).from_(
         pending(relation).subquery("pending", copy=False), copy=False

@@ -117,8 +117,8 @@ def pending(relation: Relation) -> exp.Select:
     )
 
 
-def set_apart(relation: Relation) -> exp.Select:
-    """Return what is pending, to be set apart."""
+def queued(relation: Relation) -> exp.Select:
+    """Return what is pending in the queue, for `Scratch.pending`."""
     return (
         exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)))
         .from_(state_table(relation.queue), copy=False)

@@ -89,7 +89,7 @@ class Pending:
         known = replace(known, scratch=relation.Scratch("few", "held", "changed", lead))
         until = {"until": self.law.ticks[-1]}
         for table, tree, values in (
-            ("few", relation.set_apart(known), until),
+            ("few", relation.queued(known), until),
             ("held", relation.candidates(known), None),
         ):
             rows = tree.sql("duckdb")
