@@ -176,6 +176,8 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      "RIGHT JOIN (SELECT k, k AS n FROM nothing) b USING (n)", None, BOTH),
     ("SELECT * FROM (SELECT k AS j, x::INT AS n FROM s [RANGE 9]) a "
      "FULL JOIN (SELECT k AS n FROM nothing) b USING (n)", 2, BOTH),
+    ("SELECT a FROM (SELECT a.k AS a, b.x::INT AS b FROM s [RANGE 9] a "
+     "JOIN s [RANGE 9] b USING (k)) WHERE a <> 2 AND b > 0", None, BOTH),
     # what has a partner is not left over
     ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k + 1 FROM r)", None, BOTH),
     ("SELECT x::INT AS n FROM s [RANGE 9] WHERE k NOT IN (SELECT k FROM r)", 2, BOTH),

@@ -165,7 +165,9 @@ def _owner(inputs: Inputs, read: exp.Column, select: exp.Select) -> Column | Non
     found: list[Column] = []
     for item, join in from_items(select):
         columns = inputs.columns_of(item)
-        if columns is None or (join is not None and (join.args.get("using") or _is_odd(join))):
+        if columns is None or (join is not None and _is_odd(join)):
+            return None
+        if not read.table and join is not None and _merges(join, read.name):
             return None
         if read.table.lower() in ("", item.alias.lower()):
             found += [
@@ -174,6 +176,11 @@ def _owner(inputs: Inputs, read: exp.Column, select: exp.Select) -> Column | Non
                 if c.name.lower() == read.name.lower()
             ]
     return found[0] if len(found) == 1 and len(read.parts) <= 2 else None
+
+
+def _merges(join: exp.Join, name: str) -> bool:
+    """Return whether USING makes one column of those of a name."""
+    return any(one.name.lower() == name.lower() for one in join.args.get("using") or [])
 
 
 @dataclass(frozen=True)
