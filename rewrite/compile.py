@@ -8,10 +8,12 @@ from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
 from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind.below import result_of
 from cqlduck.rewrite.bind.binder import Binder
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.macros import Captured, expand_macros
 from cqlduck.rewrite.bind.named_types import expand_types
+from cqlduck.rewrite.bind.ordering import Result
 from cqlduck.rewrite.bind.scope import refuse_always
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
@@ -36,7 +38,7 @@ from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.steps import Steps, is_net, write_steps
 from cqlduck.rewrite.text.names import RESERVED, reserved
-from cqlduck.rewrite.text.parsed import place_of
+from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.queries import parse_query
 
 _OPEN = (
@@ -66,7 +68,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         plan = binder.bind()
         _check_columns(plan)
         _check_conditions(plan, catalog)
-        order_sql = None if order is None else _order(order, plan, catalog)
+        order_sql = None if order is None else _order(order, plan, binder)
         plan = optimize(plan)
     except Error as error:
         if isinstance(error, BindError) and TS in body.lower():
@@ -164,28 +166,53 @@ def _take_order(tree: exp.Query) -> exp.Order | None:
     return order
 
 
-def _order(order: exp.Order, plan: Plan, catalog: Catalog) -> str:
+def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     """Return ORDER BY over the answer's columns.
+
+    Args:
+        order: As it stood in the outermost SELECT.
+        plan: The plan of the query.
+        binder: What has bound it.
 
     Raises:
         NotSupportedError: It names what the answer does not have.
     """
-    known = {c.name.lower() for c in plan.columns}
+    catalog = binder.catalog
     copy = order.copy()
     current_time.refuse(copy, "ORDER BY")
     refuse_always(copy, catalog.volatile)
-    if any(True for _ in aggregate_calls(copy, catalog.aggregates)):
-        raise NotSupportedError(
-            "ORDER BY an aggregate, which is no column of the answer",
-            hint="select the aggregate too, and order by its name",
-            offset=place_of(order),
-        )
-    for node in copy.find_all(exp.Column):
-        if node.name.lower() not in known:
+    known = {c.name.lower() for c in plan.columns}
+    result = _result(binder)
+    for term in copy.expressions:
+        value = term.this if isinstance(term, exp.Ordered) else term
+        if value.sql("duckdb").upper() == "ALL":
+            continue
+        found = result.over(value)
+        if found is not None and not any(True for _ in aggregate_calls(found, catalog.aggregates)):
+            missing = [c for c in found.find_all(exp.Column) if c.name.lower() not in known]
+            if not missing:
+                value.replace(found)
+                continue
+        if any(True for _ in aggregate_calls(value, catalog.aggregates)):
             raise NotSupportedError(
-                f"ORDER BY {node.sql('duckdb')}, which is no column of the answer",
-                hint="ORDER BY orders what table() shows; select the column too",
-                offset=place_of(node),
+                "ORDER BY an aggregate, which is no column of the answer",
+                hint="select the aggregate too, and order by its name",
+                offset=place_of(order),
             )
-        node.set("table", None)
+        if result.is_distinct and found is None:
+            raise result.several(value)
+        missing_here = result.missing(value)
+        raise NotSupportedError(
+            f"ORDER BY {missing_here.sql('duckdb')}, which is no column of the answer",
+            hint="ORDER BY orders what table() shows; select the column too",
+            offset=place_of(missing_here),
+        )
     return copy.sql("duckdb").strip()
+
+
+def _result(binder: Binder) -> Result:
+    """Return the result of a query as its ORDER BY sees it."""
+    select = unwrapped(binder.syntax.tree.copy())
+    assert isinstance(select, exp.Select)
+    remove_operator(select)
+    return result_of(binder, select, {})

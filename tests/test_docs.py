@@ -375,6 +375,7 @@ REFUSED = (
     ("SELECT max(name COLLATE NOCASE) AS m FROM r", "COLLATE"),
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
+    ("SELECT DISTINCT k FROM s ORDER BY v LIMIT 3", "DISTINCT"),
     ("SELECT k FROM s GROUP BY k ORDER BY count(*)", "ORDER BY"),
     ("BEGIN", "BEGIN"),
     ("DELETE FROM s", "DELETE"),

@@ -16,22 +16,24 @@ query stays whole.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 
 from sqlglot import exp
 
-from cqlduck.errors import BindError
+from cqlduck.errors import BindError, Error
 from cqlduck.rewrite.bind import collations, current_time
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.select_parts import from_items
-from cqlduck.rewrite.bind.context import Context, Ctes
+from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
+from cqlduck.rewrite.bind.ordering import Result
 from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Item, Scope, resolve
 from cqlduck.rewrite.bind.select_list import select_list
 from cqlduck.rewrite.bind.subqueries import bind_where
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import without_parens
-from cqlduck.rewrite.plan.not_incremental import NotIncremental
+from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.text.parsed import aliases_of
@@ -194,6 +196,33 @@ class _Joined:
         return term
 
 
+# -- the result ------------------------------------------------------------------------------------
+
+
+def result_of(context: Context, select: exp.Select, ctes: Ctes) -> Result:
+    """Return the result of a SELECT as its ORDER BY sees it."""
+    scope = Scope(volatile=context.catalog.volatile)
+    with suppress(Error, NotIncremental, NothingRead):
+        # what cannot be bound by itself has no columns here: a name is an alias then
+        bind_from(context, select.copy(), scope, with_ctes(select, ctes))
+    names = {public.lower() for item in scope.items for public, _ in item.names}
+    return Result(select, names.__contains__)
+
+
+def _over_places(written: exp.Expr, result: Result, names: Sequence[str]) -> exp.Expr | None:
+    """Return an expression over `c0`, `c1`, …, the columns of a result, or None if it has more."""
+    found = result.over(written)
+    places = {name.lower(): f"c{place}" for place, name in enumerate(names)}
+    if found is None or len(places) < len(names):
+        return None
+    found = exp.paren(found)
+    for named in nodes(found, exp.Column):
+        if named.name.lower() not in places:
+            return None
+        named.replace(column(places[named.name.lower()]))
+    return found
+
+
 # -- GROUP BY and DISTINCT ------------------------------------------------------------------------
 
 
@@ -249,7 +278,8 @@ class _Chosen:
             inner.set(part, None)
         if is_distinct:
             plan = self.context.query(inner, self.ctes)
-            terms = self._terms([c.name for c in plan.columns], None)
+            result = result_of(self.context, self.tree, self.ctes)
+            terms = self._terms([c.name for c in plan.columns], None, result)
         else:
             is_fixed = not any(e.is_star for e in self.tree.expressions)
             names = [e.alias_or_name for e in self.tree.expressions]
@@ -274,12 +304,15 @@ class _Chosen:
             body.set("order", exp.Order(expressions=terms))
         return body
 
-    def _terms(self, names: Sequence[str], count: int | None) -> list[exp.Expr] | None:
+    def _terms(
+        self, names: Sequence[str], count: int | None, result: Result | None = None
+    ) -> list[exp.Expr] | None:
         """Return the terms of ORDER BY over the result, or None if it does not have them.
 
         Args:
             names: Its columns, without those that are added.
             count: How many these are; None if none can be added.
+            result: What they stand for, where an expression of them may stand in ORDER BY.
         """
         order = self.tree.args.get("order")
         terms: list[exp.Expr] = []
@@ -289,6 +322,12 @@ class _Chosen:
                 terms.append(term.copy())
                 continue
             place = _place(term, self.tree, names) or self._listed(written)
+            found = None if place or result is None else _over_places(written, result, names)
+            if found is not None:
+                chosen = term.copy()
+                chosen.set("this", found)
+                terms.append(chosen)
+                continue
             if place is None and (count is None or self._would_be_key(written)):
                 return None
             if place is None:

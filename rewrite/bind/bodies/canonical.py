@@ -18,6 +18,7 @@ from sqlglot import exp
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.select_parts import from_items, group_keys
 from cqlduck.rewrite.bind.bodies.ties import order_also, plain_value
+from cqlduck.rewrite.bind.ordering import Result
 from cqlduck.rewrite.plan.aggregates import EXTREMES, MERGING, each_call
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.values import canonical, extreme, identity, may_vary
@@ -275,6 +276,7 @@ def _distinct(select: exp.Select, inputs: Inputs) -> None:
     for part in ("distinct", *outer):
         inner.set(part, None)
     _to_positions(select)
+    _to_names(select, inputs)
     for part in list(select.args):
         if part not in outer | {"distinct", "with_"}:
             select.set(part, None)
@@ -311,6 +313,16 @@ def _to_positions(select: exp.Select) -> None:
     for term in order.expressions if order is not None else []:
         if term.this in items:
             term.set("this", exp.Literal.number(items.index(term.this) + 1))
+
+
+def _to_names(select: exp.Select, inputs: Inputs) -> None:
+    """Let expressions of ORDER BY read the columns of the result, where they need no others."""
+    known = [c.name.lower() for i, _ in from_items(select) for c in inputs.columns_of(i) or ()]
+    result, order = Result(select, known.__contains__), select.args.get("order")
+    for term in order.expressions if order is not None else []:
+        found = None if isinstance(term.this, exp.Literal) else result.over(term.this)
+        if found is not None:
+            term.set("this", found)
 
 
 def _sides(node: exp.SetOperation, inputs: Inputs) -> None:

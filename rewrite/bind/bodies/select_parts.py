@@ -140,7 +140,7 @@ class SelectParts:
         name = tree.name.lower()
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and name not in inside:
             meant = aliases_of(self.body).get(name)
-            if meant is not None and not (inside and self._reads(name)):
+            if meant is not None and not (inside and self.reads(name)):
                 return exp.paren(self.opened(meant.copy(), inside | {name}))
         if isinstance(tree, exp.Column) and len(tree.parts) == 1 and inside:
             items = [item for item, _ in from_items(self.body) if self._has(item, name)]
@@ -168,11 +168,11 @@ class SelectParts:
         if isinstance(written, exp.Column) and not written.table:
             for item in listed:
                 is_alias = item.alias.lower() == written.name.lower()
-                if is_alias and isinstance(item, exp.Alias) and not self._reads(written.name):
+                if is_alias and isinstance(item, exp.Alias) and not self.reads(written.name):
                     return item.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
         return written
 
-    def _reads(self, name: str) -> bool:
+    def reads(self, name: str) -> bool:
         """Return whether an item of FROM is known to have a column of this name."""
         return any(self._has(item, name) for item, _ in from_items(self.body))
 

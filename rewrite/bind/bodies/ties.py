@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.select_parts import SelectParts, from_items
+from cqlduck.rewrite.bind.ordering import Result
 from cqlduck.rewrite.plan.aggregates import sums_exactly
 from cqlduck.rewrite.plan.conditions import conjuncts
 from cqlduck.rewrite.relalg.builders import column
@@ -67,6 +68,7 @@ class _Ties:
         for item, join in from_items(self.body):
             if join is not None and str(join.args.get("method")).upper() == "ASOF":
                 self.nearest(item, join)
+        self.refuse_open()
         self.order_aggregates()
         self.order_windows()
         self.order_rows()
@@ -185,6 +187,25 @@ class _Ties:
             _order_result(body, self.inputs, chosen=bool(on))
             return
         order_also(body, self.terms())
+
+    def refuse_open(self) -> None:
+        """Refuse an order by what rows may have several of that DISTINCT makes one.
+
+        Raises:
+            NotSupportedError: There is such a term.
+        """
+        body, order = self.body, self.body.args.get("order")
+        distinct = body.args.get("distinct")
+        if not (body.args.get("limit") or body.args.get("offset")) or _orders_by_all(body):
+            return
+        if order is None or distinct is None or distinct.args.get("on"):
+            return
+        result = Result(body, self.parts.reads)
+        if self.grouped and all(key in result for key in self.parts.group_keys()):
+            return  # the groups are the rows
+        for term in order.expressions:
+            if not isinstance(term.this, exp.Literal) and result.over(term.this) is None:
+                raise result.several(term.this)
 
     # -- ASOF --------------------------------------------------------------------------------------
 
