@@ -32,7 +32,7 @@ class Progress:
     in_memory: bool
     excluded: frozenset[str] = frozenset()
     _above: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of queries above those that are apart: the names of these."""
+    """Of queries above those that are excluded: the names of these."""
     _seen: dict[str, int] = field(default_factory=dict)
     """Of queries: how many elements their inputs had in all at the last tick."""
 
@@ -41,7 +41,7 @@ class Progress:
         self._seen.clear()
 
     def exclude(self, names: Collection[str]) -> None:
-        """Let only these queries have failed, and wait for their turn."""
+        """Let only these queries have failed; they wait for their turn."""
         self.excluded = frozenset(names)
         self._above = {}
         for name in names:
@@ -59,11 +59,11 @@ class Progress:
         beat = min((i.heartbeat for i in holding if i.heartbeat is not None), default=None)
         if any(i.heartbeat is None for i in holding):
             return None
-        apart = self._above.get(query.name, ())
-        if beat is None or not (stopped or apart):
+        excluded = self._above.get(query.name, ())
+        if beat is None or not (stopped or excluded):
             return beat
         beats = [beat, *(inner.frontier for inner in stopped)]
-        beats += [self.catalogue.queries[name.lower()].frontier for name in apart]
+        beats += [self.catalogue.queries[name.lower()].frontier for name in excluded]
         if any(beat is None for beat in beats):
             return None
         return min(beat for beat in beats if beat is not None)

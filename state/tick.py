@@ -144,14 +144,14 @@ class Tick:
             waiting: What waits of streams, by name.
         """
         query, compiled, chosen = plan.query, plan.compiled, plan.chosen
-        come: dict[str, Buffered] = {}
+        arrived: dict[str, Buffered] = {}
         for source in compiled.sources.values():
             if source.kind == "stream":
                 buffered = None if source.is_query else waiting.get(source.name)
                 if buffered is not None and _covers_tick(buffered, plan):
-                    come[source.name] = buffered
+                    arrived[source.name] = buffered
                 is_held = buffered is not None and buffered.held is not None
-                has_just_come = source.name in come
+                has_just_come = source.name in arrived
                 self.names.bind(source, is_held=is_held, has_just_come=has_just_come)
             elif not source.is_query:
                 self.names.bind_changes(source, _low(query))
@@ -162,7 +162,7 @@ class Tick:
             self.prefetcher.note(ahead)
             known = {
                 select: table
-                for buffered in come.values()
+                for buffered in arrived.values()
                 for select, table in buffered.made.items()
             }
         buffer = (
@@ -171,7 +171,7 @@ class Tick:
         if buffer is None and self.database.in_memory:
             self.output_buffer.store(query)
         values = _instants_of(query, plan.until, plan.first)
-        running = _Running(self, query, values, chosen, come, buffer, known)
+        running = _Running(self, query, values, chosen, arrived, buffer, known)
         ran, began = [], wall.perf_counter()
         for step in steps:
             before = running.rows
@@ -234,7 +234,7 @@ class _Running:
     query: Query
     values: Mapping[str, Instant]
     chosen: Chosen
-    come: Mapping[str, Buffered]
+    arrived: Mapping[str, Buffered]
     buffer: OutputBuffer | None
     known: Mapping[str, pa.Table]
     elements: int = 0
@@ -325,11 +325,11 @@ class _Running:
 
     def _passed(self, step: Step, given: Mapping[str, int]) -> pa.Table | None:
         """Return the elements of a tick that are its arrivals, each at its place, or None."""
-        if step.passing is None or len(self.come) != 1:
+        if step.passing is None or len(self.arrived) != 1:
             return None
         if not self.chosen.is_default(PASSING, step.operator):
             return None
-        (buffered,) = self.come.values()
+        (buffered,) = self.arrived.values()
         rest = None
         if step.passing.rest is not None:
             rest = self.tick.database.arrow(step.passing.rest, given)

@@ -37,7 +37,7 @@ class Failing(Ticking):
     def step(self, before: Callable[[], Instant | None]) -> Instant | None:
         """Run `before`, which takes elements in, and one tick, in one transaction.
 
-        If a query fails in the tick, what was taken in is kept, and the failing query is set apart;
+        If a query fails in the tick, what was taken in is kept, and the failing query is excluded;
         `before` is run twice then.
 
         Args:
