@@ -6,8 +6,8 @@ instead of Python's error from some later line.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cqlduck.errors import CatalogError, DataError, Error, ParseError
@@ -69,16 +69,34 @@ def parameters(given: Any) -> Sequence[Any] | Mapping[str, Any] | None:
 
 
 def seconds(given: object) -> float | None:
-    """Return a number of seconds, or None if none is given.
+    """Return a number of seconds, or None if none is given, or more than anybody waits.
 
     Raises:
         DataError: It is no number, or not one from 0 on.
+
+    >>> seconds(5), seconds(float("inf")), seconds(10**400)
+    (5.0, None, None)
     """
     if given is None:
         return None
-    if isinstance(given, (int, float)) and not math.isnan(given) and given >= 0:
-        return float(given)
+    if isinstance(given, (int, float)) and given >= 0:
+        # Python's locks take no more
+        return float(given) if given < threading.TIMEOUT_MAX else None
     raise DataError(f"{_shown(given)} is no number of seconds", hint="pass one from 0 on, or None")
+
+
+def callback(given: Callable[[Exception], object] | None) -> Callable[[Exception], object] | None:
+    """Return a function of an error, or None if none is given.
+
+    Raises:
+        DataError: It cannot be called.
+    """
+    if given is None or callable(given):
+        return given
+    raise DataError(
+        f"{_shown(given)} is no function of an error",
+        hint="pass one, such as on_error=print, or None",
+    )
 
 
 def _shown(given: object) -> str:

@@ -724,11 +724,12 @@ class Connection:
                 QueryError of each query that fails; all are logged too.
 
         Raises:
-            Error: `every` is no duration with a unit, or the scheduler runs already.
+            Error: `every` is no duration with a unit, or of more than a hundred years; `on_error`
+                is no function; or the scheduler runs already.
         """
         self._engine.database.owner.check()
         self._engine.refuse_in_listener("start()")
-        self._scheduler.start(arguments.duration(every), on_error)
+        self._scheduler.start(arguments.duration(every), arguments.callback(on_error))
 
     def stop(self) -> None:
         """Stop what `start` started; a tick that runs is finished first.

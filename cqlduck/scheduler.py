@@ -19,6 +19,9 @@ from cqlduck.rewrite.text.time import parse_duration
 
 log = logging.getLogger("cqlduck")
 
+LONGEST = 36_500 * 86_400 * 10**6
+"""The longest interval in microseconds: the calendar of Python ends with the year 9999."""
+
 OnError = Callable[[Exception], object]
 
 _quiet = logging.getLogger("cqlduck.scheduler")
@@ -49,11 +52,13 @@ class Scheduler:
             on_error: Is called with each error, in the scheduler's thread.
 
         Raises:
-            Error: `every` is no duration with a unit, or it runs already.
+            Error: `every` is no duration with a unit, or too long, or it runs already.
         """
         length = parse_duration(every).microseconds
         if length is None or length <= 0:
             raise Error(f"{every!r} is no interval", hint="write it as '1 second'")
+        if length > LONGEST:
+            raise Error(f"{every!r} is too long an interval", hint="at most 36500 days")
         if self._scheduler is not None:
             raise Error("the scheduler runs already", hint="stop() it first")
         scheduler = BackgroundScheduler(timezone="UTC", daemon=True, logger=_quiet)
@@ -89,7 +94,9 @@ class Scheduler:
         if self._on_error is not None:
             try:
                 self._on_error(error)
-            except Exception:
+            except BaseException:
+                # sys.exit() in it too: it ends no program from here, and the other errors are to
+                # be told
                 log.exception("on_error failed")
 
     def stop(self) -> None:

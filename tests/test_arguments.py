@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,8 @@ CALLS: dict[str, Callable[[Connection, Any], object]] = {
     "register, the data": lambda con, x: con.register("frame", x),
     "unregister": lambda con, x: con.unregister(x),
     "start": lambda con, x: con.start(every=x),
+    "start, on_error": lambda con, x: con.start(on_error=x),
+    "subscribe, the timeout": lambda con, x: con.subscribe("q", timeout=x),
     "snapshot": lambda con, x: con.snapshot(x),
 }
 NONE_OF_THEM = [
@@ -83,6 +86,35 @@ def test_a_name_is_a_text(con: Connection, call: str) -> None:
 def test_seconds_are_a_number_from_0_on(con: Connection, timeout: Any) -> None:
     with pytest.raises(cqlduck.DataError, match="seconds"):
         con.subscribe("q", timeout=timeout)
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 10**10, 10**400])
+def test_who_waits_longer_than_can_be_waits_for_good(timeout: Any) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (a BIGINT); CREATE CONTINUOUS QUERY q AS SELECT a FROM s")
+        con.start("10 milliseconds")
+        waiting = con.subscribe("q", timeout=timeout)
+        con.append("s", [(1,)], at=1)
+        con.heartbeat("s", 3)
+        assert 1 == next(waiting).num_rows
+        stopping = threading.Timer(0.1, con.stop)
+        stopping.start()
+        assert [] == list(waiting)
+        stopping.join()
+
+
+@pytest.mark.parametrize("given", [5, "raise", True, [print]])
+def test_on_error_is_a_function(con: Connection, given: Any) -> None:
+    with pytest.raises(cqlduck.DataError, match="no function of an error"):
+        con.start(on_error=given)
+    con.start()  # it did not begin
+    con.stop()
+
+
+@pytest.mark.parametrize("every", ["36501 days", "10000000 weeks"])
+def test_an_interval_ends_before_the_calendar(con: Connection, every: str) -> None:
+    with pytest.raises(cqlduck.Error, match="too long an interval"):
+        con.start(every)
 
 
 @pytest.mark.parametrize("text", [5, None, b"SELECT 1", ["SELECT 1"]])

@@ -246,6 +246,28 @@ def test_the_scheduler_calls_on_error_with_what_fails_and_goes_on(con: cqlduck.C
     assert 2 == len(con.table("fine").fetchall())
 
 
+@pytest.mark.parametrize("wrong", [ValueError, SystemExit, KeyboardInterrupt])
+def test_whatever_on_error_raises_it_is_told_the_other_errors(
+    con: cqlduck.Connection, wrong: type[BaseException]
+) -> None:
+    con.execute(FRAGILE)
+    con.execute("CREATE CONTINUOUS QUERY worse AS SELECT CAST(v AS DATE) AS d FROM s [RANGE 9]")
+    told, has_both = [], threading.Event()
+
+    def on_error(error: Exception) -> None:
+        told.append(error)
+        if len(told) == 2:
+            has_both.set()
+        raise wrong
+
+    con.append("s", [(3, "x")], at=[5])
+    con.heartbeat("s", 9)
+    con.start("10 milliseconds", on_error=on_error)
+    assert has_both.wait(60)
+    con.stop()
+    assert ["bad", "worse"] == sorted(str(error).split()[3] for error in told)
+
+
 def test_on_error_may_stop_the_scheduler(con: cqlduck.Connection) -> None:
     con.execute(FRAGILE)
     stopped = threading.Event()
