@@ -529,6 +529,11 @@ class _SqlBuilder(_Builder):
             calls = [("count(*)", "int"), (f"max({value})", column.kind)]
             calls += [(f"sum({value})", column.kind)] if column.kind in ("int", "decimal") else []
             call, kind = self.one(calls)
+            if self.chance(20):
+                # a value that is there only if another one says so
+                other, orefs, _, _ = self.source(draft, depth + 2, 10)
+                limit = f"(SELECT count(*) FROM {other}{self.where(orefs)})"
+                more += f" HAVING count(*) {self.one(['<=', '>'])} {limit}"
             test, made = f"(SELECT {call} FROM {inner}{more})", Column(name, kind)
         text = f"SELECT ⟦({items}, {test} AS {name})⟧ FROM {item}{self.where(refs)}"
         return _Shaped(text, (*columns, made), n)

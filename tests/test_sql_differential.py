@@ -280,6 +280,14 @@ HAND_WRITTEN: dict[str, str] = {
     "listed count, correlated": (
         "SELECT k, (SELECT count(*) FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS n FROM ⟦r⟧ x"
     ),
+    "listed, where HAVING has a subquery": (
+        "SELECT k, (SELECT sum(y.b) FROM ⟦u⟧ y WHERE y.k >= x.k HAVING count(*) <= "
+        "(SELECT count(*) FROM ⟦s RANGE 3⟧)) AS n FROM ⟦r⟧ x"
+    ),
+    "compared, where HAVING has a subquery": (
+        "SELECT k FROM ⟦r⟧ x WHERE x.c > (SELECT count(*) FROM ⟦u⟧ y WHERE y.k = x.k "
+        "HAVING min(y.b) >= (SELECT count(*) FROM ⟦s NOW⟧))"
+    ),
     "listed exists": ("SELECT k, EXISTS (SELECT 1 FROM ⟦s NOW⟧ y WHERE y.k = x.k) AS e FROM ⟦r⟧ x"),
     "listed in": "SELECT a, k IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",
     "listed not in": "SELECT a, k NOT IN (SELECT k FROM ⟦r⟧) AS i FROM ⟦s RANGE 2⟧",

@@ -84,8 +84,9 @@ def _of_everything(
     if has_arrays and any(function_name(call) not in ("count", "count_star") for call in calls):
         # of the NULL that an array is over nothing, what stands in it is read
         yield "an array beside an aggregate over everything"
+    having = select.args.get("having")
     if calls:
-        for written in select.expressions:
+        for written in [*select.expressions, *([] if having is None else [having])]:
             for query in written.find_all(exp.Query):
                 if not _inside_aggregate(query, aggregates):
                     yield "a subquery beside an aggregate over everything"
