@@ -131,9 +131,14 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
             while not self._ended:
                 woken.clear()
                 goes_on = self._goes_on()
-                batch = await asyncio.to_thread(self._take)
-                if batch is not None:
-                    return batch
+                # a task that is cancelled takes nothing: the thread fetches, and taking is here
+                try:
+                    await asyncio.to_thread(self._fill)
+                except Exception:
+                    self._ended = True
+                    raise
+                if self._ready:
+                    return self._ready.popleft()
                 left = None if until is None else max(until - time.monotonic(), 0)
                 try:
                     if goes_on:
@@ -148,12 +153,18 @@ class Subscription(Iterator[pa.RecordBatch], AsyncIterator[pa.RecordBatch]):
 
     def _take(self) -> pa.RecordBatch | None:
         """Return the next batch of what has come, or None if there is none."""
+        try:
+            self._fill()
+        except BaseException:
+            self._ended = True
+            raise
+        with contextlib.suppress(IndexError):  # another thread may have taken it
+            return self._ready.popleft()
+        return None
+
+    def _fill(self) -> None:
+        """Fetch what has come, unless some of it is there still."""
         with self._one:
             if not self._ready:
-                try:
-                    batches, self._position = self._fetch(self._position)
-                except BaseException:
-                    self._ended = True
-                    raise
+                batches, self._position = self._fetch(self._position)
                 self._ready.extend(batches)
-            return self._ready.popleft() if self._ready else None

@@ -220,3 +220,26 @@ def test_waiting_gives_up() -> None:
     with changed:
         changed.notify_all()
     assert changed.wait_beyond(0, None)
+
+
+def test_a_task_that_is_cancelled_while_it_fetches_takes_nothing() -> None:
+    batch = pa.record_batch({"a": [1]})
+    fetching, go = threading.Event(), threading.Event()
+    batches = [[batch], []]
+
+    def fetch(position: int | None) -> tuple[list[pa.RecordBatch], int | None]:
+        fetching.set()
+        assert go.wait(60)
+        return batches.pop(0), position
+
+    async def run() -> list[pa.RecordBatch]:
+        waiting = Subscription(fetch, lambda: False, Changed(), None, None)
+        task = asyncio.ensure_future(anext(waiting))
+        assert await asyncio.to_thread(fetching.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        go.set()
+        return [batch async for batch in waiting]
+
+    assert [batch] == asyncio.run(run())
