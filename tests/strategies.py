@@ -319,6 +319,8 @@ class _Builder:
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], flags: _Flags) -> None:
         self.draw = draw
         self.flags = flags
+        self.nameless: dict[str, str] = {}
+        """The kinds of what is listed without a name, by its text."""
         self.names = 0
         self.aliases = 0
         self.known: list[_Known] = []
@@ -669,7 +671,10 @@ class _Builder:
         shape = self.one(["plain", "aggregate", "plain", "aggregate", "union"])
         if shape == "union":
             select, columns, first = self.select(draft, "plain", depth, 2)
-            kinds = [column.kind if column else "int" for column in columns]
+            kinds = [
+                column.kind if column else self.nameless[select.items[place]]
+                for place, column in enumerate(columns)
+            ]
             other, others, second = self.select(draft, "plain", depth, 2, kinds)
             body, size = [select, other], first + second
             columns = [
@@ -796,6 +801,7 @@ class _Builder:
             elif not bare and text not in taken and self.chance(10):
                 items.append(text)
                 columns.append(None)
+                self.nameless[text] = kind
             else:
                 name = self.name()
                 items.append(f"{text} AS {name}")
