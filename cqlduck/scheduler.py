@@ -19,7 +19,7 @@ from cqlduck.rewrite.text.time import parse_duration
 
 log = logging.getLogger("cqlduck")
 
-LONGEST = 36_500 * 86_400 * 10**6
+MAX_INTERVAL_MICROSECONDS = 36_500 * 86_400 * 10**6
 """The longest interval in microseconds: the calendar of Python ends with the year 9999."""
 
 OnError = Callable[[Exception], object]
@@ -57,7 +57,7 @@ class Scheduler:
         length = parse_duration(every).microseconds
         if length is None or length <= 0:
             raise Error(f"{every!r} is no interval", hint="write it as '1 second'")
-        if length > LONGEST:
+        if length > MAX_INTERVAL_MICROSECONDS:
             raise Error(f"{every!r} is too long an interval", hint="at most 36500 days")
         if self._scheduler is not None:
             raise Error("the scheduler runs already", hint="stop() it first")
