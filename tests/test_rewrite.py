@@ -1112,7 +1112,7 @@ def test_star_leaves_timestamps_out() -> None:
 
 
 def test_order_by_is_for_the_table() -> None:
-    assert "ORDER BY k DESC" in (compiled("SELECT k FROM r ORDER BY r.k DESC").order or "")
+    assert 'ORDER BY "k" DESC' in (compiled("SELECT k FROM r ORDER BY r.k DESC").order or "")
     assert None is compiled("SELECT k FROM r").order
 
 
