@@ -204,6 +204,10 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
      "LEFT JOIN r ON r.k = a.k + 7) a WHERE a.k <> 2 AND a.n > 0", None, BOTH),
     ("SELECT r.k FROM r, (SELECT a.k, a.n FROM (SELECT k, x::INT AS n FROM s [RANGE 9]) a "
      "LEFT JOIN r ON r.k = a.n + 7) a WHERE a.k <> 2 AND a.n > 0", 2, BOTH),
+    ("SELECT n FROM (SELECT 100::TINYINT + 100::TINYINT AS n FROM s [RANGE 9]) a "
+     "LEFT JOIN r ON r.k > 5", 1, BOTH),
+    ("SELECT n FROM (SELECT 1::TINYINT + 1::TINYINT AS n FROM s [RANGE 9]) a "
+     "ANTI JOIN r ON r.k > 5", None, BOTH),
     # at boundaries alone
     ("SELECT k FROM s [TUMBLE 4] ANTI JOIN (SELECT k FROM s [TUMBLE 4] WHERE x = 'bad') o "
      "USING (k) WHERE x::INT > 0", None, RULES),

@@ -92,6 +92,8 @@ def _left_over(node: Difference, left: Project) -> Plan:
                 return node
     kept[0] += [(column(name), known) for name, (_, known) in fresh.items()]
     kept[1] += [(column(its), known) for its, known in fresh.values()]
+    if not kept[0]:
+        kept = [[(exp.Literal.number(1), Column("one left", "INTEGER"))]] * 2
     sides = []
     for side, listed in zip((left, right), kept, strict=True):
         values, columns = zip(*listed, strict=True)
