@@ -32,6 +32,7 @@ ROOMS = ("cqlduck", "rewrite", "state", "sql")
 
 SEMANTICS = "test_semantics.py::test_"
 BELOW = "test_below.py::test_what_"
+REWRITTEN = "test_rewritten.py::test_nothing_is_recomputed_and_all_is_as_in_duckdb"
 PIPES = "test_pipelines.py::test_"
 RETENTION = "test_retention.py::test_"
 AMEND = "test_amend.py::test_"
@@ -185,6 +186,17 @@ MUTANTS: tuple[Mutant, ...] = (
         ("a name of a column and of an alias is the column",
          "if known is not None and column(known.name) != meant:", "if False:",
          BELOW + "may_mean_something_else_stays_whole"),
+    ),
+    *_of(
+        "rewrite/bind/set_operations.py",
+        ("UNION is UNION ALL",
+         "every = tree.args.get(\"distinct\") is False", "every = True",
+         SEMANTICS + "division_of_integers_is_a_double_and_union_is_a_set"),
+        ("BY NAME goes by the case of a name",
+         "mine = known.get(wanted.name.lower())", "mine = known.get(wanted.name)", REWRITTEN),
+        ("BY NAME has the columns of the left side alone",
+         "columns = tuple(catalog.describe(both.sql(\"duckdb\")))", "columns = left.columns",
+         REWRITTEN),
     ),
     *_of(
         "rewrite/operators/top_k.py",
@@ -1085,9 +1097,6 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         "rewrite/bind/binder.py",
-        ("UNION is UNION ALL",
-         "every = tree.args.get(\"distinct\") is False", "every = True",
-         SEMANTICS + "division_of_integers_is_a_double_and_union_is_a_set"),
         ("a monotonic query yields a relation",
          "if not properties(plan).is_stream and properties(plan).is_monotonic:", "if False:",
          SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),

@@ -562,16 +562,18 @@ class _SqlBuilder(_Builder):
         lrefs, rrefs = self.exact_of(lrefs), self.exact_of(rrefs)
         kinds = [self.one(lrefs)[1].kind if lrefs else "int" for _ in range(self.between(1, 2))]
         names = [self.name() for _ in kinds]
-        sides = []
-        for item, refs in ((left, lrefs), (right, rrefs)):
-            listed = [
-                f"{self.scalar(refs, kind)[0]} AS {name}"
-                for kind, name in zip(kinds, names, strict=True)
+        listed = {name: Column(name, kind) for name, kind in zip(names, kinds, strict=True)}
+        sides = [self.side(left, lrefs, list(listed.values()))]
+        theirs = list(listed.values())
+        if "NAME" in word:
+            theirs = [
+                replace(column, name=self.name()) if self.chance(30) else column
+                for column in reversed(theirs)
+                if self.chance(80) or column is theirs[0]
             ]
-            if "NAME" in word and sides:
-                listed.reverse()
-            sides.append(f"SELECT {', '.join(listed)} FROM {item}{self.where(refs)}")
-        columns = tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
+            listed |= {column.name: column for column in theirs if column.name not in listed}
+        sides.append(self.side(right, rrefs, theirs))
+        names, columns = list(listed), tuple(listed.values())
         text = f" {word} ".join(sides)
         grows: bool | None = True if word == "UNION" else None
         if word.startswith(("EXCEPT", "INTERSECT")):
@@ -582,6 +584,11 @@ class _SqlBuilder(_Builder):
             text += f" ORDER BY {by} DESC⟦+, {terms} +⟧ LIMIT {self.between(1, 3)}"
             grows = False
         return _Shaped(text, columns, n + m, grows)
+
+    def side(self, item: str, refs: Refs, columns: Sequence[Column]) -> str:
+        """Return a side of a set operation with columns of these names and kinds."""
+        listed = ", ".join(f"{self.scalar(refs, c.kind)[0]} AS {c.name}" for c in columns)
+        return f"SELECT {listed} FROM {item}{self.where(refs)}"
 
     def shape_cte(self, draft: _Draft, depth: int) -> _Shaped:
         item, refs, n, _ = self.source(draft, depth, 20)

@@ -36,6 +36,7 @@ import test_value_chains
 import test_values
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
+from sql_strategies import sql_cases
 
 import cqlduck
 
@@ -79,6 +80,13 @@ GENERATORS: Mapping[str, Generator] = {
         {
             "case": test_sql_differential.ANY_CASE,
             "window_edge": st.sampled_from(["closed", "half_open"]),
+        },
+    ),
+    "rewritten": Generator(
+        test_sql_differential.on_disk_if_it_restarts,
+        {
+            "case": sql_cases(shapes=test_sql_differential.REWRITTEN, plain=10, restarts=True),
+            "recompute": st.sampled_from(["allow", "always"]),
         },
     ),
     # settings and options of queries together

@@ -307,6 +307,11 @@ HAND_WRITTEN: dict[str, str] = {
     "union": "SELECT k FROM ⟦s RANGE 3⟧ UNION SELECT k FROM ⟦r⟧",
     "union by name": "SELECT k, a FROM ⟦s NOW⟧ UNION BY NAME SELECT c AS a, k FROM ⟦r⟧",
     "union all by name": "SELECT k, a FROM ⟦s NOW⟧ UNION ALL BY NAME SELECT c, k FROM ⟦r⟧",
+    "union by name, three": (
+        "SELECT k, a FROM ⟦s RANGE 1⟧ UNION BY NAME SELECT c AS A, k FROM ⟦r⟧ "
+        "UNION BY NAME SELECT v, a FROM ⟦s NOW⟧"
+    ),
+    "union by name, nothing common": ("SELECT k FROM ⟦s RANGE 1⟧ UNION BY NAME SELECT c FROM ⟦r⟧"),
     "chain of set operations": (
         "SELECT k FROM ⟦s RANGE 3⟧ UNION ALL SELECT k FROM ⟦u RANGE 1⟧ EXCEPT SELECT k FROM ⟦r⟧"
     ),
@@ -1337,6 +1342,19 @@ def test_bounded_ticks_change_nothing(max_tick):
 
 def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
     @given(case=strategies.cases(restarts=False, wide=True))
+    @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
+    def run(case):
+        check(case, recompute="always")
+
+    run()
+
+
+REWRITTEN = ("set_operation",)
+"""The shapes of what is written in terms of other operators."""
+
+
+def test_what_is_written_otherwise_is_worked_out_again_with_the_same_answer():
+    @given(case=sql_cases(shapes=REWRITTEN, plain=10))
     @settings(suppress_health_check=QUIET, deadline=None, max_examples=halved_in_ci(examples(0.1)))
     def run(case):
         check(case, recompute="always")

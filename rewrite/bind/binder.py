@@ -13,12 +13,12 @@ from sqlglot import exp
 from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations, current_time, recompute
 from cqlduck.rewrite.bind.context import Context, Ctes, Scalar, with_ctes
-from cqlduck.rewrite.bind.projection import cast_to, union_types
 from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.select import incremental
+from cqlduck.rewrite.bind.set_operations import combined
 from cqlduck.rewrite.bind.windows import to_stream
-from cqlduck.rewrite.plan import Distinct, Plan, SetOperation, UnionAll, properties
+from cqlduck.rewrite.plan import Plan, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -72,7 +72,7 @@ class Binder(Context):
             try:
                 if self.catalog.recompute == "always" and not isinstance(tree, exp.Union):
                     raise NotIncremental("the setting recompute is always")
-                return self._set_operation(tree, ctes)
+                return combined(self, tree, ctes)
             except NotIncremental as reason:
                 return self._recomputed(tree, ctes, reason)
         if isinstance(tree, exp.Pivot):
@@ -89,36 +89,6 @@ class Binder(Context):
             tree, ctes, NotIncremental("WITH RECURSIVE", offset=place_of(clause))
         )
         return plan if operator is None else to_stream(self.catalog, plan, operator, tree)
-
-    def _set_operation(self, tree: exp.SetOperation, ctes: Ctes) -> Plan:
-        word = tree.key.upper()
-        if tree.args.get("by_name"):
-            raise NotIncremental(f"{word} BY NAME", offset=place_of(tree))
-        article = "a" if word == "UNION" else "an"
-        for part in ("order", "limit", "offset"):
-            if tree.args.get(part):
-                raise NotIncremental(
-                    f"{part.upper()} above {article} {word}", offset=place_of(tree)
-                )
-        if not all(any(s.find_all(exp.Table)) for s in (tree.this, tree.expression)):
-            raise NotIncremental(f"constants in {article} {word}", offset=place_of(tree))
-        sides = [self.relation(side, ctes, tree) for side in (tree.this, tree.expression)]
-        if len(sides[0].columns) != len(sides[1].columns):
-            raise BindError(
-                f"the sides of {word} have {len(sides[0].columns)} and {len(sides[1].columns)} "
-                "columns",
-                hint="select as many on both sides",
-                offset=place_of(tree),
-            )
-        columns = union_types(self.catalog, *(side.columns for side in sides))
-        left, right = (cast_to(side, columns) for side in sides)
-        every = tree.args.get("distinct") is False
-        if isinstance(tree, exp.Except):
-            return SetOperation(left, right, "except", every)
-        if isinstance(tree, exp.Intersect):
-            return SetOperation(left, right, "intersect", every)
-        both = UnionAll((left, right))
-        return both if every else Distinct(both)
 
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = remove_operator(tree)
