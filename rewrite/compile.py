@@ -13,7 +13,7 @@ from cqlduck.rewrite.bind.binder import Binder
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.macros import Captured, expand_macros
 from cqlduck.rewrite.bind.named_types import expand_types
-from cqlduck.rewrite.bind.ordering import Result
+from cqlduck.rewrite.bind.ordering import Combined, Result
 from cqlduck.rewrite.bind.scope import refuse_always
 from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
@@ -155,11 +155,13 @@ def _check_conditions(plan: Plan, catalog: Catalog) -> None:
 
 
 def _take_order(tree: exp.Query) -> exp.Order | None:
-    """Remove and return the ORDER BY of the outermost SELECT."""
-    if not isinstance(tree, exp.Select) or tree.args.get("limit") or tree.args.get("offset"):
+    """Remove and return the ORDER BY of the outermost query."""
+    if not isinstance(tree, (exp.Select, exp.SetOperation)):
+        return None
+    if tree.args.get("limit") or tree.args.get("offset"):
         return None
     distinct = tree.args.get("distinct")
-    if distinct is not None and distinct.args.get("on"):
+    if isinstance(tree, exp.Select) and distinct is not None and distinct.args.get("on"):
         return None
     order = tree.args.get("order")
     tree.set("order", None)
@@ -170,7 +172,7 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     """Return ORDER BY over the answer's columns.
 
     Args:
-        order: As it stood in the outermost SELECT.
+        order: As it stood in the outermost query.
         plan: The plan of the query.
         binder: What has bound it.
 
@@ -182,7 +184,7 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     current_time.refuse(copy, "ORDER BY")
     refuse_always(copy, catalog.volatile)
     known = {c.name.lower() for c in plan.columns}
-    result = _result(binder)
+    result = _result(binder, plan)
     for term in copy.expressions:
         value = term.this if isinstance(term, exp.Ordered) else term
         if value.sql("duckdb").upper() == "ALL":
@@ -199,7 +201,7 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
                 hint="select the aggregate too, and order by its name",
                 offset=place_of(order),
             )
-        if result.is_distinct and found is None:
+        if isinstance(result, Result) and result.is_distinct and found is None:
             raise result.several(value)
         missing_here = result.missing(value)
         raise NotSupportedError(
@@ -210,9 +212,11 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     return copy.sql("duckdb").strip()
 
 
-def _result(binder: Binder) -> Result:
+def _result(binder: Binder, plan: Plan) -> Result | Combined:
     """Return the result of a query as its ORDER BY sees it."""
-    select = unwrapped(binder.syntax.tree.copy())
-    assert isinstance(select, exp.Select)
-    remove_operator(select)
-    return result_of(binder, select, {})
+    tree = unwrapped(binder.syntax.tree.copy())
+    if isinstance(tree, exp.SetOperation):
+        return Combined(tree, [c.name for c in plan.columns])
+    assert isinstance(tree, exp.Select)
+    remove_operator(tree)
+    return result_of(binder, tree, {})

@@ -188,6 +188,18 @@ MUTANTS: tuple[Mutant, ...] = (
          BELOW + "may_mean_something_else_stays_whole"),
     ),
     *_of(
+        "rewrite/bind/chosen.py",
+        ("ORDER BY below LIMIT reads what is shown under the name of an input's column",
+         'column(f"c{place - 1}", BELOW)', 'column(f"c{place - 1}")',
+         BELOW + "is_around_stays_incremental"),
+    ),
+    *_of(
+        "rewrite/bind/ordering.py",
+        ("ORDER BY of a set operation knows the names of the left side alone",
+         "found |= self.called.get(bare.name.lower(), set())", "pass",
+         "test_rewritten.py::test_limit_chooses_from_a_set_operation"),
+    ),
+    *_of(
         "rewrite/bind/set_operations.py",
         ("UNION is UNION ALL",
          "every = tree.args.get(\"distinct\") is False", "every = True",

@@ -578,10 +578,15 @@ class _SqlBuilder(_Builder):
         grows: bool | None = True if word == "UNION" else None
         if word.startswith(("EXCEPT", "INTERSECT")):
             grows = False
-        if self.chance(20):
-            by = self.one(names)
+        if self.chance(10):
+            # the order of what is shown, which no element depends on
+            text += f"⟦- ORDER BY {self.one(names)} -⟧"
+        elif self.chance(40):
+            by = self.one([*names, str(self.between(1, len(names)))])
             terms = ", ".join(f"{name} NULLS LAST" for name in names)
-            text += f" ORDER BY {by} DESC⟦+, {terms} +⟧ LIMIT {self.between(1, 3)}"
+            chosen = [f" LIMIT {self.between(0, 3)}", f" OFFSET {self.between(0, 2)}"]
+            cut = self.one([chosen[0], chosen[1], "".join(chosen)])
+            text += f" ORDER BY {by}{self.one(['', ' DESC'])}⟦+, {terms} +⟧{cut}"
             grows = False
         return _Shaped(text, columns, n + m, grows)
 
@@ -813,7 +818,8 @@ class _SqlBuilder(_Builder):
             )
         if self.chance(20):
             places = ", ".join(str(i + 1) for i in range(len(columns) + 1))
-            text += f" ORDER BY {self.one(['1', '2'])} DESC⟦+, {places} +⟧ LIMIT 2"
+            shown = [name, *(c.name for c in columns if c is not None)]
+            text += f" ORDER BY {self.one(['1', '2', *shown])} DESC⟦+, {places} +⟧ LIMIT 2"
         return _Shaped(text, (Column(name, column.kind), *columns), n)
 
     def aggregates(self, refs: Refs, count: int = 1) -> tuple[str, tuple[Column | None, ...]]:

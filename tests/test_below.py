@@ -44,6 +44,15 @@ CASES = {
         "Aggregate",
         "Join",
     ],
+    # its columns are called as what it is chosen from calls others
+    f"SELECT r.k AS c1, max(-v) AS c0 {FROM} GROUP BY r.k ORDER BY c1 DESC LIMIT 1": [
+        "Aggregate",
+        "Join",
+    ],
+    f"SELECT DISTINCT r.k AS c1, w AS c0 {FROM} ORDER BY c1 DESC, c0 LIMIT 1": [
+        "Aggregate",
+        "Join",
+    ],
     f"SELECT DISTINCT r.k, w {FROM} ORDER BY w LIMIT 3": ["Aggregate", "Join"],
     f"SELECT DISTINCT r.k AS a, w AS k {FROM} ORDER BY k OFFSET 1": ["Aggregate", "Join"],
     f"SELECT count(*) AS n, w {FROM} GROUP BY ALL ORDER BY ALL LIMIT 2": ["Aggregate", "Join"],

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 import cqlduck
-from cqlduck.rewrite.plan import Recompute, walk
+from cqlduck.rewrite.plan import Distinct, Recompute, SetOperation, UnionAll, walk
 
 TABLES = {
     "r": (
@@ -63,3 +63,62 @@ def test_nothing_is_recomputed_and_all_is_as_in_duckdb(body: str) -> None:
         assert theirs.columns == mine.columns
         assert list(map(str, theirs.types)) == list(map(str, mine.types))
         assert Counter(map(str, theirs.fetchall())) == Counter(map(str, mine.fetchall()))
+
+
+CHOSEN = [
+    "SELECT k, v FROM r UNION SELECT k, c FROM u ORDER BY v DESC, k LIMIT 3",
+    "SELECT k, v FROM r UNION ALL SELECT k, c FROM u ORDER BY c, K LIMIT 3 OFFSET 2",
+    "SELECT v + 1 AS w, k FROM r UNION SELECT c, k FROM u ORDER BY v + 1, k LIMIT 2",
+    "SELECT k, v FROM r UNION SELECT k, c FROM u ORDER BY -v, k + 1 OFFSET 1",
+    "SELECT k AS c1, v AS c0 FROM r UNION SELECT c, k FROM u ORDER BY c1, c0 LIMIT 2",
+    "SELECT k, v FROM r UNION ALL SELECT k, -c AS z FROM u ORDER BY z, k LIMIT 2",
+    "SELECT k FROM r EXCEPT SELECT k FROM u ORDER BY 1 DESC LIMIT 1",
+    "SELECT k FROM r EXCEPT ALL SELECT k FROM u ORDER BY ALL LIMIT 2",
+    "SELECT k FROM r INTERSECT SELECT k FROM u ORDER BY k + 1 DESC LIMIT 2",
+    "SELECT k, t FROM r UNION BY NAME SELECT c, k FROM u ORDER BY c DESC, k, t LIMIT 3",
+    "SELECT k FROM r UNION SELECT k FROM u UNION ALL SELECT c FROM u ORDER BY c LIMIT 4",
+    "WITH x AS (SELECT k FROM r UNION SELECT c FROM u ORDER BY k LIMIT 2) SELECT max(k) m FROM x",
+    "WITH x AS (SELECT k FROM r) SELECT k FROM x UNION ALL SELECT k FROM x ORDER BY k DESC LIMIT 3",
+]
+
+
+@pytest.mark.parametrize("body", CHOSEN)
+def test_limit_chooses_from_a_set_operation(body: str) -> None:
+    con, plain = compared(body)
+    with con, plain:
+        plan = con.engine.compiled["q"].plan
+        (chosen,) = [node for node in walk(plan) if isinstance(node, Recompute)]
+        (below,) = chosen.inputs
+        assert chosen.reason in ("LIMIT", "OFFSET")
+        assert any(isinstance(n, (Distinct, SetOperation, UnionAll)) for n in walk(below))
+        assert plain.sql(body).columns == con.table("q").columns
+        assert sorted(map(str, plain.sql(body).fetchall())) == sorted(
+            map(str, con.table("q").fetchall())
+        )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT k, v FROM r UNION SELECT k, c FROM u ORDER BY v DESC NULLS LAST, k",
+        "SELECT v + 1 AS w, k FROM r UNION SELECT c, k FROM u ORDER BY v + 1, k",
+        "SELECT k, v FROM r EXCEPT SELECT k, c FROM u ORDER BY c DESC, 1",
+        "SELECT k, t FROM r UNION BY NAME SELECT c, k FROM u ORDER BY ALL DESC",
+    ],
+)
+def test_order_by_of_a_set_operation_orders_what_table_shows(body: str) -> None:
+    con, plain = compared(body)
+    with con, plain:
+        assert not [n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)]
+        assert plain.sql(body).fetchall() == con.table("q").fetchall()
+
+
+@pytest.mark.parametrize("term", ["k + foo", "t", "sum(k)"])
+def test_order_by_of_a_set_operation_names_its_columns(term: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER, v BIGINT, t VARCHAR)")
+        with pytest.raises(cqlduck.Error):
+            con.execute(
+                "CREATE CONTINUOUS QUERY q AS SELECT k FROM r UNION SELECT v FROM r "
+                f"ORDER BY {term}"
+            )

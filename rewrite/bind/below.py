@@ -1,16 +1,13 @@
-"""What stands below or above a construct without a law keeps the laws that it has.
+"""What stands below a construct without a law keeps the laws that it has.
 
 A SELECT is recomputed because of one construct: LIMIT, OVER, an aggregate that depends on the order
 of tuples. FROM and WHERE come before all of these, so their join is one input of the recomputed
-query (`joined`); what LIMIT chooses from, where that is the result of GROUP BY or DISTINCT, is the
-whole SELECT without it (`chosen_from`):
+query:
 
     Q (σ_p (R ⋈ S))            Q recomputed over the join, and the join incremental
-    top_k (γ (R ⋈ S))          top_k recomputed over the groups, and these incremental
 
-Ties are broken as if nothing were apart (`bodies.ties`): by all columns of FROM in order, of a
-grouped or DISTINCT result by its own. Where a name or a place may mean something else then, the
-query stays whole.
+Ties are broken as if nothing were apart (`bodies.ties`), by all columns of FROM in order. Where a
+name or a place may mean something else then, the query stays whole.
 """
 
 from __future__ import annotations
@@ -26,13 +23,12 @@ from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.select_parts import from_items
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
-from cqlduck.rewrite.bind.ordering import Result
+from cqlduck.rewrite.bind.ordering import Combined, Result
 from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Item, Scope, resolve
 from cqlduck.rewrite.bind.select_list import select_list
 from cqlduck.rewrite.bind.subqueries import bind_where
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
-from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg.builders import column
@@ -41,26 +37,27 @@ from cqlduck.rewrite.text.parsed import aliases_of
 BELOW = "_cql_below"
 """What the one input is called."""
 
-_TAKEN = frozenset({"from_", "joins", "where"})
+JOINED = frozenset({"from_", "joins", "where"})
 """The clauses that the join takes."""
 
-_KNOWN = _TAKEN.union(
+CLAUSES = JOINED.union(
     ("expressions", "group", "having", "qualify", "windows", "distinct", "order", "limit", "offset")
 )
 """All clauses that such a SELECT may have."""
 
-_CHOOSING = ("order", "limit", "offset")
+CHOOSING = ("order", "limit", "offset")
 """Those that choose among tuples, and order them."""
 
 _ODD = (exp.Columns, exp.Collate, exp.Query)
 """What depends on more than the columns it names."""
 
 
-def _has_only(tree: exp.Select, clauses: frozenset[str]) -> bool:
+def has_only(tree: exp.Select, clauses: frozenset[str]) -> bool:
+    """Return whether a SELECT has no other clauses than these."""
     return {key for key, value in tree.args.items() if value} <= clauses
 
 
-def _parts(tree: exp.Select, clauses: Collection[str]) -> Iterator[exp.Expr]:
+def parts(tree: exp.Query, clauses: Collection[str]) -> Iterator[exp.Expr]:
     """Yield what stands in some clauses."""
     for key in clauses:
         value = tree.args.get(key)
@@ -69,14 +66,14 @@ def _parts(tree: exp.Select, clauses: Collection[str]) -> Iterator[exp.Expr]:
                 yield part
 
 
-def _is_plain(part: exp.Expr) -> bool:
+def is_plain(part: exp.Expr) -> bool:
     """Return whether an expression means the same over other names."""
     if current_time.mentions(part) or part.find(*_ODD):
         return False
     return not any(node.name.lower() == "alias" for node in nodes(part, exp.Anonymous))
 
 
-def _place(term: exp.Expr, tree: exp.Select, names: Sequence[str]) -> int | None:
+def place_of_alias(term: exp.Expr, tree: exp.Select, names: Sequence[str]) -> int | None:
     """Return the place from 1 that a term of ORDER BY names by an alias, or None.
 
     Raises:
@@ -114,7 +111,7 @@ def joined(context: Context, tree: exp.Select, ctes: Ctes, inputs: Inputs) -> ex
         return None
     if collations.is_beside_grouping(tree):
         return None
-    if not _has_only(tree, _KNOWN) or not all(map(_is_plain, _parts(tree, _KNOWN - _TAKEN))):
+    if not has_only(tree, CLAUSES) or not all(map(is_plain, parts(tree, CLAUSES - JOINED))):
         return None
     try:
         return _Joined(context, tree.copy(), ctes).over(inputs)
@@ -158,7 +155,7 @@ class _Joined:
     def _written(self) -> exp.Select:
         """Return the SELECT over the columns of the combined relation, without FROM."""
         body = exp.Select()
-        for key in sorted(_KNOWN - _TAKEN - {"expressions", "order"}):
+        for key in sorted(CLAUSES - JOINED - {"expressions", "order"}):
             value = self.tree.args.get(key)
             if isinstance(value, list):
                 body.set(key, [self._resolved(part) for part in value])
@@ -188,7 +185,7 @@ class _Joined:
 
     def _term(self, term: exp.Expr) -> exp.Expr:
         """Return a term of ORDER BY, where a name is an alias before it is a column."""
-        place = _place(term, self.tree, self.names)
+        place = place_of_alias(term, self.tree, self.names)
         if place is None:
             return self._resolved(term)
         term = term.copy()
@@ -209,7 +206,9 @@ def result_of(context: Context, select: exp.Select, ctes: Ctes) -> Result:
     return Result(select, names.__contains__)
 
 
-def _over_places(written: exp.Expr, result: Result, names: Sequence[str]) -> exp.Expr | None:
+def over_places(
+    written: exp.Expr, result: Result | Combined, names: Sequence[str]
+) -> exp.Expr | None:
     """Return an expression over `c0`, `c1`, …, the columns of a result, or None if it has more."""
     found = result.over(written)
     places = {name.lower(): f"c{place}" for place, name in enumerate(names)}
@@ -219,138 +218,5 @@ def _over_places(written: exp.Expr, result: Result, names: Sequence[str]) -> exp
     for named in nodes(found, exp.Column):
         if named.name.lower() not in places:
             return None
-        named.replace(column(places[named.name.lower()]))
+        named.replace(column(places[named.name.lower()], BELOW))
     return found
-
-
-# -- GROUP BY and DISTINCT ------------------------------------------------------------------------
-
-
-def chosen_from(
-    context: Context, tree: exp.Select, ctes: Ctes, inputs: Inputs
-) -> exp.Select | None:
-    """Make what LIMIT and OFFSET choose from an input, where that is a result of its own.
-
-    Args:
-        context: Binds the query without these clauses.
-        tree: A SELECT.
-        ctes: What FROM sees.
-        inputs: Gets the input.
-
-    Returns:
-        The SELECT over this input, or None if there is no such result.
-    """
-    if not (tree.args.get("limit") or tree.args.get("offset")):
-        return None
-    distinct = tree.args.get("distinct")
-    aggregates = context.catalog.aggregates
-    is_grouped = tree.args.get("group") is not None or any(
-        True for e in tree.expressions for _ in aggregate_calls(e, aggregates)
-    )
-    if not _has_only(tree, _KNOWN) or not (distinct or is_grouped):
-        return None
-    if (distinct and distinct.args.get("on")) or tree.args.get("qualify"):
-        return None
-    if any(part.find(exp.Window) for part in _parts(tree, _KNOWN - _TAKEN)):
-        return None
-    if not all(map(_is_plain, _parts(tree, _CHOOSING))):
-        return None
-    try:
-        return _Chosen(context, tree, ctes).over(inputs, is_distinct=bool(distinct))
-    except (NotIncremental, BindError):
-        return None
-
-
-class _Chosen:
-    """A SELECT with what it is chosen from."""
-
-    def __init__(self, context: Context, tree: exp.Select, ctes: Ctes) -> None:
-        self.context = context
-        self.tree = tree
-        self.ctes = ctes
-        self.more: list[exp.Expr] = []
-        """What ORDER BY reads and the SELECT list has not."""
-
-    def over(self, inputs: Inputs, *, is_distinct: bool) -> exp.Select | None:
-        """Return the choice over the result, which becomes an input; None if it needs more."""
-        inner = self.tree.copy()
-        for part in _CHOOSING:
-            inner.set(part, None)
-        if is_distinct:
-            plan = self.context.query(inner, self.ctes)
-            result = result_of(self.context, self.tree, self.ctes)
-            terms = self._terms([c.name for c in plan.columns], None, result)
-        else:
-            is_fixed = not any(e.is_star for e in self.tree.expressions)
-            names = [e.alias_or_name for e in self.tree.expressions]
-            terms = self._terms(names, len(names) if is_fixed else None)
-            if terms is not None:
-                inner.set("expressions", [*inner.expressions, *self.more])
-                plan = self.context.query(inner, self.ctes)
-        if terms is None:
-            return None
-        count = len(plan.columns) - len(self.more)
-        pairs = tuple((f"c{place}", known) for place, known in enumerate(plan.columns))
-        shown = [
-            exp.alias_(column(public), known.name, quoted=True) for public, known in pairs[:count]
-        ]
-        body = exp.select(*shown, copy=False).from_(
-            inputs.add(Item(BELOW, plan, pairs)), copy=False
-        )
-        for part in ("limit", "offset"):
-            value = self.tree.args.get(part)
-            body.set(part, None if value is None else value.copy())
-        if terms:
-            body.set("order", exp.Order(expressions=terms))
-        return body
-
-    def _terms(
-        self, names: Sequence[str], count: int | None, result: Result | None = None
-    ) -> list[exp.Expr] | None:
-        """Return the terms of ORDER BY over the result, or None if it does not have them.
-
-        Args:
-            names: Its columns, without those that are added.
-            count: How many these are; None if none can be added.
-            result: What they stand for, where an expression of them may stand in ORDER BY.
-        """
-        order = self.tree.args.get("order")
-        terms: list[exp.Expr] = []
-        for term in [] if order is None else order.expressions:
-            written = without_parens(term.this) if isinstance(term, exp.Ordered) else term
-            if written.sql("duckdb").upper() == "ALL" or isinstance(written, exp.Literal):
-                terms.append(term.copy())
-                continue
-            place = _place(term, self.tree, names) or self._listed(written)
-            found = None if place or result is None else _over_places(written, result, names)
-            if found is not None:
-                chosen = term.copy()
-                chosen.set("this", found)
-                terms.append(chosen)
-                continue
-            if place is None and (count is None or self._would_be_key(written)):
-                return None
-            if place is None:
-                assert count is not None
-                self.more.append(exp.alias_(written.copy(), f"_cql_order{len(self.more)}"))
-                place = count + len(self.more)
-            chosen = term.copy()
-            chosen.set("this", column(f"c{place - 1}"))
-            terms.append(chosen)
-        if self.more and any(t.this.sql("duckdb").upper() == "ALL" for t in terms):
-            return None
-        return terms
-
-    def _would_be_key(self, written: exp.Expr) -> bool:
-        """Return whether GROUP BY ALL would group by an expression too if it were listed."""
-        group = self.tree.args.get("group")
-        is_by_all = group is not None and bool(group.args.get("all"))
-        return is_by_all and not list(aggregate_calls(written, self.context.catalog.aggregates))
-
-    def _listed(self, written: exp.Expr) -> int | None:
-        """Return the place from 1 of an expression in the SELECT list, or None."""
-        listed = self.tree.expressions
-        if any(e.is_star for e in listed):
-            return None
-        places = [n for n, e in enumerate(listed, 1) if without_parens(e.unalias()) == written]
-        return places[0] if places else None

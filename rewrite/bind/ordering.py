@@ -9,14 +9,14 @@ as in DuckDB, and the result has it if it is listed, or in a star:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
 from cqlduck.errors import NotSupportedError
 from cqlduck.rewrite.plan.conditions import without_parens
 from cqlduck.rewrite.relalg.builders import column
-from cqlduck.rewrite.text.parsed import aliases_of, place_of
+from cqlduck.rewrite.text.parsed import aliases_of, place_of, unwrapped
 
 
 class Result:
@@ -148,3 +148,86 @@ class Result:
                 part.set("this", part.name.lower())
                 part.set("quoted", False)
         return plain
+
+
+class Combined:
+    """The result of a set operation, and what its columns stand for on each side.
+
+    As in DuckDB a name is that of a column of the result, or of one of a side; an expression that a
+    side lists is its column, any other is one of columns of the result:
+
+        SELECT a + 1 AS x, b FROM s UNION SELECT c, d FROM r ORDER BY x, c, a + 1, x + b
+                                                                      x  x  x      x + b
+
+    Args:
+        tree: The set operation.
+        names: What the columns of its result are called.
+    """
+
+    def __init__(self, tree: exp.SetOperation, names: Sequence[str]) -> None:
+        """Take down what is listed."""
+        self.names = {name.lower(): name for name in names}
+        self.is_plain = len(self.names) == len(names)
+        self.called: dict[str, set[str]] = {}
+        self.listed: dict[str, set[str]] = {}
+        for select in _sides(tree):
+            items = select.expressions
+            if any(part.args.get("by_name") for part in _set_operations(tree)):
+                continue
+            if len(items) != len(names) or any(e.is_star for e in items):
+                continue
+            own = [e.alias_or_name.lower() for e in items]
+            self.is_plain = self.is_plain and len({*own} - {""}) == len([n for n in own if n])
+            for item, called, name in zip(items, own, names, strict=True):
+                self.called.setdefault(called, set()).add(name)
+                self.listed.setdefault(_text(item.unalias()), set()).add(name)
+
+    def over(self, expression: exp.Expr) -> exp.Expr | None:
+        """Return an expression of ORDER BY over the columns of the result, or None."""
+        if not self.is_plain:
+            return None
+        bare = without_parens(expression)
+        is_name = isinstance(bare, exp.Column) and len(bare.parts) == 1
+        if is_name and bare.name.lower() in self.names:
+            return column(self.names[bare.name.lower()])
+        found = set(self.listed.get(_text(bare), ()))
+        if is_name:
+            found |= self.called.get(bare.name.lower(), set())
+        if found:
+            return column(*found) if len(found) == 1 else None
+        changed = exp.paren(expression.copy())
+        if changed.find(exp.Query) is not None:
+            return None
+        for node in list(changed.find_all(exp.Column)):
+            if len(node.parts) > 1 or node.name.lower() not in self.names:
+                return None
+            node.replace(column(self.names[node.name.lower()]))
+        return changed.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
+
+    def missing(self, expression: exp.Expr) -> exp.Expr:
+        """Return the first column in an expression that the result does not have, or all of it."""
+        missing = (c for c in expression.find_all(exp.Column) if self.over(c) is None)
+        return next(missing, expression)
+
+
+def _text(expression: exp.Expr) -> str:
+    """Return an expression as it is compared."""
+    return without_parens(expression).sql("duckdb", identify=False).lower()
+
+
+def _set_operations(tree: exp.Expr) -> Iterator[exp.SetOperation]:
+    inner = unwrapped(tree)
+    if isinstance(inner, exp.SetOperation):
+        yield inner
+        yield from _set_operations(inner.this)
+        yield from _set_operations(inner.expression)
+
+
+def _sides(tree: exp.Expr) -> Iterator[exp.Select]:
+    """Yield the SELECTs of a set operation, from the left."""
+    inner = unwrapped(tree)
+    if isinstance(inner, exp.SetOperation):
+        yield from _sides(inner.this)
+        yield from _sides(inner.expression)
+    elif isinstance(inner, exp.Select):
+        yield inner

@@ -11,7 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError
-from cqlduck.rewrite.bind import below, current_time
+from cqlduck.rewrite.bind import below, chosen, current_time
 from cqlduck.rewrite.bind.bodies.canonical import show_canonical
 from cqlduck.rewrite.bind.bodies.columns import columns as columns_of
 from cqlduck.rewrite.bind.bodies.equalities import preserve_sides
@@ -66,7 +66,7 @@ def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Pla
     refuse_always(body, context.catalog.volatile)
     refuse_clauses(body)
     build = _Build(context, ctes, reason)
-    if isinstance(body, exp.Select) and context.catalog.recompute != "always":
+    if context.catalog.recompute != "always":
         over = build.over_one(body)
         if over is not None:
             return build.finish(over)
@@ -87,7 +87,7 @@ class _Build:
         self.reason = reason
         self.inputs = Inputs(context.catalog)
 
-    def over_one(self, body: exp.Select) -> exp.Select | None:
+    def over_one(self, body: exp.Query) -> exp.Select | None:
         """Return the SELECT over what stands below its construct as one input, or None."""
         clause = body.args.get("with_")
         if clause is not None and clause.args.get("recursive"):
@@ -95,7 +95,11 @@ class _Build:
         ctes = with_ctes(body, self.ctes)
         body = body.copy()
         body.set("with_", None)
-        found = below.chosen_from(self.context, body, ctes, self.inputs)
+        if isinstance(body, exp.SetOperation):
+            return chosen.chosen_from_sides(self.context, body, ctes, self.inputs)
+        if not isinstance(body, exp.Select):
+            return None
+        found = chosen.chosen_from(self.context, body, ctes, self.inputs)
         return found or below.joined(self.context, body, ctes, self.inputs)
 
     def sides(self, body: exp.SetOperation) -> None:

@@ -26,11 +26,11 @@ def combined(context: Context, tree: exp.SetOperation, ctes: Ctes) -> Plan:
         NotIncremental: It has no law.
     """
     word = tree.key.upper()
-    article = "a" if word == "UNION" else "an"
-    for part in ("order", "limit", "offset"):
+    for part in ("limit", "offset"):
         if tree.args.get(part):
-            raise NotIncremental(f"{part.upper()} above {article} {word}", offset=place_of(tree))
+            raise NotIncremental(part.upper(), offset=place_of(tree))
     if not all(any(s.find_all(exp.Table)) for s in (tree.this, tree.expression)):
+        article = "a" if word == "UNION" else "an"
         raise NotIncremental(f"constants in {article} {word}", offset=place_of(tree))
     left, right = (context.relation(side, ctes, tree) for side in (tree.this, tree.expression))
     if tree.args.get("by_name"):

@@ -38,5 +38,5 @@ recompute(project(project(aggregate(project(seq-window(stream(s)))))))
 -- title: a set operation has its sides as inputs
 SELECT k FROM s [RANGE 10] EXCEPT ALL SELECT k FROM r LIMIT 3
 ----
-recompute(project(seq-window(stream(s))), project(relation(r)))
-cda9b2002fbf7d56
+recompute(except(project(seq-window(stream(s))), project(relation(r))))
+1fe2792cd9940ffd
