@@ -122,3 +122,24 @@ def test_order_by_of_a_set_operation_names_its_columns(term: str) -> None:
                 "CREATE CONTINUOUS QUERY q AS SELECT k FROM r UNION SELECT v FROM r "
                 f"ORDER BY {term}"
             )
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT count(DISTINCT k, v) AS n FROM r",
+        "SELECT list(t) AS l, count(DISTINCT k, v) FILTER (WHERE k > 1) AS n FROM r",
+        "SELECT k FROM r WHERE EXISTS (SELECT sum(DISTINCT k, c) FROM u)",
+    ],
+)
+def test_an_aggregate_of_several_columns_is_refused_as_in_duckdb(body: str, recompute: str) -> None:
+    with cqlduck.connect(recompute=recompute) as con, duckdb.connect() as plain:
+        for name, (columns, _) in TABLES.items():
+            con.execute(f"CREATE RELATION {name} ({columns})")
+            plain.execute(f"CREATE TABLE {name} ({columns})")
+        with pytest.raises(duckdb.BinderException):
+            plain.execute(body)
+        with pytest.raises(cqlduck.BindError, match="has one argument, and not 2") as caught:
+            con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        assert "DISTINCT (a, b)" in (caught.value.hint or "")

@@ -328,6 +328,17 @@ def refuse_always(tree: exp.Expr, volatile: frozenset[str]) -> None:
             )
         if isinstance(node, exp.Func):
             name = function_name(node)
+            inner = node.this
+            if (
+                isinstance(node, (exp.Count, exp.Sum, exp.Avg))
+                and isinstance(inner, exp.Distinct)
+                and len(inner.expressions) > 1
+            ):
+                raise BindError(
+                    f"{name} has one argument, and not {len(inner.expressions)}",
+                    hint="tell rows apart: count(DISTINCT (a, b)), where NULLs are values too",
+                    offset=place_of(node),
+                )
             if name == "bitstring_agg" and len(node.expressions) == 1:
                 raise NotSupportedError(
                     "bitstring_agg without bounds depends on the values of all groups",

@@ -104,8 +104,6 @@ def function_of(call: exp.Expr) -> str:
     extra = core.args.get("expressions") or core.args.get("count")
     if plain and name in (*ADDITIVE, *EXTREMES) and not extra:
         if isinstance(inner, exp.Distinct):
-            if len(inner.expressions) > 1:
-                raise NotIncremental(f"{name} over several distinct columns", offset=place_of(call))
             return name if name in EXTREMES else "other"
         return name
     if name in RECOMPUTED and plain:
