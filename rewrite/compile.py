@@ -36,6 +36,7 @@ from cqlduck.rewrite.relalg.elements import TS, number, union_all
 from cqlduck.rewrite.rules import optimize
 from cqlduck.rewrite.statements.choose import writer_of
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.probes import probes
 from cqlduck.rewrite.statements.steps import Steps, is_net, write_steps
 from cqlduck.rewrite.text.names import RESERVED, reserved
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
@@ -103,6 +104,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         properties(plan).period,
         is_net(plan, writer) or properties(plan).is_consolidated,
         Captured(macros, binder.called, types).text(),
+        tuple(probes(writer)),
     )
 
 

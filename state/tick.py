@@ -7,7 +7,7 @@ does not show in what is written.
 from __future__ import annotations
 
 import time as wall
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
@@ -27,6 +28,7 @@ from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
+from cqlduck.state.probing import Profiled, profile
 from cqlduck.state.reusable import Tables
 
 PREFETCH, PASSING = "prefetch", "passing"
@@ -39,6 +41,11 @@ class Chosen(Protocol):
     @property
     def form(self) -> Form:
         """The form of the statements."""
+        ...
+
+    @property
+    def probes(self) -> Sequence[tuple[Probe, bool]]:
+        """The probes that are to run after the statements, and whether they time the filters."""
         ...
 
     @property
@@ -59,11 +66,13 @@ class StepRan:
         seconds: How long it took.
         rows: How many rows it wrote.
         is_skipped: Whether it did not run, because its table was there or it had nothing to do.
+        is_prefetched: Whether its work was done before the tick.
     """
 
     seconds: float = 0.0
     rows: int = 0
     is_skipped: bool = False
+    is_prefetched: bool = False
 
 
 SKIPPED = StepRan(is_skipped=True)
@@ -77,11 +86,13 @@ class Ran:
         elements: How many elements of its answer it wrote.
         rows: How many rows it wrote.
         steps: What became of each statement, in order, if that was to be counted.
+        profiles: What the probes found.
     """
 
     elements: int = 0
     rows: int = 0
     steps: tuple[StepRan, ...] = ()
+    profiles: tuple[Profiled, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -178,10 +189,15 @@ class Tick:
             is_run = running.run(step)
             if chosen.wants_steps:
                 ended = wall.perf_counter()
-                ran.append(StepRan(ended - began, running.rows - before) if is_run else SKIPPED)
+                took = StepRan(ended - began, running.rows - before, False, running.was_prefetched)
+                ran.append(took if is_run else SKIPPED)
                 began = ended
+        profiles = [
+            profile(self.database, probe, values, is_timed=is_timed)
+            for probe, is_timed in chosen.probes
+        ]
         query.frontier = plan.until
-        return Ran(running.elements, running.rows, tuple(ran))
+        return Ran(running.elements, running.rows, tuple(ran), tuple(profiles))
 
 
 def _covers_tick(buffered: Buffered, plan: Plan) -> bool:
@@ -228,6 +244,7 @@ class _Running:
     Attributes:
         elements, rows: As in `Ran`.
         sizes: How many rows temporary tables have that were made.
+        was_prefetched: Whether the work of the last statement was done before the tick.
     """
 
     tick: Tick
@@ -240,6 +257,7 @@ class _Running:
     elements: int = 0
     rows: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
+    was_prefetched: bool = False
 
     def run(self, step: Step) -> bool:
         """Run the next statement, unless what it makes is there or it would do nothing.
@@ -275,6 +293,7 @@ class _Running:
                 and self.chosen.is_default(PREFETCH, step.operator)
             ):
                 written = self.tick.prefetcher.consume(self.known, step.prefetch)
+            self.was_prefetched = written is not None and step.prefetch is not None
             if written is None:
                 written = self._execute(step, self.values)
             if shared is not None:

@@ -7,7 +7,17 @@ import random
 import cqlduck
 from cqlduck.state.choices import Point
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import KINDS, STAGED, STAGES, UNSTAGED, Facts
+from cqlduck.streamon.filters import FilterOrder
+from cqlduck.streamon.points import (
+    FILTERS,
+    KINDS,
+    STAGED,
+    STAGES,
+    UNSTAGED,
+    WRITTEN,
+    Facts,
+    order_name,
+)
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.trials import Proposal
@@ -31,12 +41,34 @@ class Drawn(Reoptimizer):
             # the form of a tick of one instant without stages is compiled for such ticks alone
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
             option = STAGED if self.drawn.random() < often else UNSTAGED
+        elif self.everywhere and point.name == FILTERS:
+            order = self.drawn.sample(range(facts.filters), facts.filters)
+            option = self.drawn.choice([WRITTEN, order_name(tuple(order))])
+            facts.algorithm()
         elif self.everywhere:
             option = self.drawn.choice(KINDS[point.name].options)
         else:
             return None
         # a switch is written and logged, a trial is not
         return Proposal(option, is_trial=option == now or self.drawn.random() < 0.5)
+
+    def order_of_filters(self, point: Point) -> FilterOrder:
+        return _Drawn(self)
+
+
+class _Drawn(FilterOrder):
+    """Has an order drawn in each tick, and a probe run in some."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        super().__init__(Budget())
+        self.reoptimizer = drawn
+
+    @property
+    def is_due(self) -> bool:
+        return self.reoptimizer.everywhere
+
+    def wants_probe(self, facts: Facts) -> bool:
+        return self.reoptimizer.everywhere and self.reoptimizer.drawn.random() < 0.3
 
 
 def draw(con: cqlduck.Connection, seed: object, *, everywhere: bool = False) -> None:

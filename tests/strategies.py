@@ -573,12 +573,27 @@ class _Builder:
     def predicate(self, refs: Refs, timed: bool = False) -> str:
         """Return a predicate over exact columns, perhaps of two parts, perhaps with the time."""
         first = self.comparison(refs, timed)
+        if self.chance(8):
+            first = self.pipeline(refs) or first
         if not self.chance(25):
             return first
         second = self.comparison(refs, timed)
         return self.one(
             [f"{first} AND {second}", f"({first} OR {second})", f"{first} AND NOT ({second})"]
         )
+
+    def pipeline(self, refs: Refs) -> str | None:
+        """Return several filters whose order can be chosen, or None without a column for them."""
+        usable = [text for text, column in refs if column.kind in ("int", "text", "bool")]
+        forms = [
+            "{} LIKE '%%'", "{} NOT LIKE '%a%'", "{} ~ '^[-0-2a-c]'", "NOT ({} ~ '2$')",
+            "NOT contains({}, '0')", "length({}) < 5", "{} SIMILAR TO '-?[0-9]|[a-z]+'",
+        ]  # fmt: skip
+        found = [
+            self.one(forms).replace("{}", f"{self.one(usable)}::VARCHAR")
+            for _ in range(self.between(2, 3) if usable else 0)
+        ]
+        return " AND ".join(found) or None
 
     def comparison(self, refs: Refs, timed: bool = False) -> str:
         text, column = self.one(refs)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import cqlduck
 from cqlduck.errors import Error
 from cqlduck.state.choices import Point
-from cqlduck.streamon.points import ARRIVALS, KINDS, OUTPUT, STAGES, THREADS, UNSTAGED
+from cqlduck.streamon.points import ARRIVALS, KINDS, ORDERING, OUTPUT, STAGES, THREADS, UNSTAGED
 
 APPLICATION = """
     CREATE STREAM a (k INTEGER, x INTEGER, t INTEGER) TIMESTAMP BY t;
@@ -24,8 +24,11 @@ APPLICATION = """
     CREATE CONTINUOUS QUERY sums AS
         SELECT k, sum(x) AS x, count(DISTINCT x) AS n FROM a GROUP BY k;
     CREATE CONTINUOUS QUERY passed AS SELECT k, x, k + 1 AS more FROM a;
+    CREATE CONTINUOUS QUERY chosen AS
+        SELECT k, count(*) AS n FROM a [RANGE 4]
+        WHERE k::VARCHAR LIKE '%1%' AND x::VARCHAR ~ '[0-7]$' GROUP BY k;
 """
-QUERIES = ("met", "sums", "passed")
+QUERIES = ("met", "sums", "passed", "chosen")
 
 
 @given(case=test_differential.ANY_CASE)
@@ -67,7 +70,13 @@ def expected() -> list[list[tuple[object, ...]]]:
     return EXPECTED[0]
 
 
-OPTIONS = [(kind.name, option) for kind in KINDS.values() for option in kind.options]
+OPTIONS = [
+    (kind.name, option)
+    for kind in KINDS.values()
+    for option in (*kind.options, *(["2 1"] if kind.has_orders else []))
+    # it is asked when there is an order to choose
+    if kind.name != ORDERING
+]
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS, ids=str)

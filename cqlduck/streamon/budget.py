@@ -25,10 +25,15 @@ class Budget:
     looking: float = 0.0
 
     @property
-    def left(self) -> float:
-        """Seconds that may be spent; negative if too much has been."""
-        return self.fraction * self.ticks - self.counting - self.looking
+    def affords_counting(self) -> bool:
+        """Whether the statements of a tick may be counted; half of the budget is for looking."""
+        return self.counting <= self.fraction * self.ticks / 2
 
-    def affords(self, seconds: float) -> bool:
-        """Return whether something may be done that takes so long."""
-        return seconds <= self.left
+    def affords(self, seconds: float, times: float = 1.0) -> bool:
+        """Return whether something may be done that takes so long.
+
+        Args:
+            seconds: How long it takes.
+            times: How many times the budget may be spent for it.
+        """
+        return seconds <= times * self.fraction * self.ticks - self.counting - self.looking

@@ -13,7 +13,7 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
 from cqlduck.state.connection import Database
-from cqlduck.streamon.points import KINDS, Facts
+from cqlduck.streamon.points import KINDS, Facts, order_of
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.trials import Proposal
@@ -107,7 +107,7 @@ class Executor:
             standing = self._put(point, self.reoptimizer.default(point, facts), DEFAULT)
         if self._has_wishes:
             wish = self._wish(point)
-            if wish is not None:
+            if wish is not None and _suits(wish, facts):
                 if (wish, USER) != (standing.option, standing.chosen_by):
                     self._switch(point, Proposal(wish, reason=_FORCED), USER, instant)
                 return wish
@@ -123,6 +123,10 @@ class Executor:
         """Return the option that stands at a point, whatever a trial ran; None before any tick."""
         found = self.kept.choices.get(point)
         return None if found is None else found.option
+
+    def undisputed(self, point: Point) -> str | None:
+        """Return the option that stands at a point, unless a user may want another one."""
+        return None if self._has_wishes else self.standing(point)
 
     def _wish(self, point: Point) -> str | None:
         """Return what a user wants at a point, or None; what is said of one owner counts first."""
@@ -165,7 +169,11 @@ class Executor:
             self.kept = replace(self.kept, changes=(*self.kept.changes, change))
 
     def _put(self, point: Point, option: str, chosen_by: str) -> Choice:
+        standing = self.kept.choices.get(point)
         options = KINDS[point.name].options
+        # of a point with orders the one before and the new one are all that is known
+        others = [option] if standing is None else [standing.option, option]
+        options = tuple(dict.fromkeys((*options, *others)))
         known = self._profiler.statistics(point)
         seconds = tuple(known.median(one) if known.seconds else None for one in options)
         choice = Choice(option, options, chosen_by, self.number, seconds)
@@ -187,3 +195,9 @@ class Executor:
         self._profiler.forget(owner)
         self.reoptimizer.forget(owner)
         choices.forget(self._database, owner)
+
+
+def _suits(wish: str, facts: Facts) -> bool:
+    """Return whether what a user wants is an option of a point; an order has so many filters."""
+    order = order_of(wish)
+    return order is None or len(order) == facts.filters

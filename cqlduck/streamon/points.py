@@ -7,16 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cqlduck.rewrite.plan.filters import Order, is_order
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
+FILTERS, ORDERING = "filters", "ordering"
 
 STAGED, UNSTAGED = "staged", "whole"
 ONE, ALL = "one", "all"
 AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
 BUFFER, LOG = "buffer", "log"
+WRITTEN = "written"
+OPTIMUM, A_GREEDY, SWEEP = "optimum", "a-greedy", "sweep"
+INDEPENDENT, LOCAL_SWAPS = "independent", "local-swaps"
 
 
 @dataclass(frozen=True)
@@ -28,12 +33,18 @@ class Kind:
         of: Whose points they are.
         options: What may be chosen; the first is the default.
         about: What it is, for people to read.
+        has_orders: Whether the orders of several things are options too, as in '3 1 2'.
     """
 
     name: str
     of: Literal["database", "stream", "query", "operator"]
     options: tuple[str, ...]
     about: str
+    has_orders: bool = False
+
+    def has(self, option: str) -> bool:
+        """Return whether something is an option."""
+        return option in self.options or (self.has_orders and order_of(option) is not None)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -76,9 +87,28 @@ KINDS: Mapping[str, Kind] = {
             (BUFFER, LOG),
             "whether elements are buffered in memory before they are flushed into their log",
         ),
+        Kind(
+            FILTERS,
+            "operator",
+            (WRITTEN,),
+            "in which order the filters of a selection are tested, counted from 1 as EXPLAIN "
+            "shows them; written leaves it to DuckDB",
+            has_orders=True,
+        ),
+        Kind(
+            ORDERING,
+            "query",
+            (OPTIMUM, A_GREEDY, SWEEP, INDEPENDENT, LOCAL_SWAPS),
+            "which algorithm orders the filters",
+        ),
     )
 }
 """All kinds of points, by name."""
+
+
+def _optimum() -> str:
+    """Return the default algorithm."""
+    return OPTIMUM
 
 
 @dataclass(frozen=True)
@@ -89,11 +119,40 @@ class Facts:
         elements: How many elements come, or None if that is not known.
         is_first: Whether it is the first tick of the query since the database was opened.
         stored: Says about how many rows the tick may meet; to ask takes a while.
+        filters: How many filters the selection has whose order is chosen.
+        algorithm: Says which algorithm orders them.
     """
 
     elements: int | None = None
     is_first: bool = False
     stored: Callable[[], int] = int
+    filters: int = 0
+    algorithm: Callable[[], str] = _optimum
+
+
+def order_name(order: Order) -> str:
+    """Return the option of an order of filters.
+
+    >>> order_name((2, 0, 1))
+    '3 1 2'
+    """
+    return " ".join(str(number + 1) for number in order)
+
+
+@functools.lru_cache(maxsize=256)
+def order_of(option: str) -> Order | None:
+    """Return the order of filters that an option is, or None if it is none.
+
+    >>> order_of("3 1 2")
+    (2, 0, 1)
+    >>> order_of("3 1") is order_of("written") is None
+    True
+    """
+    words = option.split()
+    if not words or not all(word.isascii() and word.isdigit() and len(word) < 3 for word in words):
+        return None
+    order = tuple(int(word) - 1 for word in words)
+    return order if is_order(order, len(order)) else None
 
 
 _ONE, _SEVERAL = "one instant", "several instants"

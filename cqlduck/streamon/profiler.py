@@ -69,12 +69,15 @@ class Statistics:
             seconds: How long it took.
             avoidable: How much of that another option may save at most, or None if nobody knows.
         """
-        others = [m for other in self.seconds if other != option for m in [self.median(other)] if m]
-        if option in self.warm or (others and seconds > SLOW_RATIO * min(others)):
+        if option in self.warm or self._is_slow(option, seconds):
             self.seconds.setdefault(option, deque(maxlen=MEASURED_TICKS)).append(seconds)
         if option in self.warm and avoidable is not None:
             self.avoidable.append(avoidable / max(seconds, 1e-9))
         self.warm.add(option)
+
+    def _is_slow(self, option: str, seconds: float) -> bool:
+        others = [m for other in self.seconds if other != option for m in [self.median(other)] if m]
+        return bool(others) and seconds > SLOW_RATIO * min(others)
 
 
 class Profiler:

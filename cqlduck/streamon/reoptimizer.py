@@ -7,7 +7,8 @@ from typing import Protocol
 
 from cqlduck.state.choices import Point
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
+from cqlduck.streamon.filters import FilterOrder
+from cqlduck.streamon.points import FILTERS, KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import Stages
 from cqlduck.streamon.threads import ThreadCount
@@ -26,7 +27,11 @@ class Policy(Protocol):
         ...
 
 
-POLICIES: Mapping[str, Callable[[Budget], Policy]] = {STAGES: Stages, THREADS: ThreadCount}
+POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
+    STAGES: Stages,
+    THREADS: ThreadCount,
+    FILTERS: FilterOrder,
+}
 """The policies, by kind of point. Of other kinds the first option is known to cost the least."""
 
 
@@ -59,13 +64,20 @@ class Reoptimizer:
             known: What the profiler knows.
             facts: What is known of the tick.
         """
-        made = POLICIES.get(point.name)
-        if made is None:
+        if point.name not in POLICIES:
             return None
+        return self._policy(point).propose(now, known, facts)
+
+    def _policy(self, point: Point) -> Policy:
         policy = self._policies.get(point)
         if policy is None:
-            policy = self._policies[point] = made(self._budget)
-        return policy.propose(now, known, facts)
+            policy = self._policies[point] = POLICIES[point.name](self._budget)
+        return policy
+
+    def order_of_filters(self, point: Point) -> FilterOrder | None:
+        """Return the policy of a point `filters`, if that is what orders them."""
+        policy = self._policy(point)
+        return policy if isinstance(policy, FilterOrder) else None
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.physical.form import FIRST, Form
-from cqlduck.rewrite.statements.steps import Steps
+from cqlduck.rewrite.physical.form import FIRST, Form, Orders
+from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices, listing, plans
@@ -18,11 +19,21 @@ from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
-from cqlduck.state.tick import Ran
+from cqlduck.state.tick import Ran, StepRan
 from cqlduck.streamon import points, threads
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.executor import Choices, Executor
-from cqlduck.streamon.points import KINDS, ONE, STAGED, STAGES, THREADS, Facts
+from cqlduck.streamon.points import (
+    FILTERS,
+    KINDS,
+    ONE,
+    ORDERING,
+    STAGED,
+    STAGES,
+    THREADS,
+    Facts,
+    order_of,
+)
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
@@ -46,6 +57,8 @@ class Chosen:
         facts: What is known of the tick.
         instant: The frontier before it.
         wants_steps: Whether the tick is to say what each of its statements took.
+        orders: By operator, the point at which the order of its filters is chosen, and the option.
+        probes: The probes that the tick runs, and whether each times the filters.
     """
 
     form: Form
@@ -55,6 +68,8 @@ class Chosen:
     facts: Facts
     instant: Instant | None
     wants_steps: bool
+    orders: Mapping[int, tuple[Point, str]]
+    probes: Sequence[tuple[Probe, bool]] = ()
 
     def is_default(self, point: str, operator: int | None = None) -> bool:
         """Return whether a point of the query, or of an operator, has its default option."""
@@ -92,6 +107,7 @@ class StreaMon:
         self.written: Mapping[str, tuple[Steps, int]] = {}
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
+        self._points: dict[str, tuple[Compiled, Sequence[Point]]] = {}
         database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
@@ -164,13 +180,42 @@ class StreaMon:
                 STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
-        wants_steps = self.budget.counting <= self.budget.fraction * self.budget.ticks
+        orders, probes = self._filters(query, compiled, facts) if compiled.probes else ({}, ())
+        wants_steps = self.budget.affords_counting
         chosen = Chosen(
-            Form(single, staged), query.name, point if few else None,
-            self.executor, facts, query.frontier, wants_steps,
+            Form(single, staged, _orders(orders)), query.name, point if few else None,
+            self.executor, facts, query.frontier, wants_steps, orders, probes,
         )  # fmt: skip
         self.budget.counting += time.perf_counter() - started
         return chosen
+
+    def _filters(
+        self, query: Query, compiled: Compiled, facts: Facts
+    ) -> tuple[Mapping[int, tuple[Point, str]], Sequence[tuple[Probe, bool]]]:
+        """Choose the orders of a query's filters, and what of them is profiled in the tick."""
+        found, wanted = {}, []
+        known = self._points.get(query.name)
+        if known is None or known[0] is not compiled:
+            points = [Point(FILTERS, query.name, probe.operator) for probe in compiled.probes]
+            known = self._points[query.name] = compiled, points
+        for probe, point in zip(compiled.probes, known[1], strict=True):
+            policy = self.executor.reoptimizer.order_of_filters(point)
+            option = (
+                self.executor.undisputed(point) if policy is None or not policy.is_due else None
+            )
+            if option is None:
+                option = self._order(query, point, len(probe.filters), facts)
+            found[probe.operator] = point, option
+            if policy is not None and policy.wants_probe(facts):
+                wanted.append((probe, policy.is_timed))
+        return found, wanted
+
+    def _order(self, query: Query, point: Point, filters: int, facts: Facts) -> str:
+        """Choose the order of an operator's filters."""
+        choose, frontier = self.executor.choose, query.frontier
+        ordering = Point(ORDERING, query.name)
+        mine = replace(facts, filters=filters, algorithm=lambda: choose(ordering, facts, frontier))
+        return choose(point, mine, frontier)
 
     def saw(self, chosen: Chosen, compiled: Compiled, ran: Ran, seconds: float) -> None:
         """Take note of a tick.
@@ -184,8 +229,19 @@ class StreaMon:
         started = time.perf_counter()
         steps = compiled.steps.written[chosen.form]
         avoidable = None
+        seconds -= sum(profiled.seconds for profiled in ran.profiles)
+        for profiled in ran.profiles:
+            where, _ = chosen.orders[profiled.operator]
+            policy = self.executor.reoptimizer.order_of_filters(where)
+            if policy is not None:
+                policy.saw(profiled)
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
+            for operator, (where, option) in chosen.orders.items():
+                took = _of_filters(operator, steps, ran.steps)
+                if took and chosen.facts.elements:
+                    known = self.profiler.statistics(where)
+                    known.record(option, took / chosen.facts.elements)
         if chosen.stages is not None:
             option = STAGED if chosen.form.staged else points.UNSTAGED
             if chosen.form.staged and ran.steps:
@@ -259,7 +315,7 @@ class StreaMon:
             raise Error(
                 f"there is no point of choice {name}", hint=suggestion(name, [*KINDS], "there are")
             )
-        if option is not None and option not in kind.options:
+        if option is not None and not kind.has(option):
             raise Error(
                 f"the point {name} has no option {option}",
                 hint=suggestion(option, kind.options, "it has"),
@@ -289,7 +345,21 @@ class StreaMon:
                     mine[single] = (form, *(one for one in known if one != form))
                 elif form not in known:
                     mine[single] = (*known, form)
+        for name, orders in self._standing_orders().items():
+            mine = found.setdefault(name, {})
+            for single, default in ((False, FIRST), (True, SINGLE)):
+                forms = mine.get(single, (default,))
+                mine[single] = tuple(replace(form, orders=orders) for form in forms)
         return found
+
+    def _standing_orders(self) -> dict[str, Orders]:
+        """Return the orders of filters that stand, of queries that have some."""
+        found: dict[str, dict[int, tuple[Point, str]]] = {}
+        for point, choice in self.executor.kept.choices.items():
+            if point.name == FILTERS and point.owner is not None and point.operator is not None:
+                found.setdefault(point.owner, {})[point.operator] = point, choice.option
+        orders = {name: _orders(mine) for name, mine in found.items()}
+        return {name: mine for name, mine in orders.items() if mine}
 
     def notes(self, query: str) -> str:
         """Return in a line each which option is in force at the points of a query."""
@@ -303,6 +373,20 @@ class StreaMon:
                     f"{choice.chosen_by}, since tick {choice.since}"
                 )
         return "\n".join(lines)
+
+
+def _orders(chosen: Mapping[int, tuple[Point, str]]) -> Orders:
+    """Return the orders of filters, by operator, that are no default."""
+    orders = ((operator, order_of(option)) for operator, (_, option) in sorted(chosen.items()))
+    return tuple((operator, order) for operator, order in orders if order is not None)
+
+
+def _of_filters(operator: int, steps: Sequence[Step], ran: Sequence[StepRan]) -> float:
+    """Return what the statements took that test the filters of an operator; 0 if none ran."""
+    mine = [one for step, one in zip(steps, ran, strict=True) if operator in step.filters]
+    if any(one.is_prefetched for one in mine):
+        return 0.0
+    return sum(one.seconds for one in mine)
 
 
 def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:

@@ -14,7 +14,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from cqlduck.rewrite.physical.operator import Node, Operator
-from cqlduck.rewrite.plan import Difference, Filter, Plan, Project, UnionAll, guards
+from cqlduck.rewrite.plan import Difference, Filter, Plan, Project, UnionAll, filters
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, references
@@ -76,16 +76,22 @@ class LinearInOne(Linear[OneInput]):
 class Selection(LinearInOne[Filter]):
     """Tuples that meet a condition."""
 
+    @property
+    def condition(self) -> exp.Expr:
+        """The condition for WHERE, its filters in the order that is chosen."""
+        number = self.writer.number(self.node)
+        return filters.restriction(self.node, number, self.writer.form.order(number))
+
     def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
         """Return those of the input's that meet it."""
-        return ask(self.node.input).where(guards.restriction(self.node))
+        return ask(self.node.input).where(self.condition)
 
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of the stream that meet the condition."""
         inner = self.writer.rows(self.node.input, low, high, span=span, extra=extra)
-        return inner.where(guards.restriction(self.node), alias="stream")
+        return inner.where(self.condition, alias="stream")
 
 
 class Projection(LinearInOne[Project]):

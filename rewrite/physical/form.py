@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cqlduck.rewrite.plan.filters import Order
+
+Orders = tuple[tuple[int, Order], ...]
+"""The orders of filters, by number of the operator; of others it is left to DuckDB."""
+
 
 @dataclass(frozen=True)
 class Form:
@@ -22,20 +27,30 @@ class Form:
     Args:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
+        orders: The orders of filters that are chosen.
     """
 
     single: bool = False
     staged: bool = False
+    orders: Orders = ()
 
     def __str__(self) -> str:
         """Return it as people read it.
 
         >>> str(Form(single=True, staged=True))
         'a tick of one instant, in stages'
+        >>> str(Form(orders=((2, (1, 0)),)))
+        'a tick of instants, filters of operator 2 in the order 2 1'
         """
-        return f"a tick of {'one instant' if self.single else 'instants'}" + (
-            ", in stages" if self.staged else ""
-        )
+        notes = [", in stages"] if self.staged else []
+        for number, order in self.orders:
+            places = " ".join(str(place + 1) for place in order)
+            notes.append(f", filters of operator {number} in the order {places}")
+        return f"a tick of {'one instant' if self.single else 'instants'}{''.join(notes)}"
+
+    def order(self, number: int) -> Order | None:
+        """Return the order of an operator's filters; None leaves it to DuckDB."""
+        return next((order for operator, order in self.orders if operator == number), None)
 
 
 UNSTAGED = Form()

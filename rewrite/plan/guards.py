@@ -82,13 +82,21 @@ def arguments(call: exp.Expr) -> Iterator[exp.Expr]:
                 yield child
 
 
-def restriction(node: Filter) -> exp.Expr:
-    """Return the condition of a filter for WHERE, in order if it may raise."""
+def restriction(
+    node: Filter, arranged: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]] = tuple
+) -> exp.Expr:
+    """Return the condition of a filter for WHERE, in order if it may raise.
+
+    Args:
+        node: The filter.
+        arranged: How the conjuncts are arranged that come before any that may raise.
+    """
     types = {c.name: c.type for c in node.input.columns}
-    early, guarded = split(conjuncts(node.predicate), types)
+    safe, guarded = split(conjuncts(node.predicate), types)
+    early = [part.copy() for part in arranged(safe)]
     if not guarded:
-        return node.predicate.copy()
-    return exp.and_(*(c.copy() for c in early), _guard(early, nested(guarded)))
+        return exp.and_(*early)
+    return exp.and_(*early, _guard(early, nested(guarded)))
 
 
 def order_guards(select: exp.Select) -> None:

@@ -3,7 +3,7 @@
 The analysis is one-sided: an expression that it calls safe never raises; of others nothing is
 known. Safe are columns and constants, comparisons of values of one type, of numbers that DuckDB
 widens, and of constants that can be cast, AND, OR, NOT, IS, CASE and COALESCE of safe parts, casts
-that widen or go to text, TRY_CAST, and some functions of text.
+that widen or go to text, TRY_CAST, some functions of text, and matches of constant patterns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from sqlglot import exp
 
 from cqlduck.rewrite.plan.castable import constant, is_castable, is_text, of_constants
+from cqlduck.rewrite.text.parsed import function_name
 
 _WIDENED = {
     name: rank
@@ -39,11 +40,15 @@ _COMPARISONS = (
     exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ,
 )  # fmt: skip
 
-_OF_TEXT: Mapping[type[exp.Expr], str] = {
-    exp.Lower: "VARCHAR", exp.Upper: "VARCHAR", exp.Length: "BIGINT", exp.StartsWith: "BOOLEAN",
-    exp.Like: "BOOLEAN", exp.ILike: "BOOLEAN",
+_OF_TEXT: Mapping[str, str] = {
+    "lower": "VARCHAR", "upper": "VARCHAR", "length": "BIGINT", "like": "BOOLEAN",
+    "ilike": "BOOLEAN", "starts_with": "BOOLEAN", "prefix": "BOOLEAN", "ends_with": "BOOLEAN",
+    "suffix": "BOOLEAN", "contains": "BOOLEAN",
 }  # fmt: skip
 """Functions of text that never raise, and the type of what they give."""
+
+_PATTERNS = frozenset({"regexp_matches", "regexp_full_match"})
+"""Matches of a regular expression. One that is a constant is checked when DuckDB binds it."""
 
 _LITERAL = "a constant"
 
@@ -109,10 +114,12 @@ def under_try(tree: exp.Expr, raising: Sequence[exp.Expr]) -> exp.Expr:
     return tree.copy().transform(under, copy=False)
 
 
-def _operands(tree: exp.Expr) -> Iterator[exp.Expr]:
-    for child in tree.iter_expressions():
-        if isinstance(child, exp.Expr) and not isinstance(child, (exp.DataType, exp.Identifier)):
-            yield child
+def _operands(tree: exp.Expr) -> list[exp.Expr]:
+    return [
+        child
+        for child in tree.iter_expressions()
+        if isinstance(child, exp.Expr) and not isinstance(child, (exp.DataType, exp.Identifier))
+    ]
 
 
 def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
@@ -157,10 +164,19 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
             # of doubles there are infinities, of whole numbers none
             kind = _common([tree.left, tree.right], types)
             return kind if kind in _FLOATS else None
-        case _ if type(tree) in _OF_TEXT:
-            of = list(_operands(tree))
-            return _OF_TEXT[type(tree)] if _all_of("VARCHAR", of, types) else None
+        case exp.Func() | exp.Like() | exp.ILike():
+            return _function(tree, types)
     return None
+
+
+def _function(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
+    name = function_name(tree) if isinstance(tree, exp.Func) else tree.key
+    text, *others = _operands(tree) or [tree]
+    if name in _PATTERNS:
+        are_constants = all(isinstance(o, exp.Literal) and o.is_string for o in others)
+        return _when(are_constants and _all_of("VARCHAR", [text], types), "BOOLEAN")
+    is_text = name in _OF_TEXT and _all_of("VARCHAR", [text, *others], types)
+    return _OF_TEXT[name] if is_text else None
 
 
 def _shown(tree: exp.Expr, types: Mapping[str, str]) -> str:

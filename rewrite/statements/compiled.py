@@ -9,6 +9,7 @@ from cqlduck.rewrite import explain
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.time import Duration
 
@@ -37,6 +38,7 @@ class Compiled:
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
         taken: The macros and types that it captured, as text (`macros.Captured`).
+        probes: How the filters of its selections are profiled, where their order can be chosen.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class Compiled:
     period: Duration | None = None
     is_net: bool = False
     taken: str = ""
+    probes: tuple[Probe, ...] = ()
 
     @property
     def plan(self) -> Plan:

@@ -15,6 +15,7 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, ToStream, properties, unique
+from cqlduck.rewrite.plan.filters import tested_in
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
 from cqlduck.rewrite.statements.choose import writer_of
@@ -31,7 +32,8 @@ class Step:
     stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
     be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
-    to. If it `needs` some, it does nothing when all of them are empty.
+    to. If it `needs` some, it does nothing when all of them are empty. `filters` are the operators
+    whose filters it tests, of those whose order can be chosen.
     """
 
     operator: int
@@ -47,6 +49,7 @@ class Step:
     shared: Reusable | None = None
     makes: str | None = None
     needs: frozenset[str] = frozenset()
+    filters: frozenset[int] = frozenset()
 
 
 class Steps:
@@ -109,11 +112,15 @@ class Steps:
             self.written[replace(form, staged=False)] = steps
 
     def unstored(self) -> list[Form]:
-        """Return the forms that have been written and are not stored, each statement once."""
+        """Return the forms that have been written and are to be stored, each statement once.
+
+        Those with a chosen order of filters are not: there are too many.
+        """
         return [
             form
             for form, steps in self.written.items()
             if form not in self.stored
+            and not form.orders
             and (form.staged or self.written.get(replace(form, staged=True)) is not steps)
         ]
 
@@ -207,6 +214,7 @@ def _step(statement: Statement) -> Step:
         shared=statement.shared,
         makes=_made(tree),
         needs=statement.needs,
+        filters=tested_in(tree),
         # last, because to write a tree that is not copied changes it
         sql=tree.sql("duckdb", pretty=True, copy=False),
     )

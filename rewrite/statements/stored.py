@@ -20,6 +20,7 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.time import Clock
 
@@ -50,6 +51,7 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
         Synopsis(**{**synopsis, "columns": _columns(synopsis["columns"])})
         for synopsis in facts["synopses"]
     )
+    facts["probes"] = tuple(map(_probe, facts["probes"]))
     return Compiled(**facts, steps=Steps(name, clock, functools.partial(make, facts["root"])))
 
 
@@ -70,11 +72,13 @@ def form_text(form: Form) -> str:
 
 def form_of(text: str) -> Form:
     """Return a form from its text."""
-    return Form(**json.loads(text))
+    found = json.loads(text)
+    orders = tuple((operator, tuple(order)) for operator, order in found.pop("orders", ()))
+    return Form(**found, orders=orders)
 
 
 def _step(values: dict[str, Any]) -> Step:
-    for name in ("parameters", "needs"):
+    for name in ("parameters", "needs", "filters"):
         values[name] = frozenset(values[name])
     if values["passing"] is not None:
         columns, rest = values["passing"]["columns"], values["passing"]["rest"]
@@ -86,6 +90,12 @@ def _step(values: dict[str, Any]) -> Step:
         quiet = None if shared["quiet"] is None else Quiet(**shared["quiet"])
         values["shared"] = Reusable(shared["table"], frozenset(shared["parameters"]), quiet)
     return Step(**values)
+
+
+def _probe(values: dict[str, Any]) -> Probe:
+    for name in ("filters", "alone"):
+        values[name] = tuple(values[name])
+    return Probe(**{**values, "parameters": frozenset(values["parameters"])})
 
 
 def _columns(listed: list[dict[str, str]]) -> tuple[Column, ...]:

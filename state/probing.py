@@ -1,0 +1,73 @@
+"""Profiles the filters of a selection on a sample of what comes to it, inside a tick."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.state.connection import Database
+
+TIMED_RUNS = 3
+"""How often each filter is timed; the least counts, because whatever disturbs only adds."""
+
+LEAST_SECONDS = 1e-9
+"""What a filter takes at least for a tuple: what it takes is divided by."""
+
+LEAST_TUPLES = 64
+"""Of fewer tuples a filter takes too little to be timed."""
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What a probe has found.
+
+    Attributes:
+        operator: The number of the selection's operator.
+        masks: How many tuples have each mask, in which bit i is 1 where filter i drops the tuple.
+        times: The seconds that each filter takes for a tuple; None if they were not measured.
+        seconds: How long the probe took.
+    """
+
+    operator: int
+    masks: Mapping[int, int]
+    times: tuple[float, ...] | None
+    seconds: float
+
+
+def profile(
+    database: Database, probe: Probe, instants: Mapping[str, int], *, is_timed: bool
+) -> Profiled:
+    """Take a sample and profile the filters on it; after the statements of the tick have run.
+
+    Args:
+        database: The database.
+        probe: The statements.
+        instants: The parameters of the tick.
+        is_timed: Whether to measure what each filter takes.
+    """
+    started = time.perf_counter()
+    given = {name: instants[name] for name in probe.parameters}
+    masks = {int(mask): int(tuples) for mask, tuples in database.rows(probe.masks, given)}
+    times = _times(database, probe, given) if is_timed else None
+    return Profiled(probe.operator, masks, times, time.perf_counter() - started)
+
+
+def _times(database: Database, probe: Probe, given: Mapping[str, int]) -> tuple[float, ...] | None:
+    """Return the seconds that each filter takes for a tuple, or None if there are too few."""
+    ((sampled,),) = database.execute(probe.sample, given)
+    if sampled < LEAST_TUPLES:
+        return None
+    nothing, *alone = (_seconds(database, query) for query in probe.alone)
+    return tuple(max((one - nothing) / sampled, LEAST_SECONDS) for one in alone)
+
+
+def _seconds(database: Database, query: str) -> float:
+    """Return what a query takes."""
+    found = []
+    for _ in range(TIMED_RUNS):
+        started = time.perf_counter()
+        database.rows(query)
+        found.append(time.perf_counter() - started)
+    return min(found)

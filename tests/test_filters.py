@@ -1,0 +1,368 @@
+"""Filters whose order is chosen: which take part, what is profiled and proposed, what shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import choices
+import pyarrow as pa
+import pytest
+
+import cqlduck
+from cqlduck.errors import Error
+from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.plan import Filter, unique
+from cqlduck.rewrite.plan.filters import filters
+from cqlduck.state.choices import Point
+from cqlduck.state.probing import Profiled
+from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.filters import CONFIRMING_TICKS, WINDOW, FilterOrder
+from cqlduck.streamon.points import (
+    A_GREEDY,
+    FILTERS,
+    INDEPENDENT,
+    OPTIMUM,
+    ORDERING,
+    SWEEP,
+    WRITTEN,
+    Facts,
+)
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.trials import Proposal
+
+STREAM = "CREATE STREAM s (k INTEGER, x VARCHAR, t INTEGER) TIMESTAMP BY t;"
+QUERY = "CREATE CONTINUOUS QUERY q AS SELECT k FROM s WHERE x ~ 'a' AND x LIKE '%b%' AND x ~ 'c$';"
+
+
+def plan_filters(con: cqlduck.Connection, body: str) -> list[list[str]]:
+    con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY q AS {body}")
+    nodes = unique(con.engine.compiled["q"].plan)
+    return [[part.sql("duckdb") for part in filters(n)] for n in nodes if isinstance(n, Filter)]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("x ~ 'a' AND k > 3 AND x LIKE 'b%'",
+         ["REGEXP_MATCHES(\"s.x\", 'a')", "\"s.x\" LIKE 'b%'"]),
+        # comparisons are DuckDB's
+        ("x = 'a' AND k > 3 AND coalesce(k, 1) < 3", []),
+        ("x ~ 'a' AND k > 3", []),
+        # what may raise stays, and so does what is behind it
+        ("x ~ 'a' AND x::INTEGER > 3 AND x ~ 'b'", []),
+        ("x ~ 'a' AND NOT x ~ 'b' AND x::INTEGER > 3 AND x ~ 'c'",
+         ["REGEXP_MATCHES(\"s.x\", 'a')", "NOT REGEXP_MATCHES(\"s.x\", 'b')"]),
+        # a pattern that is no constant may be no pattern
+        ("x ~ 'a' AND x ~ x AND x ~ 'b'", []),
+        ("lower(x) = 'a' AND (x LIKE 'a' OR k = 1)",
+         ["LOWER(\"s.x\") = 'a'", "\"s.x\" LIKE 'a' OR \"s.k\" = 1"]),
+    ],
+)  # fmt: skip
+def test_what_takes_part(con: cqlduck.Connection, where: str, expected: list[str]) -> None:
+    con.execute(STREAM)
+    (found,) = plan_filters(con, f"SELECT k FROM s WHERE {where}")
+    assert expected == found
+
+
+def test_an_order_is_written_into_every_statement_that_tests_the_filters(
+    con: cqlduck.Connection,
+) -> None:
+    con.execute(STREAM)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 10] "
+                "WHERE x ~ 'a' AND k > 3 AND x LIKE '%b%' GROUP BY k")  # fmt: skip
+    compiled = con.engine.compiled["q"]
+    (probe,) = compiled.probes
+    for order in ((0, 1), (1, 0)):
+        form = Form(staged=True, orders=((probe.operator, order),))
+        mine = [step for step in compiled.steps.of(form) if probe.operator in step.filters]
+        assert mine
+        for step in mine:
+            first, second = (("~", "LIKE"), ("LIKE", "~"))[order[0]]
+            words = {"~": "REGEXP_MATCHES", "LIKE": "LIKE"}
+            case = step.sql[step.sql.index("CASE") :]
+            assert case.index(words[first]) < case.index(words[second])
+            assert "k" in step.sql[: step.sql.index("CASE")].split("WHERE")[-1]
+    others = [step for step in compiled.steps.of(FIRST) if probe.operator not in step.filters]
+    assert others
+    assert not any("LIKE" in step.sql for step in others)
+
+
+# -- what is profiled ---------------------------------------------------------------------------
+
+
+class Counting(choices.Drawn):
+    """Runs a probe in each tick, and keeps what it found."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self.policy = Kept(budget)
+
+    def order_of_filters(self, point: Point) -> FilterOrder:
+        return self.policy
+
+
+class Kept(FilterOrder):
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self.found: list[Profiled] = []
+
+    def wants_probe(self, facts: Facts) -> bool:
+        return True
+
+    def saw(self, profiled: Profiled) -> None:
+        self.found.append(profiled)
+
+
+def batch(rows: list[tuple[int, str | None, int]]) -> pa.Table:
+    k, x, t = zip(*rows, strict=True)
+    return pa.table({"k": pa.array(k, pa.int32()), "x": pa.array(x), "t": pa.array(t, pa.int32())})
+
+
+def counting(con: cqlduck.Connection) -> Kept:
+    streamon = con.engine.streamon
+    reoptimizer = Counting(streamon.budget)
+    streamon.executor.reoptimizer = reoptimizer
+    return reoptimizer.policy
+
+
+@pytest.mark.parametrize("window", ["", "[RANGE 3]", "[NOW]", "[ROWS 5]"])
+@pytest.mark.parametrize("kind", ["stream", "window"])
+def test_masks_are_those_of_the_arrivals(con: cqlduck.Connection, window: str, kind: str) -> None:
+    con.execute(STREAM)
+    policy = counting(con)
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT k FROM s {window} "
+                "WHERE x ~ 'a' AND x LIKE '%b%' AND x ~ 'c$'")  # fmt: skip
+    texts = ["abc", "ab", "c", None, "abc", "bc", "", "xyz"]
+    for t in range(3):
+        con.tick({"s": batch([(n, text, t) for n, text in enumerate(texts)])}, to=t)
+    if window == "[ROWS 5]":
+        assert policy.found == []
+        return
+    expected = Counter(
+        ("a" not in (text or "")) | ("b" not in (text or "")) << 1
+        | (not (text or "").endswith("c")) << 2
+        for text in texts
+    )  # fmt: skip
+    assert [dict(expected)] * 3 == [dict(found.masks) for found in policy.found]
+    assert all(found.times is None for found in policy.found)
+
+
+def test_a_large_sample_times_the_filters(con: cqlduck.Connection) -> None:
+    con.execute(STREAM)
+    policy = counting(con)
+    con.execute(QUERY)
+    con.tick({"s": batch([(n, "abc" * (n % 7), 1) for n in range(5000)])}, to=1)
+    (found,) = policy.found
+    assert sum(found.masks.values()) == 512
+    assert found.times is not None
+    assert len(found.times) == 3
+    assert all(0 < seconds < 0.01 for seconds in found.times)
+
+
+# -- what is proposed ---------------------------------------------------------------------------
+
+
+class Ticks:
+    """Ticks of a query with filters, by what is said of them."""
+
+    def __init__(self, filters: int = 3, algorithm: str = OPTIMUM) -> None:
+        self.policy = FilterOrder(Budget())
+        self.known = Statistics()
+        self.now = WRITTEN
+        self.facts = Facts(1000, filters=filters, algorithm=lambda: algorithm)
+        self.proposals: list[Proposal] = []
+
+    def probed(self, masks: dict[int, int], times: tuple[float, ...]) -> None:
+        self.policy.saw(Profiled(2, masks, times, 0.002))
+
+    def run(self, ticks: int, seconds: float) -> str:
+        """Let an element take so long; return what the last tick ran."""
+        for _ in range(ticks):
+            found = self.policy.propose(self.now, self.known, self.facts)
+            if found is not None:
+                self.proposals.append(found)
+                self.now = found.option
+            self.known.record(self.now, seconds)
+        return self.now
+
+
+DROPPED_BY_THIRD = {0b000: 10, 0b100: 500}
+EQUAL = (1e-6, 1e-6, 1e-6)
+
+
+def test_what_drops_most_for_its_time_comes_first() -> None:
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    assert ticks.proposals == []
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(1, 1e-6) == "3 1 2"
+    (proposal,) = ticks.proposals
+    assert "drop 0 %, 0 %, 98 %" in proposal.reason
+    assert "1.04 µs in this order, 3.00 before" in proposal.reason
+    assert ticks.run(10, 1e-6) == "3 1 2"
+    assert len(ticks.proposals) == 1
+
+
+def test_an_order_that_turns_out_slower_is_taken_back_until_rates_move() -> None:
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    ticks.run(1, 4e-6)
+    assert ticks.run(CONFIRMING_TICKS, 4e-6) == "3 1 2"
+    assert ticks.run(1, 3e-6) == WRITTEN
+    assert "the model erred" in ticks.proposals[-1].reason
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(3, 3e-6) == WRITTEN
+    # now the second one drops a part as well, so the profile is another one
+    for _ in range(3):
+        ticks.probed({0b110: 250, 0b100: 250}, EQUAL)
+    assert ticks.run(3, 3e-6) == "3 1 2"
+
+
+def test_an_order_that_saves_next_to_nothing_of_the_statements_does_not_run() -> None:
+    ticks = Ticks()
+    ticks.run(5, 1e-3)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(3, 1e-3) == WRITTEN
+
+
+def test_back_to_the_order_of_the_text_is_back_to_what_is_written() -> None:
+    ticks = Ticks()
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    ticks.run(5, 1e-6)
+    for _ in range(3):
+        ticks.probed({0b000: 10, 0b001: 400, 0b010: 100}, EQUAL)
+    assert ticks.run(5, 1e-6) == WRITTEN
+
+
+def test_the_profile_window_forgets() -> None:
+    policy = FilterOrder(Budget())
+    for _ in range(4):
+        policy.saw(Profiled(2, {1: 512}, (1.0, 1.0), 0.001))
+    policy.saw(Profiled(2, {2: 512}, None, 0.001))
+    assert {1: WINDOW - 512, 2: 512} == dict(policy.profile.masks)
+
+
+def test_independent_is_led_astray_by_filters_that_drop_the_same_tuples() -> None:
+    """Example 4.5.1: the first two drop 51 of 100 tuples, the third one the others."""
+    masks = {0b011: 51, 0b100: 49}
+    found = {}
+    for algorithm in (OPTIMUM, A_GREEDY, INDEPENDENT):
+        ticks = Ticks(algorithm=algorithm)
+        ticks.run(5, 3e-6)
+        ticks.probed(masks, EQUAL)
+        found[algorithm] = ticks.run(2, 1.5e-6)
+    # the text has the order of Independent already
+    assert {OPTIMUM: "1 3 2", A_GREEDY: "1 3 2", INDEPENDENT: WRITTEN} == found
+
+
+def test_sweep_looks_at_one_filter_a_probe() -> None:
+    ticks = Ticks(algorithm=SWEEP)
+    ticks.run(5, 3e-6)
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(3, 3e-6) == WRITTEN
+    ticks.probed(DROPPED_BY_THIRD, EQUAL)
+    assert ticks.run(3, 1e-6) == "3 1 2"
+
+
+def test_probes_stay_within_the_budget() -> None:
+    policy, budget = FilterOrder(Budget()), 0.0
+    policy.budget.fraction = 0.01
+    spent = 0.0
+    for _ in range(10_000):
+        policy.budget.ticks += 0.01
+        budget += 0.0001
+        if policy.wants_probe(Facts(1000)):
+            policy.saw(Profiled(2, {0: 512}, (1e-6, 1e-6), 0.004))
+            spent += 0.004
+    assert 0.8 * budget < spent <= budget + 1e-9
+    assert not policy.wants_probe(Facts(10))
+    assert not policy.wants_probe(Facts(None))
+
+
+# -- in the engine ------------------------------------------------------------------------------
+
+TEXTS = ["abc", "ab", "c", "abc", "bc", "", "xyz", None, "aabbcc"]
+
+
+def answers(con: cqlduck.Connection) -> list[tuple[object, ...]]:
+    return sorted(con.changes("q").fetchall())
+
+
+def play(con: cqlduck.Connection, ticks: range) -> None:
+    for t in ticks:
+        con.tick({"s": batch([(n, TEXTS[(n + t) % 9], t) for n in range(20)])}, to=t)
+
+
+def option(con: cqlduck.Connection) -> list[tuple[str, str]]:
+    return con.sql(
+        "SELECT option, chosen_by FROM cql.points WHERE point = 'filters' AND operator IS NOT NULL"
+    ).fetchall()
+
+
+def test_orders_follow_each_other_and_a_restart_without_a_trace(tmp_path: Path) -> None:
+    with cqlduck.connect() as con:
+        con.execute(STREAM + QUERY)
+        play(con, range(9))
+        expected = answers(con)
+    path = tmp_path / "some.duckdb"
+    before = []
+    for first, last, order in ((0, 3, "2 3 1"), (3, 6, "3 2 1"), (6, 9, WRITTEN)):
+        with cqlduck.connect(path) as con:
+            if first == 0:
+                con.execute(STREAM + QUERY)
+            assert option(con) == before
+            choices.force(con, FILTERS, order, "q")
+            play(con, range(first, last))
+            assert option(con) == [(order, "user")]
+            before = option(con)
+            shown = "" if order == WRITTEN else f"filters of operator 2: {order}, chosen by user"
+            assert shown in con.explain("q")
+    with cqlduck.connect(path) as con:
+        assert expected == answers(con)
+        con.check()
+
+
+def test_what_is_measured_is_put_into_force_and_shown(con: cqlduck.Connection) -> None:
+    """The first filter takes long and passes all, the second one drops all."""
+    con.engine.streamon.budget.fraction = 1.0
+    choices.measure(con)
+    con.execute(STREAM)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM s "
+                "WHERE x ~ '^(a|b|c|ab|abc)*.*(b|c).*[a-z]{3,9}$' AND x LIKE 'y%'")  # fmt: skip
+    for t in range(12):
+        con.tick({"s": batch([(n, f"{'abc' * 30}{n}xyz", t) for n in range(4000)])}, to=t)
+    assert option(con) == [("2 1", "measured")]
+    ((before, after, why),) = con.sql(
+        "SELECT from_option, to_option, reason FROM cql.plan_log WHERE point = 'filters'"
+    ).fetchall()
+    assert (before, after) == (WRITTEN, "2 1")
+    assert "the filters drop 0 %, 100 %" in why
+    assert "filters of operator 2: 2 1, chosen by measured" in con.explain("q")
+    assert "CASE WHEN \"x\" LIKE 'y%' THEN" in " ".join(con.explain("q").split())
+
+
+def test_an_order_of_another_number_of_filters_does_not_count(con: cqlduck.Connection) -> None:
+    con.execute(STREAM + QUERY)
+    choices.force(con, FILTERS, "2 1")
+    play(con, range(2))
+    assert option(con) == [(WRITTEN, "default")]
+
+
+@pytest.mark.parametrize("order", ["2 2", "0 1", "1 3", "b a", ""])
+def test_what_is_no_order_is_refused(con: cqlduck.Connection, order: str) -> None:
+    with pytest.raises(Error, match="has no option"):
+        choices.force(con, FILTERS, order)
+
+
+def test_the_algorithm_is_a_point_of_the_query(con: cqlduck.Connection) -> None:
+    con.engine.streamon.budget.fraction = 1.0
+    choices.measure(con)
+    con.execute(STREAM + QUERY)
+    choices.force(con, ORDERING, A_GREEDY)
+    for t in range(8):
+        con.tick({"s": batch([(n, "abc", t) for n in range(3000)])}, to=t)
+    found = con.sql("SELECT option FROM cql.points WHERE point = 'ordering' AND owner = 'q'")
+    assert found.fetchall() == [(A_GREEDY,)]
