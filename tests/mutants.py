@@ -200,6 +200,16 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_rewritten.py::test_limit_chooses_from_a_set_operation"),
     ),
     *_of(
+        "rewrite/bind/pivots.py",
+        ("UNPIVOT has the NULLs", 'if not self.written.args.get("include_nulls"):', "if False:",
+         REWRITTEN),
+        ("PIVOT compares values, and not texts",
+         'text = _in_type(known, Column("", "VARCHAR"))', "text = column(known.name)", REWRITTEN),
+        ("PIVOT groups by what it aggregates",
+         "for part in named for c in part.find_all(exp.Column)}", "for part in named[:1] "
+         "for c in part.find_all(exp.Column)}", REWRITTEN),
+    ),
+    *_of(
         "rewrite/bind/set_operations.py",
         ("UNION is UNION ALL",
          "every = tree.args.get(\"distinct\") is False", "every = True",
@@ -1110,7 +1120,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/bind/binder.py",
         ("a monotonic query yields a relation",
-         "if not properties(plan).is_stream and properties(plan).is_monotonic:", "if False:",
+         "if not properties(plan).is_stream and grows:", "if False:",
          SEMANTICS + "monotonic_queries_yield_their_istream_and_all_others_a_relation"),
     ),
     *_of(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import strategies as st
+from kinds import KINDS
 from reference import (
     R2S,
     Hop,
@@ -162,6 +163,8 @@ CONSTRUCTS: Mapping[str, str] = {
     "INTERSECT": r"\bINTERSECT (?!ALL)",
     "INTERSECT ALL": r"\bINTERSECT ALL\b",
     "UNION": r"\bUNION (?!ALL|BY)",
+    "PIVOT": r"\bPIVOT\b",
+    "UNPIVOT": r"\bUNPIVOT\b",
     "UNION BY NAME": r"\bBY NAME\b",
     "CTE": r"\bWITH \w+",
     "VALUES": r"\bVALUES\b",
@@ -551,6 +554,45 @@ class _SqlBuilder(_Builder):
         return _Shaped(text, (Column(one, column.kind), Column(other, "int")), n)
 
     # Set operations, CTEs, and items of FROM that are not sources.
+
+    def shape_pivot(self, draft: _Draft, depth: int) -> _Shaped:
+        item, refs, n, _ = self.source(draft, depth, 60)
+        keys = self.exact_of(refs, "int", "varchar")
+        alias, cells = self.name(), [self.name(), self.name()]
+        if not keys or self.chance(50):
+            return self.unpivoted(item, refs, alias, n)
+        (key, column), (_, other) = self.one(keys), self.one(refs)
+        values = [*KINDS[column.kind].literals, "NULL"]
+        first = self.one(values)
+        second = self.one([value for value in values if value != first])
+        numbers = self.exact_of(refs, "int")
+        call, kind = "count(*)", "int"
+        if numbers and self.chance(60):
+            value = self.one(numbers)[1].name
+            call, kind = self.one([(f"sum({value})", "int"), (f"max({value})", "int")])
+        made = [Column(name, kind) for name in cells]
+        group = f" GROUP BY {other.name}" if other.exact else ""
+        named = f"{first} AS {cells[0]}, {second} AS {cells[1]}"
+        items, columns = self.listed([(f"{alias}.{c.name}", c) for c in made])
+        pivot = f"PIVOT ({call} FOR {key.split('.')[1]} IN ({named}){group}) AS {alias}"
+        return _Shaped(f"SELECT ⟦({items})⟧ FROM {item} {pivot}", columns, n)
+
+    def unpivoted(self, item: str, refs: Refs, alias: str, rows: int) -> _Shaped:
+        """Return an UNPIVOT of one or more columns of one kind."""
+        kind = self.one(refs)[1].kind
+        columns = [column for _, column in refs if column.kind == kind]
+        taken = [column for column in columns if self.chance(70)] or columns[:1]
+        name, value = self.name(), self.name()
+        exact = all(column.exact for column in taken)
+        made = [(f"{alias}.{name}", Column(name, "varchar"))]
+        made += [(f"{alias}.{value}", Column(value, kind, exact))]
+        made += [(f"{alias}.{c.name}", c) for _, c in refs if c not in taken]
+        items, shown = self.listed(made)
+        nulls = self.one(["", "INCLUDE NULLS ", "EXCLUDE NULLS "])
+        listed = ", ".join(column.name for column in taken)
+        pivot = f"UNPIVOT {nulls}({value} FOR {name} IN ({listed})) AS {alias}"
+        text = f"SELECT ⟦({items})⟧ FROM {item} {pivot}{self.where(made)}"
+        return _Shaped(text, shown, rows * len(taken))
 
     def shape_set_operation(self, draft: _Draft, depth: int) -> _Shaped:
         word = self.one(

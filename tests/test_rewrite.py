@@ -1012,7 +1012,7 @@ CLAUSES = (
     ("Istream(SELECT k FROM s [ROWS 1]) LIMIT 1", "LIMIT 1"),
     ("SELECT k FROM s TABLESAMPLE 10%", "SAMPLE"),
     ("SELECT k FROM (SELECT k FROM s) x TABLESAMPLE 10%", "SAMPLE"),
-    ("SELECT * FROM (SELECT k FROM s) PIVOT (count(*) FOR k IN (1, 2))", "PIVOT"),
+    ("SELECT * FROM (SELECT k FROM s) PIVOT (count(*) FOR k IN (1, 2))", "COUNT("),
     ("SELECT k FROM s AT (VERSION => 1)", "VERSION"),
     ("SELECT k FROM s WITH ORDINALITY", "ORDINALITY"),
 )

@@ -35,6 +35,44 @@ BY_NAME = [
 ]
 
 
+UNPIVOTED = [
+    "SELECT * FROM r UNPIVOT (w FOR n IN (k, v))",
+    "SELECT * FROM r UNPIVOT INCLUDE NULLS (w FOR n IN (k AS key, v))",
+    "SELECT * FROM r UNPIVOT EXCLUDE NULLS (w FOR n IN (v, v))",
+    "SELECT n, w FROM r x UNPIVOT (w FOR n IN (V, k)) AS y WHERE y.w > 1",
+    "SELECT * FROM (UNPIVOT r ON k, v INTO NAME n VALUE w)",
+    "SELECT * FROM (UNPIVOT r ON k, v) x",
+    "SELECT * FROM (UNPIVOT u ON COLUMNS(*) INTO NAME n VALUE w)",
+    "SELECT * FROM (UNPIVOT r ON COLUMNS(* EXCLUDE t) INTO NAME n VALUE w)",
+    "SELECT * FROM r UNPIVOT ((w, x) FOR n IN ((k, t) AS one, (v, t)))",
+    "SELECT * FROM r UNPIVOT INCLUDE NULLS ((w, x) FOR n IN ((k, t), (v, t)))",
+    "SELECT n, count(*) AS m, sum(w) AS s FROM (SELECT k, max(v) AS v FROM r GROUP BY k) x "
+    "UNPIVOT (w FOR n IN (k, v)) GROUP BY n",
+    "SELECT y.w, u.c FROM r UNPIVOT (w FOR n IN (k, v)) y JOIN u ON u.k = y.w",
+    "WITH x AS (SELECT k, v FROM r) SELECT * FROM (UNPIVOT x ON k, v INTO NAME n VALUE w)",
+    "SELECT k FROM r WHERE k IN (SELECT w FROM u UNPIVOT (w FOR n IN (k)))",
+    "SELECT * FROM (SELECT k, c FROM u UNION ALL SELECT v, k FROM r) UNPIVOT (w FOR n IN (c, k))",
+]
+
+PIVOTED = [
+    "SELECT * FROM r PIVOT (sum(v) FOR k IN (1, 2))",
+    "SELECT * FROM r PIVOT (sum(v) AS s, count(*) FOR k IN (1 AS one, 2, NULL) GROUP BY t)",
+    "SELECT * FROM (PIVOT r ON k IN (1, 2) USING max(v), sum(v + 1) AS s GROUP BY t)",
+    "SELECT * FROM (PIVOT r ON t IN ('a', 'b'), k IN (1, 2) USING count(*) AS n GROUP BY v)",
+    "SELECT * FROM (PIVOT r ON t IN ('a') USING sum(v) GROUP BY k, t)",
+    "SELECT * FROM (PIVOT r ON k IN (1, 2))",
+    "SELECT * FROM (PIVOT u ON c IN (2.5, 10) USING count(*) AS n)",
+    "SELECT * FROM (PIVOT (SELECT k, v FROM r) ON k IN (1, 2) USING sum(v))",
+    "SELECT * FROM (PIVOT nobody ON k IN (1, 2) USING sum(v), count(*) AS n)",
+    "SELECT * FROM (PIVOT nobody ON k IN (1, 2) USING count(*) GROUP BY v)",
+    "SELECT p.a, u.c FROM r PIVOT (count(*) FOR t IN ('a', 'b') GROUP BY k) AS p JOIN u "
+    "ON u.k = p.k",
+    "SELECT * FROM r PIVOT (avg(v) AS m, min(k) FOR t IN ('a', 'b') GROUP BY k) p WHERE a_m > 1",
+    "SELECT a FROM (PIVOT r ON t IN ('a', 'b') USING count(DISTINCT v) GROUP BY k) ORDER BY a",
+    "SELECT * FROM r PIVOT (bool_or(v > 5) FOR t IN ('a', 'b') GROUP BY k)",
+]
+
+
 def compared(body: str) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     """Return cqlduck with a query `q` over relations, and DuckDB with the same in tables."""
     con, plain = cqlduck.connect(), duckdb.connect()
@@ -53,7 +91,7 @@ def compared(body: str) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     return con, plain
 
 
-@pytest.mark.parametrize("body", BY_NAME)
+@pytest.mark.parametrize("body", [*BY_NAME, *UNPIVOTED, *PIVOTED])
 def test_nothing_is_recomputed_and_all_is_as_in_duckdb(body: str) -> None:
     con, plain = compared(body)
     with con, plain:

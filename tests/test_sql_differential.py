@@ -846,6 +846,11 @@ MORE = (
     ),
     "SELECT * FROM ⟦r⟧ PIVOT (sum(c) FOR k IN (1, 2))",
     "SELECT * FROM ⟦r⟧ x PIVOT (sum(c) FOR k IN (1, 2)) AS p",
+    "SELECT * FROM ⟦r⟧ PIVOT (list(c ORDER BY c) FOR k IN (1, 2))",
+    "SELECT * FROM ⟦s RANGE 2⟧ PIVOT (count(*) AS n, max(a) FOR v IN ('x', 'y', NULL) GROUP BY k)",
+    "SELECT * FROM ⟦u RANGE 2⟧ UNPIVOT INCLUDE NULLS (w FOR n IN (k, b))",
+    "SELECT * FROM (UNPIVOT ⟦u RANGE 2⟧ ON k + 1, b INTO NAME n VALUE w)",
+    "SELECT * FROM ⟦r⟧ x UNPIVOT (w FOR n IN (k, c)) AS p(m, v)",
     "SELECT * FROM (PIVOT ⟦r⟧ ON k IN (1, 2) USING sum(c))",
     "SELECT * FROM ⟦u RANGE 2⟧ UNPIVOT (w FOR n IN (k, b))",
     "SELECT * FROM (UNPIVOT ⟦u RANGE 2⟧ ON k, b INTO NAME n VALUE w)",
@@ -1349,7 +1354,7 @@ def test_what_has_a_delta_rule_is_worked_out_again_with_the_same_answer():
     run()
 
 
-REWRITTEN = ("set_operation",)
+REWRITTEN = ("set_operation", "pivot")
 """The shapes of what is written in terms of other operators."""
 
 

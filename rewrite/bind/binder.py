@@ -13,12 +13,15 @@ from sqlglot import exp
 from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations, current_time, recompute
 from cqlduck.rewrite.bind.context import Context, Ctes, Scalar, with_ctes
+from cqlduck.rewrite.bind.from_clause import item_alone
+from cqlduck.rewrite.bind.pivots import pivoted
+from cqlduck.rewrite.bind.projection import with_names
 from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.select import incremental
 from cqlduck.rewrite.bind.set_operations import combined
 from cqlduck.rewrite.bind.windows import to_stream
-from cqlduck.rewrite.plan import Plan, properties
+from cqlduck.rewrite.plan import Column, Plan, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -49,7 +52,8 @@ class Binder(Context):
                     hint=f"a {what} follows the name of a stream in FROM",
                     offset=written.offset,
                 )
-        if not properties(plan).is_stream and properties(plan).is_monotonic:
+        grows = properties(plan).is_monotonic and not any(self.syntax.tree.find_all(exp.Pivot))
+        if not properties(plan).is_stream and grows:
             plan = to_stream(self.catalog, plan, "istream")
         return plan
 
@@ -76,7 +80,7 @@ class Binder(Context):
             except NotIncremental as reason:
                 return self._recomputed(tree, ctes, reason)
         if isinstance(tree, exp.Pivot):
-            raise NotIncremental(tree.key.upper(), offset=place_of(tree))
+            return self._pivot(tree, ctes)
         raise NotSupportedError(
             f"{tree.key.upper()} cannot stand here", hint="write a SELECT", offset=place_of(tree)
         )
@@ -89,6 +93,15 @@ class Binder(Context):
             tree, ctes, NotIncremental("WITH RECURSIVE", offset=place_of(clause))
         )
         return plan if operator is None else to_stream(self.catalog, plan, operator, tree)
+
+    def _pivot(self, tree: exp.Pivot, ctes: Ctes) -> Plan:
+        """Return the plan of a PIVOT or UNPIVOT that is a query in FROM."""
+        if self.catalog.recompute == "always":
+            raise NotIncremental("the setting recompute is always", offset=place_of(tree))
+        source = item_alone(self, tree.this, Scope(volatile=self.catalog.volatile), ctes)
+        item = pivoted(self.catalog, source, tree, "pivot")
+        columns = tuple(Column(public, known.type) for public, known in item.names)
+        return with_names(item.plan, columns)
 
     def _select(self, tree: exp.Select, ctes: Ctes) -> Plan:
         operator = remove_operator(tree)

@@ -12,6 +12,7 @@ from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.conditions import conditions_of, inner_join, may_raise, no_aggregate
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_items import bind_derived, bind_table
+from cqlduck.rewrite.bind.pivots import pivoted
 from cqlduck.rewrite.bind.projection import project
 from cqlduck.rewrite.bind.scope import Item, Scope, asking_around
 from cqlduck.rewrite.plan import (
@@ -180,7 +181,8 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
             offset=place_of(tree),
         )
     if tree.args.get("pivots"):
-        raise NotIncremental("PIVOT", offset=place_of(tree))
+        scope.add(_pivoted(context, tree, scope, ctes), place_of(tree))
+        return []
     if isinstance(tree, exp.Table):
         bind_table(context, tree, scope, ctes)
     elif isinstance(tree, exp.Subquery) and is_join(tree.this):
@@ -196,6 +198,30 @@ def bind_item(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> lis
             f"{tree.key.upper()} in FROM is not supported", offset=place_of(tree)
         )
     return []
+
+
+def _pivoted(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Item:
+    """Return an item of FROM with PIVOT or UNPIVOT behind it."""
+    single = tree.copy()
+    single.set("pivots", None)
+    single.set("joins", None)
+    item = item_alone(context, single, scope, ctes)
+    for clause in tree.args["pivots"]:
+        item = pivoted(context.catalog, item, clause, f"unnamed_pivot{len(scope.items) or ''}")
+    return item
+
+
+def item_alone(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> Item:
+    """Return an item of FROM that is not in the scope around it.
+
+    Raises:
+        NotIncremental: It is several.
+    """
+    own = Scope(volatile=scope.volatile, around=scope)
+    conditions = bind_item(context, tree, own, ctes)
+    if conditions or len(own.items) != 1 or own.hidden:
+        raise NotIncremental("PIVOT", offset=place_of(tree))
+    return own.items[0]
 
 
 def is_join(tree: exp.Expr) -> bool:

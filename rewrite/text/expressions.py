@@ -86,6 +86,10 @@ class _Expressions(Operands):
                 written += self.select(end)
             elif kind == TokenType.FOR and self.place:
                 written += self.comprehension(end)
+            elif kind == TokenType.UNPIVOT:
+                written.append(self.advance())
+                if self.words("INCLUDE", "NULLS") or self.words("EXCLUDE", "NULLS"):
+                    written += [self.advance(), self.advance()]
             elif self.begins_operand():
                 written += self.expression().tokens
             else:

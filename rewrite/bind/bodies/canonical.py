@@ -62,7 +62,7 @@ def _joined(select: exp.Select, inputs: Inputs) -> None:
         if str(join.args.get("method")).upper() == "NATURAL":
             merged |= _in_common([item for item, _ in items], inputs)
     for item, _ in items:
-        if item.args.get("pivots"):
+        if any(not clause.args.get("unpivot") for clause in item.args.get("pivots") or []):
             _show_in(item, inputs, None)
         elif merged:
             _show_in(item, inputs, merged)
