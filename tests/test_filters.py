@@ -107,10 +107,10 @@ class Kept(FilterOrder):
         super().__init__(budget)
         self.found: list[Profiled] = []
 
-    def wants_probe(self, facts: Facts) -> bool:
+    def wants_probe(self, facts: Facts, known: Statistics, now: str) -> bool:
         return True
 
-    def saw(self, profiled: Profiled) -> None:
+    def saw(self, profiled: Profiled, known: Statistics, now: str) -> None:
         self.found.append(profiled)
 
 
@@ -174,7 +174,7 @@ class Ticks:
         self.proposals: list[Proposal] = []
 
     def probed(self, masks: dict[int, int], times: tuple[float, ...]) -> None:
-        self.policy.saw(Profiled(2, masks, times, 0.002))
+        self.policy.saw(Profiled(2, masks, times, 0.002), self.known, self.now)
 
     def run(self, ticks: int, seconds: float) -> str:
         """Let an element take so long; return what the last tick ran."""
@@ -240,8 +240,8 @@ def test_back_to_the_order_of_the_text_is_back_to_what_is_written() -> None:
 def test_the_profile_window_forgets() -> None:
     policy = FilterOrder(Budget())
     for _ in range(4):
-        policy.saw(Profiled(2, {1: 512}, (1.0, 1.0), 0.001))
-    policy.saw(Profiled(2, {2: 512}, None, 0.001))
+        policy.saw(Profiled(2, {1: 512}, (1.0, 1.0), 0.001), Statistics(), WRITTEN)
+    policy.saw(Profiled(2, {2: 512}, None, 0.001), Statistics(), WRITTEN)
     assert {1: WINDOW - 512, 2: 512} == dict(policy.profile.masks)
 
 
@@ -267,19 +267,41 @@ def test_sweep_looks_at_one_filter_a_probe() -> None:
     assert ticks.run(3, 1e-6) == "3 1 2"
 
 
+class Budgeted:
+    """Probes of ticks of 10 ms, each of 4 ms."""
+
+    def __init__(self) -> None:
+        self.policy, self.known, self.spent = FilterOrder(Budget(0.01)), Statistics(), 0.0
+
+    def run(self, ticks: int, seconds: float) -> int:
+        """Let an element take so long; return how many probes there were."""
+        before = self.policy.probes
+        for _ in range(ticks):
+            self.policy.budget.ticks += 0.01
+            self.known.record(WRITTEN, seconds)
+            if self.policy.wants_probe(Facts(1000), self.known, WRITTEN):
+                found = Profiled(2, {0: 512}, (1e-6, 1e-6), 0.004)
+                self.policy.saw(found, self.known, WRITTEN)
+        return self.policy.probes - before
+
+
 def test_probes_stay_within_the_budget() -> None:
-    policy, budget = FilterOrder(Budget()), 0.0
-    policy.budget.fraction = 0.01
-    spent = 0.0
-    for _ in range(10_000):
-        policy.budget.ticks += 0.01
-        budget += 0.0001
-        if policy.wants_probe(Facts(1000)):
-            policy.saw(Profiled(2, {0: 512}, (1e-6, 1e-6), 0.004))
-            spent += 0.004
-    assert 0.8 * budget < spent <= budget + 1e-9
-    assert not policy.wants_probe(Facts(10))
-    assert not policy.wants_probe(Facts(None))
+    ticks = Budgeted()
+    # the budget affords one every 40 ticks
+    assert 245 <= ticks.run(10_000, 1e-6) <= 250
+    assert not ticks.policy.wants_probe(Facts(10), ticks.known, WRITTEN)
+    assert not ticks.policy.wants_probe(Facts(None), ticks.known, WRITTEN)
+
+
+def test_the_first_probes_and_those_of_a_change_come_earlier_and_are_few() -> None:
+    ticks = Budgeted()
+    assert ticks.run(30, 1e-6) == 2
+    ticks.run(500, 1e-6)
+    assert ticks.run(10, 1e-6) <= 1
+    # what an element takes has changed
+    assert ticks.run(10, 1.1e-6) <= 1
+    assert 1 <= ticks.run(10, 2e-6) <= 4
+    assert ticks.run(10, 2e-6) <= 1
 
 
 # -- in the engine ------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ class Ticking(Core):
             self.tables.end()
         self.housekeeping.finish(moved)
         seconds = wall.perf_counter() - started
-        self.streamon.ended(seconds / max(len(moved), 1))
+        self.streamon.ended(seconds, len(moved))
         reached = max((q.frontier for q in moved if q.frontier is not None), default=None)
         if reached is not None:
             number, since = self.ticks + len(self._ticked) + 1, min(before, default=None)

@@ -14,7 +14,7 @@ class Budget:
 
     Attributes:
         fraction: The fraction of the time of ticks that may be spent.
-        ticks: Seconds of all ticks of queries.
+        ticks: Seconds of all ticks.
         counting: Seconds that went into counting and choosing.
         looking: Seconds by which options take longer that were looked at again.
     """

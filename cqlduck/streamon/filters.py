@@ -7,9 +7,10 @@ if it is expected to save `LEAST_GAIN` of what the statements with the filters t
 confirmed: if the next ticks take longer than the last ones with the old order, that one comes back,
 and is not left for the same order until drop rates have moved by `MOVED`.
 
-In the paper each dropped tuple is profiled with probability p. Here a probe is a few statements,
-which cost some milliseconds however few tuples there are; how often one runs is what the budget
-limits.
+In the paper each dropped tuple is profiled with probability p. Here a probe is a statement, which
+costs a millisecond or more however few tuples there are; how often one runs is what the budget
+limits. That the mix of tuples may have changed shows in what an element takes, which is counted
+anyway: then the next probe comes earlier, and what is older than it is forgotten.
 """
 
 from __future__ import annotations
@@ -51,8 +52,14 @@ EXPECTED_SECONDS = 0.01
 FIRST_PROBES, FIRST_BUDGETS = 2, 5.0
 """For how many probes, which fill the profile window, the budget is so many times as large."""
 
-TIMED_EVERY = 4
-"""Every how many probes the filters are timed."""
+TIMED_EVERY = 16
+"""Every how many probes the filters are timed: their times change less than what they drop."""
+
+CHANGED = 1.2
+"""By which factor what an element takes has to change to suggest that the mix has."""
+
+EARLY_BUDGETS = 3.0
+"""How many times the budget may be spent, all in all, if the mix seems to have changed."""
 
 LEAST_GAIN = 0.05
 """Which part of the time of its statements an order has to save to be tried."""
@@ -99,14 +106,15 @@ class FilterOrder:
         window: The drop masks of the tuples that were profiled last.
         times: Of each filter the seconds for a tuple, as measured by the last probes.
         probes: How many probes have run.
-        took: How long the last one took.
     """
 
     budget: Budget
     window: deque[int] = field(default_factory=partial(deque, maxlen=WINDOW))
     times: list[deque[float]] = field(default_factory=list)
     probes: int = 0
-    took: float = EXPECTED_SECONDS
+    _took: dict[bool, float] = field(default_factory=dict)
+    _usual: float | None = None
+    _is_early: bool = False
     _has_news: bool = False
     _stage: int = 0
     _switch: _Switch | None = None
@@ -118,21 +126,51 @@ class FilterOrder:
 
     # -- profiling ----------------------------------------------------------------------------
 
-    def wants_probe(self, facts: Facts) -> bool:
-        """Return whether the next tick is to be probed, and what that takes is affordable."""
+    def wants_probe(self, facts: Facts, known: Statistics, now: str) -> bool:
+        """Return whether the next tick is to be probed, and what that takes is affordable.
+
+        Args:
+            facts: What is known of the tick.
+            known: What is known of the options.
+            now: The option that stands.
+        """
         if facts.elements is None or facts.elements < LEAST_ELEMENTS:
             return False
-        return self.budget.affords(self.took, FIRST_BUDGETS if self.probes < FIRST_PROBES else 1.0)
+        seconds = self._took.get(self.is_timed, EXPECTED_SECONDS)
+        first = self.probes < FIRST_PROBES
+        has_changed = not first and self._has_changed(known, now)
+        times = FIRST_BUDGETS if first else EARLY_BUDGETS if has_changed else 1.0
+        wanted = self.budget.affords(seconds, times)
+        self._is_early = wanted and has_changed
+        return wanted
+
+    def _has_changed(self, known: Statistics, now: str) -> bool:
+        """Return whether an element takes more or less than it did when the order was chosen."""
+        if known.runs(now) < CONFIRMING_TICKS:
+            return False
+        taken = known.median(now) or 0.0
+        if self._usual is None:
+            self._usual = taken
+        return not self._usual / CHANGED <= taken <= CHANGED * self._usual
 
     @property
     def is_timed(self) -> bool:
         """Whether the next probe is to measure what each filter takes."""
         return not self.times or self.probes % TIMED_EVERY == 0
 
-    def saw(self, profiled: Profiled) -> None:
-        """Take note of what a probe has found."""
+    def saw(self, profiled: Profiled, known: Statistics, now: str) -> None:
+        """Take note of what a probe has found.
+
+        Args:
+            profiled: That.
+            known: What is known of the options.
+            now: The option that stands.
+        """
         self.budget.looking += profiled.seconds
-        self.took = max(profiled.seconds, self.took / 2)
+        self._took[self.is_timed] = profiled.seconds
+        if self._is_early:
+            self.window.clear()
+            self._usual = known.median(now)
         self.probes += 1
         for mask, tuples in profiled.masks.items():
             self.window.extend([mask] * tuples)
@@ -162,7 +200,7 @@ class FilterOrder:
             switch, self._switch = self._switch, None
             taken = known.median(now)
             if taken and switch.seconds and taken > TOLERANCE * switch.seconds:
-                self._refused[now] = _drops(self.profile)
+                self._refused[now], self._usual = _drops(self.profile), None
                 return Proposal(switch.before, False, _erred(switch, taken), taken, switch.seconds)
         if not self._has_news:
             return None
@@ -183,7 +221,7 @@ class FilterOrder:
         taken, saved = known.median(now), profile.cost(before) - profile.cost(after)
         if taken is not None and saved < LEAST_GAIN * taken:
             return None
-        self._switch = _Switch(now, taken, option)
+        self._switch, self._usual = _Switch(now, taken, option), None
         # what was measured of it before was of other data
         known.seconds.pop(option, None)
         return Proposal(option, False, _evidence(profile, before, after, algorithm))

@@ -206,7 +206,8 @@ class StreaMon:
             if option is None:
                 option = self._order(query, point, len(probe.filters), facts)
             found[probe.operator] = point, option
-            if policy is not None and policy.wants_probe(facts):
+            known_of = self.profiler.statistics(point)
+            if policy is not None and policy.wants_probe(facts, known_of, option):
                 wanted.append((probe, policy.is_timed))
         return found, wanted
 
@@ -231,10 +232,10 @@ class StreaMon:
         avoidable = None
         seconds -= sum(profiled.seconds for profiled in ran.profiles)
         for profiled in ran.profiles:
-            where, _ = chosen.orders[profiled.operator]
+            where, option = chosen.orders[profiled.operator]
             policy = self.executor.reoptimizer.order_of_filters(where)
             if policy is not None:
-                policy.saw(profiled)
+                policy.saw(profiled, self.profiler.statistics(where), option)
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
             for operator, (where, option) in chosen.orders.items():
@@ -251,7 +252,6 @@ class StreaMon:
                     if step.is_stage and not step.is_sure
                 )
             self.profiler.statistics(chosen.stages).record(option, seconds, avoidable)
-        self.budget.ticks += seconds
         self.budget.counting += time.perf_counter() - started
 
     # -- other points -----------------------------------------------------------------------------
@@ -280,12 +280,15 @@ class StreaMon:
         if elements > SMALL_TICK_ELEMENTS:
             self._threads = point, option
 
-    def ended(self, seconds: float) -> None:
+    def ended(self, seconds: float, queries: int) -> None:
         """Take note of a tick of all queries.
 
         Args:
-            seconds: How long it took, for each of them.
+            seconds: How long it took.
+            queries: How many queries it moved.
         """
+        self.budget.ticks += seconds
+        seconds /= max(queries, 1)
         if self._threads is not None:
             point, option = self._threads
             self.profiler.statistics(point).record(option, seconds)

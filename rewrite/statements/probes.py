@@ -38,8 +38,8 @@ from cqlduck.rewrite.relalg.elements import named, number, temp_table
 PROFILED_TUPLES = 512
 """On how many tuples all filters are tested."""
 
-TIMED_TUPLES = 2048
-"""On how many each filter is timed: a vector of DuckDB's, of fewer the time is too short."""
+TIMED_TUPLES = 1024
+"""On how many each filter is timed: of fewer the time is too short."""
 
 _SAMPLE, _MASK, _TUPLES = "_cql_sample", "mask", "tuples"
 
