@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 def connect(
     database: str | os.PathLike[str] = ":memory:",
     *,
+    adaptive: bool = True,
     drop_zone: str | os.PathLike[str] | None = None,
     granularity: str | None = None,
     history: str | None = None,
@@ -76,6 +77,8 @@ def connect(
 
     Args:
         database: A path, or ':memory:'.
+        adaptive: Whether what is measured may change how ticks run. If not, each point of choice
+            has its default option, unless `pin` wants another one. No answer depends on it.
         drop_zone: The folder that FROM 'folder' of a stream or relation is relative to.
         granularity: How long an instant of wall-clock time is, '1 microsecond' by default.
         history: How long the changes of queries are kept, as '7 days'; by default without bound.
@@ -125,6 +128,7 @@ class Connection:
             with base.opening():
                 self._own = Engine(
                     base,
+                    adaptive=settings.adaptive,
                     max_tick=int(settings.max_tick),
                     kept_records=int(settings.records),
                     standing=str(settings.standing),
@@ -651,6 +655,29 @@ class Connection:
             asked = checks.Check(engine, list(known) if query is None else [engine.query(query)])
             with engine.database.interrupts.deferred, self._meter.during("check", asked.way):
                 return relation.of_table(asked.run())
+
+    def pin(self, point: str, option: str | None, owner: str | None = None) -> None:
+        """Have an option run at points of choice from the next tick on, whatever is measured.
+
+        No option changes an answer. Pins are rows of the database and stay when it is closed;
+        `cql.points` shows them with `chosen_by` 'user'.
+
+            con.pin("filters", "3 1 2", "alarms")
+
+        Args:
+            point: The kind of point, as in `cql.points`.
+            option: One of its options; for `filters` also an order, as '3 1 2'. An order of another
+                number of filters than a query has is ignored there. None takes the pin away.
+            owner: The query or stream; by default all.
+
+        Raises:
+            CatalogError: There is no such query or stream.
+            Error: There is no such point, or it has no such option.
+        """
+        engine = self._engine
+        engine.refuse_in_listener("pin()")
+        with engine.database.interrupts.deferred, engine.changing():
+            engine.pin(point, option, owner)
 
     @contextmanager
     def profile(self, *, deep: bool = False) -> Iterator[Profile]:

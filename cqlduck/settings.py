@@ -49,6 +49,7 @@ R = TypeVar("R")
 class Settings:
     """What was chosen for a connection; `connect` says what each means."""
 
+    adaptive: bool = True
     drop_zone: str | os.PathLike[str] | None = None
     granularity: str | None = None
     history: str | None = None
@@ -91,7 +92,7 @@ class Settings:
             value = getattr(self, name)
             if not (_is_count(value, most) or (value is None and name == "threads")):
                 raise _refused(name, f"a whole number from 1 to {most}", value)
-        for name in ("strict", "variables", "progress"):
+        for name in ("adaptive", "strict", "variables", "progress"):
             value = getattr(self, name)
             if not (isinstance(value, bool) or (value is None and name == "progress")):
                 raise _refused(name, "True or False", value)

@@ -152,6 +152,26 @@ def log(database: Database, changes: Sequence[Change]) -> None:
         )
 
 
+def last_reason(database: Database, point: Point, unwritten: Sequence[Change]) -> str | None:
+    """Return why the option of a point was changed last, or None if it never was.
+
+    Args:
+        database: The database.
+        point: The point.
+        unwritten: The changes that are not in the log yet.
+    """
+    for change in reversed(unwritten):
+        if change.point == point:
+            return change.reason
+    rows = database.rows(
+        "SELECT reason FROM cql_state.plan_log WHERE point = ? AND owner IS NOT DISTINCT FROM ? "
+        "AND operator IS NOT DISTINCT FROM ? AND ticks IS NOT DISTINCT FROM ? "
+        "ORDER BY number DESC LIMIT 1",
+        list(_key(point)),
+    )
+    return rows[0][0] if rows else None
+
+
 def forget(database: Database, owner: str) -> None:
     """Remove what was chosen for a query or stream that is dropped, and its part of the log."""
     for table in ("choices", "plan_log"):

@@ -362,7 +362,9 @@ def test_what_is_measured_is_put_into_force_and_shown(con: cqlduck.Connection) -
     ).fetchall()
     assert (before, after) == (WRITTEN, "2 1")
     assert "the filters drop 0 %, 100 %" in why
-    assert "filters of operator 2: 2 1, chosen by measured" in con.explain("q")
+    shown = con.explain("q")
+    assert "filters of operator 2: 2 1, chosen by measured" in shown
+    assert "--   2: \"s.x\" LIKE 'y%'\n--   optimum: of " in shown
     assert "CASE WHEN \"x\" LIKE 'y%' THEN" in " ".join(con.explain("q").split())
 
 
@@ -388,3 +390,74 @@ def test_the_algorithm_is_a_point_of_the_query(con: cqlduck.Connection) -> None:
         con.tick({"s": batch([(n, "abc", t) for n in range(3000)])}, to=t)
     found = con.sql("SELECT option FROM cql.points WHERE point = 'ordering' AND owner = 'q'")
     assert found.fetchall() == [(A_GREEDY,)]
+
+
+def test_pins_are_rows_that_stay_and_can_be_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(STREAM + QUERY)
+        con.pin(FILTERS, "3 1 2", "Q")
+        play(con, range(2))
+        assert option(con) == [("3 1 2", "user")]
+    with cqlduck.connect(path) as con:
+        play(con, range(2, 4))
+        assert option(con) == [("3 1 2", "user")]
+        con.pin(FILTERS, None, "main.q")
+        play(con, range(4, 6))
+        assert option(con) == [(WRITTEN, "default")]
+        con.check()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("filter", "written"), "no point of choice filter"),
+        (("filters", "1 3"), "no option 1 3"),
+        (("filters", 7), "no option 7"),
+        ((["filters"], "written"), "no point of choice"),
+        (("filters", "1 2", "qq"), "qq"),
+        (("filters", "1 2", 7), "name"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_pinned_is_refused(
+    con: cqlduck.Connection, arguments: tuple[object, ...], says: str
+) -> None:
+    con.execute(STREAM + QUERY)
+    with pytest.raises(Error, match=says):
+        con.pin(*arguments)  # type: ignore[arg-type]
+
+
+def test_one_setting_turns_all_off(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    long = [(n, "abc" * 30, 0) for n in range(3000)]
+    with cqlduck.connect(path) as con:
+        con.execute(STREAM + QUERY)
+        con.engine.streamon.executor.reoptimizer = _Proposing(con.engine.streamon.budget)
+        play(con, range(3))
+        assert option(con) == [("3 2 1", "measured")]
+    with cqlduck.connect(path, adaptive=False) as con:
+        streamon = con.engine.streamon
+        streamon.budget.ticks = 1e6
+        play(con, range(3, 6))
+        con.tick({"s": batch([(n, x, 6) for n, x, _ in long])}, to=6)
+        assert option(con) == [(WRITTEN, "default")]
+        logged = con.sql("SELECT to_option, reason FROM cql.plan_log").fetchall()
+        assert logged[-1] == (WRITTEN, "the database was opened with adaptive=False")
+        assert streamon.budget.looking == 0
+        assert list(streamon.profiler.steps("q")) == []
+        con.pin(FILTERS, "2 1 3")
+        play(con, range(7, 8))
+        assert option(con) == [("2 1 3", "user")]
+    with pytest.raises(Error, match="adaptive is True or False, not 'no'"):
+        cqlduck.connect(adaptive="no")  # type: ignore[arg-type]
+
+
+class _Proposing(choices.Drawn):
+    """Proposes one order."""
+
+    def propose(self, point: Point, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+        return Proposal("3 2 1") if point.name == FILTERS and now != "3 2 1" else None
+
+    def order_of_filters(self, point: Point) -> None:
+        return None

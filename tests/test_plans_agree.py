@@ -168,13 +168,20 @@ def test_the_log_says_what_changed_when_and_why() -> None:
             (7, "5", "passed", "log", "buffer", "user"),
         ]
         assert answers(con) == expected()
+        choices.force(con, OUTPUT, None)
+        choices.force(con, OUTPUT, "log", "sums")
+        run(con, 12, 13)
+        choices.force(con, OUTPUT, None, "sums")
+        run(con, 13, 14)
+        standing = con.sql("SELECT owner, option, chosen_by FROM cql.points WHERE point = 'output'")
+        assert {(name, "buffer", "default") for name in QUERIES} == set(standing.fetchall())
 
 
 def test_every_statement_is_counted_within_the_budget() -> None:
     with cqlduck.connect() as con:
         con.execute(APPLICATION)
         choices.measure(con)
-        con.engine.streamon.budget.fraction = 1.0
+        con.engine.streamon.budget.fraction = con.engine.streamon.budget.ticks = 1.0
         run(con)
         profiler = con.engine.streamon.profiler
         counted = [c for query in QUERIES for _, _, c in profiler.steps(query)]

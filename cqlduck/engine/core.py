@@ -57,6 +57,7 @@ class Core:
     """What an engine holds."""
 
     database: Database
+    adaptive: bool = True
     max_tick: int = MAX_TICK
     strict: bool = False
     history: str | None = None
@@ -283,6 +284,18 @@ class Core:
                 hint=suggestion(name, known, "there are"),
             )
         return found
+
+    def pin(self, point: str, option: str | None, owner: str | None) -> None:
+        """Have an option run at points of choice; inside a change.
+
+        Raises:
+            CatalogError: There is no such owner.
+            Error: There is no such point, or it has no such option.
+        """
+        if owner is not None:
+            key = bare(arguments.name(owner)).lower()
+            owner = (self.catalogue.queries.get(key) or self.input(owner)).name
+        self.streamon.force(point, option, owner)
 
     def query(self, name: str) -> Query:
         """Return a continuous query.

@@ -101,7 +101,7 @@ class Engine(Failing):
             self.standing,
         )
         self.ticks = int(base.value("SELECT coalesce(max(number), 0) FROM cql_state.ticks") or 0)
-        self.streamon = StreaMon(base, self.compiled)
+        self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
         self.configure(self.wanted)
         changed = self._compile_all()

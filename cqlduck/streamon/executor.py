@@ -40,6 +40,8 @@ class Chosen:
 
 
 _FORCED = "a user wants it"
+_FREED = "no user wants an option any more"
+_FIXED = "the database was opened with adaptive=False"
 
 
 class Executor:
@@ -49,6 +51,7 @@ class Executor:
         database: The database.
         profiler: What was measured.
         reoptimizer: What proposes options.
+        adapts: Whether proposals count; if not, default options run, and what users want.
     """
 
     def __init__(
@@ -56,11 +59,14 @@ class Executor:
         database: Database,
         profiler: Profiler,
         reoptimizer: Reoptimizer,
+        *,
+        adapts: bool = True,
     ) -> None:
         """Begin with what is stored."""
         self._database = database
         self._profiler = profiler
         self.reoptimizer = reoptimizer
+        self.adapts = adapts
         self.number = 1
         """The number of the tick that runs, or of the next one."""
         self.kept = Chosen(choices.load(database))
@@ -111,6 +117,12 @@ class Executor:
                 if (wish, USER) != (standing.option, standing.chosen_by):
                     self._switch(point, Proposal(wish, reason=_FORCED), USER, instant)
                 return wish
+        if standing.chosen_by == USER or not self.adapts:
+            default = self.reoptimizer.default(point, facts)
+            if (default, DEFAULT) != (standing.option, standing.chosen_by):
+                why = _FIXED if not self.adapts else _FREED
+                self._switch(point, Proposal(default, reason=why), DEFAULT, instant)
+            return default
         known = self._profiler.statistics(point)
         proposal = self.reoptimizer.propose(point, standing.option, known, facts)
         if proposal is None:
@@ -125,8 +137,11 @@ class Executor:
         return None if found is None else found.option
 
     def undisputed(self, point: Point) -> str | None:
-        """Return the option that stands at a point, unless a user may want another one."""
-        return None if self._has_wishes else self.standing(point)
+        """Return the option that stands at a point, if only a proposal could change it."""
+        found = self.kept.choices.get(point)
+        if found is None or self._has_wishes or not self.adapts or found.chosen_by == USER:
+            return None
+        return found.option
 
     def _wish(self, point: Point) -> str | None:
         """Return what a user wants at a point, or None; what is said of one owner counts first."""

@@ -49,11 +49,9 @@ class Reoptimizer:
 
     def default(self, point: Point, facts: Facts) -> str:
         """Return the option of a point before anything is known."""
-        made = POLICIES.get(point.name)
-        if made is None:
+        if point.name not in POLICIES:
             return KINDS[point.name].options[0]
-        policy = self._policies[point] = made(self._budget)
-        return policy.default(facts)
+        return self._policy(point).default(facts)
 
     def propose(self, point: Point, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run at a point, or None for what stands.

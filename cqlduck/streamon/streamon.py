@@ -20,7 +20,7 @@ from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
 from cqlduck.state.tick import Ran, StepRan
-from cqlduck.streamon import points, threads
+from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.executor import Choices, Executor
 from cqlduck.streamon.points import (
@@ -85,6 +85,7 @@ class StreaMon:
         database: The database.
         compiled: The queries' statements, by lower-case name.
         fraction: Which fraction of the time of ticks learning may take.
+        adapts: Whether what is measured changes what runs.
     """
 
     reoptimizer: type[Reoptimizer] = Reoptimizer
@@ -94,13 +95,16 @@ class StreaMon:
         database: Database,
         compiled: Mapping[str, Compiled],
         fraction: float = MEASURING_FRACTION,
+        *,
+        adapts: bool = True,
     ) -> None:
         """Begin with what is stored."""
         self._database = database
         self._compiled = compiled
         self.budget = Budget(fraction)
         self.profiler = Profiler(self.budget)
-        self.executor = Executor(database, self.profiler, self.reoptimizer(self.budget))
+        reoptimizer = self.reoptimizer(self.budget)
+        self.executor = Executor(database, self.profiler, reoptimizer, adapts=adapts)
         self._threads: tuple[Point, str] | None = None
         self.kept: Shown = {}
         """What is shown."""
@@ -181,7 +185,7 @@ class StreaMon:
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
         orders, probes = self._filters(query, compiled, facts) if compiled.probes else ({}, ())
-        wants_steps = self.budget.affords_counting
+        wants_steps = self.executor.adapts and self.budget.affords_counting
         chosen = Chosen(
             Form(single, staged, _orders(orders)), query.name, point if few else None,
             self.executor, facts, query.frontier, wants_steps, orders, probes,
@@ -206,8 +210,9 @@ class StreaMon:
             if option is None:
                 option = self._order(query, point, len(probe.filters), facts)
             found[probe.operator] = point, option
-            known_of = self.profiler.statistics(point)
-            if policy is not None and policy.wants_probe(facts, known_of, option):
+            if policy is None or not self.executor.adapts:
+                continue
+            if policy.wants_probe(facts, self.profiler.statistics(point), option):
                 wanted.append((probe, policy.is_timed))
         return found, wanted
 
@@ -313,15 +318,17 @@ class StreaMon:
         Raises:
             Error: There is no such point, or it has no such option.
         """
-        kind = KINDS.get(name)
+        kind = KINDS.get(str(name))
         if kind is None:
             raise Error(
-                f"there is no point of choice {name}", hint=suggestion(name, [*KINDS], "there are")
+                f"there is no point of choice {name}",
+                hint=suggestion(str(name), [*KINDS], "there are"),
             )
-        if option is not None and not kind.has(option):
+        if option is not None and not (isinstance(option, str) and kind.has(option)):
+            example = "an order such as '2 1', or it has" if kind.has_orders else "it has"
             raise Error(
                 f"the point {name} has no option {option}",
-                hint=suggestion(option, kind.options, "it has"),
+                hint=suggestion(str(option), kind.options, example),
             )
         self.executor.wish(name, owner, option)
 
@@ -365,17 +372,9 @@ class StreaMon:
         return {name: mine for name, mine in orders.items() if mine}
 
     def notes(self, query: str) -> str:
-        """Return in a line each which option is in force at the points of a query."""
-        lines = []
-        for point, choice in sorted(self.executor.kept.choices.items(), key=str):
-            if point.owner == query:
-                whose = "" if point.operator is None else f" of operator {point.operator}"
-                ticks = f" in ticks of {point.ticks}" if point.ticks else ""
-                lines.append(
-                    f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
-                    f"{choice.chosen_by}, since tick {choice.since}"
-                )
-        return "\n".join(lines)
+        """Return in lines which option is in force at the points of a query."""
+        kept = self.executor.kept
+        return notes.notes(self._database, kept.choices, kept.changes, self._compiled, query)
 
 
 def _orders(chosen: Mapping[int, tuple[Point, str]]) -> Orders:

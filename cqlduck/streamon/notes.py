@@ -1,0 +1,52 @@
+"""What EXPLAIN says of the points of a query: which option stands, since when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from cqlduck.rewrite import Compiled
+from cqlduck.state import choices
+from cqlduck.state.choices import Change, Choice, Point
+from cqlduck.state.connection import Database
+from cqlduck.streamon.points import FILTERS
+
+
+def notes(
+    database: Database,
+    chosen: Mapping[Point, Choice],
+    changes: Sequence[Change],
+    compiled: Mapping[str, Compiled],
+    query: str,
+) -> str:
+    """Return in lines which option is in force at the points of a query.
+
+    Of filters also which they are, by number, and why they are in this order.
+
+    Args:
+        database: The database.
+        chosen: What is chosen, by point.
+        changes: Changes that are not in the log yet.
+        compiled: The queries' statements, by lower-case name.
+        query: The query.
+    """
+    lines = []
+    for point, choice in sorted(chosen.items(), key=str):
+        if point.owner == query:
+            whose = "" if point.operator is None else f" of operator {point.operator}"
+            ticks = f" in ticks of {point.ticks}" if point.ticks else ""
+            lines.append(
+                f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
+                f"{choice.chosen_by}, since tick {choice.since}"
+            )
+            if point.name == FILTERS:
+                lines += _filters(compiled[query.lower()], point)
+                reason = choices.last_reason(database, point, changes)
+                lines += [] if reason is None else [f"--   {reason}"]
+    return "\n".join(lines)
+
+
+def _filters(compiled: Compiled, point: Point) -> Iterator[str]:
+    for probe in compiled.probes:
+        if probe.operator == point.operator:
+            for number, text in enumerate(probe.filters, 1):
+                yield f"--   {number}: {text}"
