@@ -47,6 +47,8 @@ AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
 KEYS = "test_keys.py::test_keys"
+ORDERS = "test_orders.py::test_"
+FILTERS = "test_filters.py::test_"
 PADDED_KEYS = "test_keys.py::test_a_padded_key_is_no_key_of_what_is_above"
 
 KILLERS = (
@@ -87,6 +89,80 @@ def _of(module: str, *rows: tuple[str, str, str, str]) -> list[Mutant]:
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    # --------------------------------------------------------------------------- filters
+    *_of(
+        "cqlduck/streamon/orders.py",
+        ("of what is left those count that are gone",
+         "if not mask & before]", "if mask & before]",
+         ORDERS + "example_4_3_2"),
+        ("filters that take long are not put behind",
+         "return [count / profile.times[at] for count, at in zip(",
+         "return [count for count, at in zip(",
+         ORDERS + "independent_is_best_for_independent_filters"),
+        ("A-Greedy corrects one violation only",
+         "    while (found := violation(profile, order, alpha)) is not None:\n",
+         "    if (found := violation(profile, order, alpha)) is not None:\n",
+         ORDERS + "what_is_corrected_is_greedy"),
+        ("a filter that is moved changes places with one",
+         "found.insert(row, found.pop(best))",
+         "found[row], found[best] = found[best], found[row]",
+         ORDERS + "example_4_3_3"),
+        ("a set of filters is left by its subsets alone",
+         "found[whole & ~mask] += tuples", "found[mask] += tuples",
+         ORDERS + "the_optimum_has_the_least_cost"),
+        ("Sweep looks at no other filter but its neighbour",
+         "    for place in range(position):\n", "    for place in range(position - 1, position):\n",
+         ORDERS + "sweep_comes_to_a_greedy_order"),
+    ),
+    *_of(
+        "cqlduck/streamon/filters.py",
+        ("an order that is slower stays",
+         "if taken and switch.seconds and taken > TOLERANCE * switch.seconds:", "if False:",
+         FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
+        ("an order that was refused comes back at once",
+         "for a, b in zip(then, _drops(profile), strict=True)) <= MOVED:",
+         "for a, b in zip(then, _drops(profile), strict=True)) < 0:",
+         FILTERS + "an_order_that_turns_out_slower_is_taken_back_until_rates_move"),
+        ("an order runs however little it saves",
+         "if taken is not None and saved < LEAST_GAIN * taken:", "if False:",
+         FILTERS + "an_order_that_saves_next_to_nothing_of_the_statements_does_not_run"),
+        ("probes are not paid for",
+         "self.budget.looking += profiled.seconds", "pass",
+         FILTERS + "probes_stay_within_the_budget"),
+    ),
+    *_of(
+        "rewrite/plan/filters.py",
+        ("filters behind what may raise are reordered too",
+         "    early, _ = split(conjuncts(node.predicate), types)\n",
+         "    early = conjuncts(node.predicate)\n",
+         FILTERS + "what_takes_part"),
+        ("an order of filters tests the first one alone",
+         "guards.nested([marked[place] for place in order])", "marked[order[0]]",
+         FILTERS + "orders_follow_each_other_and_a_restart_without_a_trace"),
+    ),
+    *_of(
+        "rewrite/statements/probes.py",
+        ("a mask has a bit for what passes",
+         "exp.Case().when(part.copy(), number(0)).else_(number(1 << place))",
+         "exp.Case().when(part.copy(), number(1 << place)).else_(number(0))",
+         FILTERS + "masks_are_those_of_the_arrivals"),
+    ),
+    *_of(
+        "rewrite/plan/raising.py",
+        ("a pattern that is no constant never raises",
+         "are_constants = all(isinstance(o, exp.Literal) and o.is_string for o in others)",
+         "are_constants = True",
+         "test_raising.py::test_what_may_raise"),
+    ),
+    *_of(
+        "cqlduck/streamon/executor.py",
+        ("what a user has let go of stays",
+         "if standing.chosen_by == USER or not self.adapts:", "if not self.adapts:",
+         FILTERS + "pins_are_rows_that_stay_and_can_be_taken_away"),
+        ("a database that does not adapt keeps what was measured",
+         "if standing.chosen_by == USER or not self.adapts:", "if standing.chosen_by == USER:",
+         FILTERS + "one_setting_turns_all_off"),
+    ),
     # --------------------------------------------------------------------------- queues
     *_of(
         "cqlduck/progress.py",
@@ -786,7 +862,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/plan/guards.py",
         ("WHERE has no order",
-         "    if not guarded:\n        return node.predicate.copy()",
+         "    if not guarded:\n        return exp.and_(*early)",
          "    if True:\n        return node.predicate.copy()",
          "test_failing_order.py::test_when_it_fails"),
         ("FILTER does not guard the arguments",
