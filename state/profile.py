@@ -25,11 +25,13 @@ import duckdb
 from cqlduck.rewrite.statements.steps import OperatorRow, Step
 
 INGEST, BETWEEN, COMMIT, PROFILER = "ingest", "between statements", "commit", "profiler"
+PROBES = "probes"
 
 BOOKKEEPING = {
     INGEST: "elements are stored",
     "bounds": "how far the tick may go",
     "relations": "changes of relations become final",
+    PROBES: "filters are profiled, to choose their order",
     "answers": "kept answers are written anew",
     "retention": "stores, logs and history forget",
     "catalogue": "frontiers, and the record of the tick",

@@ -29,6 +29,7 @@ from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
 from cqlduck.state.probing import Profiled, profile
+from cqlduck.state.profile import PROBES
 from cqlduck.state.reusable import Tables
 
 PREFETCH, PASSING = "prefetch", "passing"
@@ -192,10 +193,10 @@ class Tick:
                 took = StepRan(ended - began, running.rows - before, False, running.was_prefetched)
                 ran.append(took if is_run else SKIPPED)
                 began = ended
-        profiles = [
-            profile(self.database, probe, values, is_timed=is_timed)
-            for probe, is_timed in chosen.probes
-        ]
+        profiles = []
+        for probe, is_timed in chosen.probes:
+            with self.database.part(PROBES):
+                profiles.append(profile(self.database, probe, values, is_timed=is_timed))
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles))
 
