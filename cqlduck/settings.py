@@ -38,6 +38,7 @@ MOST_THREADS = 4096
 """More would be asked of the machine for nothing."""
 
 UNBOUNDED = "unbounded"
+_WITHOUT_BOUND = "; without the setting all changes are kept"
 
 _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?B|B)", re.IGNORECASE)
 
@@ -81,7 +82,7 @@ class Settings:
             if getattr(self, name) is not None:
                 _check_length(name, getattr(self, name), "1 second")
         if self.history is not None:
-            _check_length("history", self.history, "7 days", bare=True)
+            _check_length("history", self.history, "7 days", bare=True, without=_WITHOUT_BOUND)
         if self.standing != UNBOUNDED:
             _check_length("standing", self.standing, "1 day", word=UNBOUNDED)
         for name, most in (
@@ -126,7 +127,13 @@ def _micros(given: object) -> int:
 
 
 def _check_length(
-    name: str, value: object, example: str, *, word: str = "", bare: bool = False
+    name: str,
+    value: object,
+    example: str,
+    *,
+    word: str = "",
+    bare: bool = False,
+    without: str = "",
 ) -> None:
     """Refuse what is no duration that can be counted.
 
@@ -136,11 +143,12 @@ def _check_length(
         example: What it could be.
         word: A word that it may be instead.
         bare: Whether it may be a number without a unit.
+        without: What happens without the setting.
 
     Raises:
         Error: It is none.
     """
-    hint = f"as in {name}='{example}'" + (f", or '{word}'" if word else "")
+    hint = f"as in {name}='{example}'" + (f", or '{word}'" if word else without)
     what = "a duration" if bare else "a duration with a unit"
     if not isinstance(value, (str, int)) or isinstance(value, bool):
         raise _refused(name, what, value, hint)

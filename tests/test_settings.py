@@ -50,6 +50,7 @@ def test_help_says_what_each_setting_is() -> None:
         ({"granularity": "1"}, "granularity is a duration", "1 second"),
         ({"instant": "0 seconds"}, "instant is a duration", "1 second"),
         ({"history": "long"}, "long", ""),
+        ({"history": "unbounded"}, "unbounded", "without the setting all changes are kept"),
         ({"max_tick": 0}, "max_tick is a whole number", ""),
         ({"max_tick": True}, "max_tick is a whole number", ""),
         ({"standing": "100"}, "standing is a duration", "unbounded"),
