@@ -67,7 +67,7 @@ class _Drawn(FilterOrder):
     def is_due(self) -> bool:
         return self.reoptimizer.everywhere
 
-    def wants_probe(self, facts: Facts, known: Statistics, now: str) -> bool:
+    def wants_probe(self, facts: Facts, now: str) -> bool:
         return self.reoptimizer.everywhere and self.reoptimizer.drawn.random() < 0.3
 
 

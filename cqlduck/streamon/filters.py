@@ -10,7 +10,8 @@ and is not left for the same order until drop rates have moved by `MOVED`.
 In the paper each dropped tuple is profiled with probability p. Here a probe is a statement, which
 costs a millisecond or more however few tuples there are; how often one runs is what the budget
 limits. That the mix of tuples may have changed shows in what an element takes, which is counted
-anyway: then the next probe comes earlier, and what is older than it is forgotten.
+anyway: then the next probe comes earlier, and what is older than it is forgotten. What an element
+takes depends on the size of the tick too, so only ticks of similar size are compared.
 """
 
 from __future__ import annotations
@@ -88,13 +89,15 @@ class _Switch:
 
     Attributes:
         before: The option before.
-        seconds: What an element took with it, if that is known.
+        seconds: What an element took with it, if that is known from enough ticks.
         after: The option since.
+        size: Of which size the ticks are.
     """
 
     before: str
     seconds: float | None
     after: str
+    size: int
 
 
 @dataclass
@@ -113,7 +116,8 @@ class FilterOrder:
     times: list[deque[float]] = field(default_factory=list)
     probes: int = 0
     _took: dict[bool, float] = field(default_factory=dict)
-    _usual: float | None = None
+    _known: dict[int, Statistics] = field(default_factory=dict)
+    _usual: dict[int, float] = field(default_factory=dict)
     _is_early: bool = False
     _has_news: bool = False
     _stage: int = 0
@@ -126,51 +130,58 @@ class FilterOrder:
 
     # -- profiling ----------------------------------------------------------------------------
 
-    def wants_probe(self, facts: Facts, known: Statistics, now: str) -> bool:
+    def ran(self, option: str, seconds: float, elements: int) -> None:
+        """Take note of a tick.
+
+        Args:
+            option: What ran.
+            seconds: How long the statements with the filters took.
+            elements: How many elements came.
+        """
+        self._of(elements).record(option, seconds / elements)
+
+    def _of(self, elements: int) -> Statistics:
+        """Return what is known of ticks of a size, by option: seconds for an element."""
+        return self._known.setdefault(_size(elements), Statistics())
+
+    def wants_probe(self, facts: Facts, now: str) -> bool:
         """Return whether the next tick is to be probed, and what that takes is affordable.
 
         Args:
             facts: What is known of the tick.
-            known: What is known of the options.
             now: The option that stands.
         """
         if facts.elements is None or facts.elements < LEAST_ELEMENTS:
             return False
         seconds = self._took.get(self.is_timed, EXPECTED_SECONDS)
         first = self.probes < FIRST_PROBES
-        has_changed = not first and self._has_changed(known, now)
+        has_changed = not first and self._has_changed(facts.elements, now)
         times = FIRST_BUDGETS if first else EARLY_BUDGETS if has_changed else 1.0
         wanted = self.budget.affords(seconds, times)
         self._is_early = wanted and has_changed
         return wanted
 
-    def _has_changed(self, known: Statistics, now: str) -> bool:
+    def _has_changed(self, elements: int, now: str) -> bool:
         """Return whether an element takes more or less than it did when the order was chosen."""
+        known = self._of(elements)
         if known.runs(now) < CONFIRMING_TICKS:
             return False
         taken = known.median(now) or 0.0
-        if self._usual is None:
-            self._usual = taken
-        return not self._usual / CHANGED <= taken <= CHANGED * self._usual
+        usual = self._usual.setdefault(_size(elements), taken)
+        return not usual / CHANGED <= taken <= CHANGED * usual
 
     @property
     def is_timed(self) -> bool:
         """Whether the next probe is to measure what each filter takes."""
         return not self.times or self.probes % TIMED_EVERY == 0
 
-    def saw(self, profiled: Profiled, known: Statistics, now: str) -> None:
-        """Take note of what a probe has found.
-
-        Args:
-            profiled: That.
-            known: What is known of the options.
-            now: The option that stands.
-        """
+    def saw(self, profiled: Profiled) -> None:
+        """Take note of what a probe has found."""
         self.budget.looking += profiled.seconds
         self._took[self.is_timed] = profiled.seconds
         if self._is_early:
             self.window.clear()
-            self._usual = known.median(now)
+            self._usual.clear()
         self.probes += 1
         for mask, tuples in profiled.masks.items():
             self.window.extend([mask] * tuples)
@@ -194,20 +205,24 @@ class FilterOrder:
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
+        if facts.elements is None:
+            return None
+        mine = self._of(facts.elements)
         if self._switch is not None and self._switch.after == now:
-            if known.runs(now) < CONFIRMING_TICKS:
+            if self._switch.size != _size(facts.elements) or mine.runs(now) < CONFIRMING_TICKS:
                 return None
             switch, self._switch = self._switch, None
-            taken = known.median(now)
+            taken = mine.median(now)
             if taken and switch.seconds and taken > TOLERANCE * switch.seconds:
-                self._refused[now], self._usual = _drops(self.profile), None
+                self._refused[now] = _drops(self.profile)
+                self._usual.clear()
                 return Proposal(switch.before, False, _erred(switch, taken), taken, switch.seconds)
         if not self._has_news:
             return None
         self._has_news = False
-        return self._reordered(now, known, facts)
+        return self._reordered(now, mine, facts, _size(facts.elements))
 
-    def _reordered(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+    def _reordered(self, now: str, known: Statistics, facts: Facts, size: int) -> Proposal | None:
         """Return another order, if the profile asks for one."""
         profile = self.profile
         before = order_of(now) or tuple(range(facts.filters))
@@ -221,9 +236,12 @@ class FilterOrder:
         taken, saved = known.median(now), profile.cost(before) - profile.cost(after)
         if taken is not None and saved < LEAST_GAIN * taken:
             return None
-        self._switch, self._usual = _Switch(now, taken, option), None
+        steady = taken if known.runs(now) >= CONFIRMING_TICKS else None
+        self._switch = _Switch(now, steady, option, size)
+        self._usual.clear()
         # what was measured of it before was of other data
-        known.seconds.pop(option, None)
+        for other in self._known.values():
+            other.seconds.pop(option, None)
         return Proposal(option, False, _evidence(profile, before, after, algorithm))
 
     def _next(self, profile: Profile, before: Order, algorithm: str) -> Order:
@@ -241,6 +259,11 @@ class FilterOrder:
             return True
         del self._refused[option]
         return False
+
+
+def _size(elements: int) -> int:
+    """Return the size of a tick: those within a factor of four are alike."""
+    return elements.bit_length() // 2
 
 
 def _drops(profile: Profile) -> list[float]:

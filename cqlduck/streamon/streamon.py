@@ -212,7 +212,7 @@ class StreaMon:
             found[probe.operator] = point, option
             if policy is None or not self.executor.adapts:
                 continue
-            if policy.wants_probe(facts, self.profiler.statistics(point), option):
+            if policy.wants_probe(facts, option):
                 wanted.append((probe, policy.is_timed))
         return found, wanted
 
@@ -237,17 +237,19 @@ class StreaMon:
         avoidable = None
         seconds -= sum(profiled.seconds for profiled in ran.profiles)
         for profiled in ran.profiles:
-            where, option = chosen.orders[profiled.operator]
+            where, _ = chosen.orders[profiled.operator]
             policy = self.executor.reoptimizer.order_of_filters(where)
             if policy is not None:
-                policy.saw(profiled, self.profiler.statistics(where), option)
+                policy.saw(profiled)
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
             for operator, (where, option) in chosen.orders.items():
                 took = _of_filters(operator, steps, ran.steps)
                 if took and chosen.facts.elements:
-                    known = self.profiler.statistics(where)
-                    known.record(option, took / chosen.facts.elements)
+                    self.profiler.statistics(where).record(option, took / chosen.facts.elements)
+                    policy = self.executor.reoptimizer.order_of_filters(where)
+                    if policy is not None:
+                        policy.ran(option, took, chosen.facts.elements)
         if chosen.stages is not None:
             option = STAGED if chosen.form.staged else points.UNSTAGED
             if chosen.form.staged and ran.steps:
