@@ -133,9 +133,11 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "rewrite/plan/filters.py",
         ("filters behind what may raise are reordered too",
-         "    early, _ = split(conjuncts(node.predicate), types)\n",
-         "    early = conjuncts(node.predicate)\n",
+         "    early, _ = split(conditions, types)\n", "    early = list(conditions)\n",
          FILTERS + "what_takes_part"),
+        ("filters of several inputs are one pipeline",
+         "if names_in([part]) <= {c.name for c in inner.columns}]", "]",
+         FILTERS + "filters_of_a_join_are_those_of_the_input_that_has_most"),
         ("an order of filters tests the first one alone",
          "guards.nested([marked[place] for place in order])", "marked[order[0]]",
          FILTERS + "orders_follow_each_other_and_a_restart_without_a_trace"),

@@ -12,14 +12,14 @@ terms: if one input is always the latest, its term suffices, with all lifetimes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
 from cqlduck.rewrite.operators import pipelines
 from cqlduck.rewrite.operators.pipelines import Pipeline
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import Join, Plan, properties
+from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
@@ -56,13 +56,18 @@ class Combinations(Operator[Join]):
                 read = list(legs[pipe.changed].tables())
                 is_kept = all(table.db == "temp" for table in read)
                 needs = frozenset(table.name for table in read) if is_kept else frozenset()
-                yield pipelines.nested(self.node, pipe, arm, legs), needs
+                yield pipelines.nested(self.node, pipe, arm, legs, self._arranged), needs
+
+    def _arranged(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Return conditions, those in order whose order is chosen."""
+        number = self.writer.number(self.node)
+        return filters.arranged(self.node, number, self.writer.form.order(number), conditions)
 
     def _leg(self, pipe: Pipeline, place: int) -> Rows:
         """Return what a pipeline meets of an input."""
         plan = self.node.inputs[place]
         if place == pipe.changed:
-            return self.writer.staged_lives(plan, _harmless(plan, self.node))
+            return self.writer.staged_lives(plan, self._arranged(_harmless(plan, self.node)))
         if place in pipe.standing:
             return self.writer.standing(plan)
         return self.writer.lives(plan) if place in pipe.fresh else self.writer.alive(plan)

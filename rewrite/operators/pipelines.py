@@ -20,7 +20,7 @@ in the text. An input without a link comes when no other is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -225,7 +225,13 @@ def _guard(ahead: list[exp.Expr], guarded: Iterable[exp.Expr]) -> exp.Expr:
     return guards.nested([exp.and_(*(c.copy() for c in ahead)), *guarded])
 
 
-def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Rows:
+def nested(
+    node: Join,
+    pipe: Pipeline,
+    arm: Arm,
+    legs: Mapping[int, Rows],
+    arranged: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]] = tuple,
+) -> Rows:
     """Return a pipeline as one SELECT a step: (columns, `_cql_enter`, `_cql_leave`, `_weight`).
 
     Args:
@@ -233,6 +239,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
         pipe: The pipeline.
         arm: Which of its combinations.
         legs: By place, the lifetimes of each input that it meets.
+        arranged: Puts conditions whose order is chosen in order.
     """
     owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
@@ -247,7 +254,7 @@ def nested(node: Join, pipe: Pipeline, arm: Arm, legs: Mapping[int, Rows]) -> Ro
         ready = [c for c in waiting if _places(c, owners) <= met]
         waiting = [c for c in waiting if not _places(c, owners) <= met]
         ends = not properties(plan).never_expires
-        conditions = [preserving_sides(condition, types).copy() for condition in ready]
+        conditions = [preserving_sides(condition, types).copy() for condition in arranged(ready)]
         if ends:
             conditions.append(_before(name, other))
         if has_end:

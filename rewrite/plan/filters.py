@@ -6,7 +6,8 @@ Filters commute: whichever is tested first, the same tuples pass. DuckDB tests c
 constants first, while it scans, and of the others it does not know which one drops more tuples for
 its time. So the order of these is a point of choice. They take part if they call a function or
 match a pattern, and come before any condition that may raise an error: that one, and all behind it,
-stay where they are (`guards`).
+stay where they are (`guards`). Of a join those count that are about one of its inputs, the one that
+has most of them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cqlduck.rewrite.plan import guards
-from cqlduck.rewrite.plan.conditions import conjuncts
-from cqlduck.rewrite.plan.nodes import Filter
+from cqlduck.rewrite.plan.conditions import conjuncts, names_in
+from cqlduck.rewrite.plan.nodes import Filter, Join, Plan
 from cqlduck.rewrite.plan.raising import split
 
 _MARK = "filters"
@@ -33,12 +34,27 @@ Order = tuple[int, ...]
 """The filters by number, from 0, in the order in which they are tested."""
 
 
-def filters(node: Filter) -> list[exp.Expr]:
-    """Return the conjuncts whose order can be chosen; none if there are not several."""
-    types = {c.name: c.type for c in node.input.columns}
-    early, _ = split(conjuncts(node.predicate), types)
-    costly = [part for part in early if _is_costly(part)][:MAX_FILTERS]
-    return costly if len(costly) > 1 else []
+def filters(node: Filter | Join) -> list[exp.Expr]:
+    """Return the conjuncts whose order can be chosen; none if there are not several.
+
+    They are all about one input, in which the tuples are that they are tested on.
+    """
+    types = {c.name: c.type for inner in node.children for c in inner.columns}
+    conditions = node.predicates if isinstance(node, Join) else conjuncts(node.predicate)
+    early, _ = split(conditions, types)
+    costly = [part for part in early if _is_costly(part)]
+    of_each = [
+        [part for part in costly if names_in([part]) <= {c.name for c in inner.columns}]
+        for inner in node.children
+    ]
+    most = max(of_each, key=len)[:MAX_FILTERS]
+    return most if len(most) > 1 else []
+
+
+def tested(node: Filter | Join) -> Plan:
+    """Return the input whose tuples the filters of an operator are tested on."""
+    names = names_in(filters(node))
+    return next(inner for inner in node.children if names <= {c.name for c in inner.columns})
 
 
 def _is_costly(condition: exp.Expr) -> bool:
@@ -57,18 +73,30 @@ def restriction(node: Filter, number: int, order: Order | None) -> exp.Expr:
         number: Its operator's number, with which conditions are marked.
         order: The order of its filters; None leaves it to DuckDB.
     """
+    return guards.restriction(node, lambda ahead: arranged(node, number, order, ahead))
+
+
+def arranged(
+    node: Filter | Join, number: int, order: Order | None, conditions: Sequence[exp.Expr]
+) -> list[exp.Expr]:
+    """Return conditions of an operator with its filters in order, if they are all among them.
+
+    Args:
+        node: The operator.
+        number: Its number, with which conditions are marked.
+        order: The order of its filters; None leaves it to DuckDB.
+        conditions: Some of its conjuncts.
+    """
     chosen = filters(node)
-    if not chosen:
-        return guards.restriction(node)
+    mine = {id(part) for part in chosen}
+    if not chosen or not mine <= {id(part) for part in conditions}:
+        return list(conditions)
     marked = [part.copy() for part in chosen]
     if order is not None:
         marked = [guards.nested([marked[place] for place in order])]
     for part in marked:
         part.meta[_MARK] = number
-    mine = {id(part) for part in chosen}
-    return guards.restriction(
-        node, lambda ahead: [*(part for part in ahead if id(part) not in mine), *marked]
-    )
+    return [*(part for part in conditions if id(part) not in mine), *marked]
 
 
 def tested_in(tree: exp.Expr) -> frozenset[int]:

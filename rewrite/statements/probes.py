@@ -6,8 +6,9 @@ tests all filters on each of its tuples, and counts the tuples by **mask**: bit 
 drops the tuple. The counts are enough for the selectivities under every order. What a filter takes
 is measured on the same sample, each filter alone.
 
-A selection is probed if what comes to it is at hand: a stream, a window in time over one, or a
-relation, with selections, projections and samples between. Filters that are probed cannot raise.
+A selection, or a join, is probed if what comes to it is at hand: a stream, a window in time over
+one, or a relation, with selections, projections and samples between. Filters that are probed cannot
+raise.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sqlglot import exp
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Filter,
+    Join,
     Plan,
     Project,
     RelationScan,
@@ -29,7 +31,7 @@ from cqlduck.rewrite.plan import (
     TimeWindow,
     unique,
 )
-from cqlduck.rewrite.plan.filters import filters
+from cqlduck.rewrite.plan.filters import filters, tested
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
@@ -66,7 +68,7 @@ class Probe:
 
 
 def probes(writer: Writer) -> Iterator[Probe]:
-    """Yield the probes of the selections of a plan whose filters can be profiled.
+    """Yield the probes of the selections and joins of a plan whose filters can be profiled.
 
     Args:
         writer: Has written the statements of ticks of several instants.
@@ -74,9 +76,9 @@ def probes(writer: Writer) -> Iterator[Probe]:
     if writer.at_boundaries is not None:
         return
     for node in unique(writer.plan):
-        if isinstance(node, Filter):
+        if isinstance(node, (Filter, Join)):
             chosen = filters(node)
-            rows = _at_hand(writer, node.input) if chosen else None
+            rows = _at_hand(writer, tested(node)) if chosen else None
             if rows is not None:
                 yield _probe(writer.number(node), chosen, rows)
 
