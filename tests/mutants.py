@@ -41,6 +41,8 @@ BOUNDS = "test_bounds.py::test_wall_clock_time"
 ROWS = "test_rows.py::test_the_rows_are_the_same"
 DIFFERENTIAL = "test_differential.py::test_every_instant_equals_the_reference"
 
+IN_PARENTHESES = "test_join_syntax.py::test_joins_in_parentheses_are_those_of_duckdb"
+
 CASTABLE = "test_raising.py::test_what_is_castable_is_cast"
 
 AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
@@ -834,6 +836,24 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_queries.py"),
     ),
     *_of(
+        "rewrite/bind/scope.py",
+        ("USING takes what another join has merged",
+         "if any(c in m.columns for c in found)]", "]", IN_PARENTHESES),
+    ),
+    *_of(
+        "rewrite/bind/from_clause.py",
+        ("a name in ON is one of any item",
+         "conditions_of(join.args[\"on\"], replace(scope, first=first))",
+         "conditions_of(join.args[\"on\"], scope)", IN_PARENTHESES),
+        ("what is said in parentheses is said after a join around them",
+         "return _joins(context, joins, scope, ctes, first, start, inside)",
+         "return inside + _joins(context, joins, scope, ctes, first, start, [])", IN_PARENTHESES),
+        ("an outer join takes the first item for what its right side merged",
+         "value = merged.right\n", "value = merged.columns[-1]\n", IN_PARENTHESES),
+        ("an alias around an alias loses the columns that are renamed",
+         " and not inner.alias_column_names:", ":", IN_PARENTHESES),
+    ),
+    *_of(
         "rewrite/operators/counting.py",
         ("what changes in EXCEPT stands too",
          "_is_there(times), exp.not_(changed)", "_is_there(times)",
@@ -882,7 +902,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "rewrite/bind/recompute.py",
         ("a join in parentheses is one item of FROM",
          "return not is_join(node.this) or bool(node.alias)", "return True",
-         "test_join_syntax.py::test_a_join_in_parentheses_may_begin_with_a_subquery"),
+         IN_PARENTHESES),
     ),
     *_of(
         "rewrite/bind/bodies/guarded.py",

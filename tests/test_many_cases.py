@@ -23,6 +23,7 @@ import test_differential
 import test_dml
 import test_failing_queries
 import test_identity
+import test_join_syntax
 import test_last_row
 import test_lateness
 import test_options
@@ -158,6 +159,10 @@ GENERATORS: Mapping[str, Generator] = {
     "refreshed_relations": Generator(
         as_in(test_refresh.test_the_content_is_at_each_instant_the_last_refresh),
         test_refresh.CONTENTS,
+    ),
+    "from_clauses": Generator(
+        as_in(test_join_syntax.test_any_from_clause_is_that_of_duckdb),
+        test_join_syntax.FROM_CLAUSES,
     ),
     "last_rows": Generator(as_in(test_last_row.test_the_last_row), test_last_row.LAST_ROWS),
 }

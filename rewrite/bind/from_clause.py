@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -14,7 +15,7 @@ from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_items import bind_derived, bind_table
 from cqlduck.rewrite.bind.pivots import pivoted
 from cqlduck.rewrite.bind.projection import project
-from cqlduck.rewrite.bind.scope import Item, Scope, asking_around
+from cqlduck.rewrite.bind.scope import Item, Merged, Scope, asking_around
 from cqlduck.rewrite.plan import (
     Column,
     Plan,
@@ -34,11 +35,17 @@ def bind_from(context: Context, tree: exp.Select, scope: Scope, ctes: Ctes) -> l
         raise NotIncremental("a SELECT without FROM", offset=place_of(tree))
     conditions = bind_item(context, clause.this, scope, ctes)
     joins = [*(clause.this.args.get("joins") or []), *(tree.args.get("joins") or [])]
-    return conditions + _joins(context, joins, scope, ctes, 0, 0)
+    return _joins(context, joins, scope, ctes, 0, 0, conditions)
 
 
 def _joins(
-    context: Context, joins: list[exp.Join], scope: Scope, ctes: Ctes, first: int, start: int
+    context: Context,
+    joins: list[exp.Join],
+    scope: Scope,
+    ctes: Ctes,
+    first: int,
+    start: int,
+    conditions: list[exp.Expr],
 ) -> list[exp.Expr]:
     """Bind joined items one after the other; return their conditions.
 
@@ -49,8 +56,8 @@ def _joins(
         ctes: What FROM sees.
         first: The place of the first item that they join.
         start: The place of its plan.
+        conditions: What is said inside it, if it is a join itself.
     """
-    conditions: list[exp.Expr] = []
     before: list[exp.Expr] = []
     begin = start
     for join in joins:
@@ -82,7 +89,7 @@ def _joins(
             del scope.items[left:]
         else:
             plan = context.partners.outer(mine, theirs, own, kind)
-            plan = _merged(context.catalog, join, kind, scope, left, plan)
+            plan = _merged(context.catalog, join, kind, scope, plan)
         scope.plans[start:] = [plan]
         conditions = []
     if start > begin:
@@ -114,8 +121,8 @@ def _said(
     conditions: list[exp.Expr] = []
     using = [name.name for name in join.args.get("using") or []]
     if join.args.get("method") == "NATURAL":
-        right = [public for item in scope.items[left:] for public, _ in item.names]
-        using = [public for public in right if _found(scope.items[first:left], public)]
+        right = {public.lower(): public for i in scope.items[left:] for public, _ in i.names}
+        using = [public for public in right.values() if _found(scope.items[first:left], public)]
         if not using:
             raise BindError("NATURAL JOIN finds no common column", offset=place_of(join.this))
         join.set("using", [exp.to_identifier(name) for name in using])
@@ -123,50 +130,67 @@ def _said(
         conditions.append(_using(scope, first, left, name, join, kind))
     if join.args.get("on") is not None:
         no_aggregate(catalog, join.args["on"], "ON")
-        conditions += conditions_of(join.args["on"], scope)
+        conditions += conditions_of(join.args["on"], replace(scope, first=first))
     return conditions
 
 
 def _using(scope: Scope, first: int, left: int, name: str, join: exp.Join, kind: str) -> exp.Expr:
     """Merge a column of the items before `left` with that of the items from there on."""
-    lefts, rights = _found(scope.items[first:left], name), _found(scope.items[left:], name)
-    if not lefts or not rights:
+    one = _side(scope, scope.items[first:left], name, join)
+    other = _side(scope, scope.items[left:], name, join)
+    apart = [m for m in scope.merged.get(name.lower(), []) if m not in (one, other)]
+    # after a semijoin, too, the name is that of its left side, whatever else has it
+    made = one
+    if kind not in ("SEMI", "ANTI"):
+        both = {one.value.name, other.value.name}
+        scope.plans[:] = [shown(plan, both) for plan in scope.plans]
+        made = Merged(one.value, one.columns + other.columns, other.value)
+        scope.hidden |= {known.name for known in other.columns}
+    scope.merged[name.lower()] = [*apart, made]
+    return exp.EQ(this=column(one.value.name), expression=column(other.value.name))
+
+
+def _side(scope: Scope, items: Sequence[Item], name: str, join: exp.Join) -> Merged:
+    """Return what a name of USING means on one side of its join."""
+    merged, found = scope.merged_in(items, name), _found(items, name)
+    if not found:
         raise BindError(
             f"USING names {name}, which is no column of both sides", offset=place_of(join)
         )
-    known = scope.merged.get(name.lower(), lefts)[0]
-    if kind not in ("SEMI", "ANTI"):
-        both = {known.name, rights[0].name}
-        scope.plans[:] = [shown(plan, both) for plan in scope.plans]
-        merged = scope.merged.setdefault(name.lower(), [known])
-        merged += rights
-        scope.hidden |= {right.name for right in rights}
-    return exp.EQ(this=column(known.name), expression=column(rights[0].name))
+    if len(merged) == 1:
+        return merged[0]
+    if len(found) > 1:
+        raise BindError(
+            f"USING names {name}, which several items on one side have",
+            hint="say with ON which one is meant",
+            offset=place_of(join),
+        )
+    return Merged(found[0], found, found[0])
 
 
-def _merged(
-    catalog: Catalog, join: exp.Join, kind: str, scope: Scope, left: int, plan: Plan
-) -> Plan:
+def _merged(catalog: Catalog, join: exp.Join, kind: str, scope: Scope, plan: Plan) -> Plan:
     """Let the merged columns of an outer join be known on the side that always is."""
     for written in join.args.get("using") or []:
         name = written.name.lower()
-        merged = scope.merged[name]
-        own, (other, *_) = merged[0], _found(scope.items[left:], name)
+        merged = scope.merged[name][-1]
         if kind == "RIGHT":
-            value = other
+            value = merged.right
         elif kind == "FULL":
-            either = exp.Coalesce(this=column(own.name), expressions=[column(other.name)])
+            either = exp.Coalesce(
+                this=column(merged.value.name), expressions=[column(merged.right.name)]
+            )
             fresh = f"{name} of {len(scope.items)}"
+            while any(c.name == fresh for c in plan.columns):
+                fresh += "'"
             (value,) = project(catalog, plan, [(fresh, either)]).columns
             listed = [column(c.name) for c in plan.columns]
             plan = Project(plan, (*listed, either), (*plan.columns, value))
         else:
             continue
-        scope.merged[name] = [value, *merged]
-        for item in scope.items:
-            for _, known in item.names:
-                if known in merged and known.name not in scope.hidden:
-                    scope.shown[known.name] = value
+        merged.value = value
+        for known in merged.columns:
+            if known.name not in scope.hidden:
+                scope.shown[known.name] = value
     return plan
 
 
@@ -225,9 +249,13 @@ def item_alone(context: Context, tree: exp.Expr, scope: Scope, ctes: Ctes) -> It
 
 
 def is_join(tree: exp.Expr) -> bool:
-    """Return whether what stands in parentheses in FROM is an item, alone or with joins."""
+    """Return whether what stands in parentheses in FROM is an item, alone or with joins.
+
+    A query in parentheses without an alias is the query.
+    """
     return isinstance(tree, exp.Table) or (
-        isinstance(tree, exp.Subquery) and bool(tree.args.get("joins"))
+        isinstance(tree, exp.Subquery)
+        and (bool(tree.args.get("joins") or tree.args.get("alias")) or is_join(tree.this))
     )
 
 
@@ -242,14 +270,12 @@ def _parenthesized(
     joins = inner.args.get("joins") or []
     inner.set("joins", None)
     first, start = len(scope.items), len(scope.plans)
-    if not joins:
-        if tree.args.get("alias"):
-            inner.set("alias", tree.args["alias"].copy())
-        bind_table(context, inner, scope, ctes)
-        return []
+    if tree.alias and not joins and not inner.args.get("pivots") and not inner.alias_column_names:
+        inner.set("alias", tree.args["alias"].copy())
+        return bind_item(context, inner, scope, ctes)
     if not tree.alias:
         inside = bind_item(context, inner, scope, ctes)
-        return inside + _joins(context, joins, scope, ctes, first, start)
+        return _joins(context, joins, scope, ctes, first, start, inside)
     joined = exp.select("*").from_(inner)
     joined.set("joins", joins)
     bind_derived(context, tree, tree.alias, joined, scope, ctes)

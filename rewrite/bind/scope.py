@@ -8,7 +8,7 @@ SELECT list, names are compared without regard to case, `a.b` may be a field of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -40,23 +40,37 @@ class Item:
 
 
 @dataclass
+class Merged:
+    """What USING has merged: the column that stands for it, and those of items that are in it.
+
+    `right` is the one that stands for it on the right side of the join.
+    """
+
+    value: Column
+    columns: list[Column]
+    right: Column
+
+
+@dataclass
 class Scope:
-    """The items of a FROM clause, and the columns that USING merged.
+    """The items of a FROM clause, and by lower-case name what USING merged: once in each join.
 
     `plans` are to be joined: those of the items, but for items that an outer, semi- or antijoin
     has made one plan of. `shown` says what stands for a column of an item in `*`, `values` what
-    stands for a scalar subquery. Names that are not found are looked up in the scope `around`, that
-    of the query in whose expression this is.
+    stands for a scalar subquery. A name without qualifier is looked up in the items from `first`
+    on, which are those of a join, and then in those before them. Names that are not found are
+    looked up in the scope `around`, that of the query in whose expression this is.
     """
 
     items: list[Item] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
-    merged: dict[str, list[Column]] = field(default_factory=dict)
+    merged: dict[str, list[Merged]] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     shown: dict[str, Column] = field(default_factory=dict)
     values: dict[str, exp.Expr] = field(default_factory=dict)
     volatile: frozenset[str] = frozenset()
     around: Scope | None = None
+    first: int = 0
 
     def add(self, item: Item, place: int | None) -> None:
         """Add an item; an alias stands once in a FROM clause."""
@@ -75,13 +89,23 @@ class Scope:
         Raises:
             BindError: Several items have it.
         """
-        if name.lower() in self.merged:
-            return self.merged[name.lower()][0]
-        found = [(item, known) for item in self.items if (known := item.find(name)) is not None]
+        inner, outer = self.items[self.first :], self.items[: self.first]
+        return self._find_in(inner, name) or self._find_in(outer, name)
+
+    def _find_in(self, items: Sequence[Item], name: str) -> Column | None:
+        found = [(item, known) for item in items if (known := item.find(name)) is not None]
+        merged = self.merged_in(items, name)
+        if len(merged) == 1:
+            return merged[0].value
         if len(found) > 1:
             choices = " or ".join(f"{item.alias}.{name}" for item, _ in found)
             raise BindError(f"the column name {name} is ambiguous", hint=f"write {choices}")
         return found[0][1] if found else None
+
+    def merged_in(self, items: Sequence[Item], name: str) -> list[Merged]:
+        """Return what USING has merged of the columns that some items have under a name."""
+        found = [item.find(name) for item in items]
+        return [m for m in self.merged.get(name.lower(), []) if any(c in m.columns for c in found)]
 
     def star(self, alias: str | None = None) -> list[tuple[str, Column]]:
         """Return what `*` or `alias.*` stands for: public names and columns, in order."""

@@ -30,7 +30,7 @@ from cqlduck.rewrite.bind.conditions import (
 )
 from cqlduck.rewrite.bind.context import Context, Ctes, Scalar
 from cqlduck.rewrite.bind.from_clause import bind_from
-from cqlduck.rewrite.bind.scope import Item, Scope, asking_around, resolve
+from cqlduck.rewrite.bind.scope import Item, Merged, Scope, asking_around, resolve
 from cqlduck.rewrite.plan import Column, Join, Plan
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.conditions import COMPARISONS, conjuncts, names_in, without_parens
@@ -353,7 +353,10 @@ def _unclash(scope: Scope, conditions: list[exp.Expr]) -> list[exp.Expr]:
         Item(item.alias, item.plan, tuple((public, unlike(c)) for public, c in item.names))
         for item in scope.items
     ]
-    scope.merged = {name: [unlike(c) for c in cs] for name, cs in scope.merged.items()}
+    scope.merged = {
+        name: [Merged(unlike(m.value), [*map(unlike, m.columns)], unlike(m.right)) for m in known]
+        for name, known in scope.merged.items()
+    }
     made = [c.copy() for c in conditions]
     for condition in made:
         for node in list(condition.find_all(exp.Column)):
