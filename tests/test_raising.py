@@ -172,6 +172,7 @@ def cases() -> Iterator[tuple[str, bool]]:
     for unsafe in (
         "CAST(v AS INTEGER) = 1", "i + 1 > 2", "v = 1", "v = i", "b // i = 1",
         "CAST(b AS INTEGER) = 1", "v ~ v", "i ~ 'a'", "v SIMILAR TO lower(v)", "contains(l, 'a')",
+        "length()", "lower() = 'a'", "contains()", "regexp_matches()",
         "regexp_matches(v, 'a', v)", "v ~ NULL", "regexp_matches(CAST(i AS DATE), 'a')",
         "CASE WHEN v = 'x' THEN i + 1 ELSE 0 END = 1", "coalesce(CAST(v AS INTEGER), 0) = 1",
         "sqrt(d) > 1", "-i = 1", "w < 0.001", "w = m", "m < 1e3", "m IN (1, '2')",

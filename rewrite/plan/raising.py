@@ -171,7 +171,10 @@ def _type(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
 
 def _function(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
     name = function_name(tree) if isinstance(tree, exp.Func) else tree.key
-    text, *others = _operands(tree) or [tree]
+    operands = _operands(tree)
+    if not operands:
+        return None
+    text, *others = operands
     if name in _PATTERNS:
         are_constants = all(isinstance(o, exp.Literal) and o.is_string for o in others)
         return _when(are_constants and _all_of("VARCHAR", [text], types), "BOOLEAN")
