@@ -588,6 +588,7 @@ class _Builder:
         forms = [
             "{} LIKE '%%'", "{} NOT LIKE '%a%'", "{} ~ '^[-0-2a-c]'", "NOT ({} ~ '2$')",
             "NOT contains({}, '0')", "length({}) < 5", "{} SIMILAR TO '-?[0-9]|[a-z]+'",
+            "lower('A') = 'a'", "'ab' LIKE 'a%'",
         ]  # fmt: skip
         found = [
             self.one(forms).replace("{}", f"{self.one(usable)}::VARCHAR")

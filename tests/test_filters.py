@@ -54,6 +54,11 @@ def plan_filters(con: cqlduck.Connection, body: str) -> list[list[str]]:
         ("x ~ 'a' AND x::INTEGER > 3 AND x ~ 'b'", []),
         ("x ~ 'a' AND NOT x ~ 'b' AND x::INTEGER > 3 AND x ~ 'c'",
          ["REGEXP_MATCHES(\"s.x\", 'a')", "NOT REGEXP_MATCHES(\"s.x\", 'b')"]),
+        # constants alone drop all tuples or none
+        ("lower('A') = 'a' AND 'abc' ~ 'b'", []),
+        ("lower('A') = 'a' AND 'abc' ~ 'b' AND x ~ 'a'", []),
+        ("lower('A') = 'a' AND x LIKE 'b%' AND x ~ 'a'",
+         ["\"s.x\" LIKE 'b%'", "REGEXP_MATCHES(\"s.x\", 'a')"]),
         # a pattern that is no constant may be no pattern
         ("x ~ 'a' AND x ~ x AND x ~ 'b'", []),
         ("lower(x) = 'a' AND (x LIKE 'a' OR k = 1)",
@@ -183,6 +188,18 @@ def test_masks_are_those_of_the_arrivals(con: cqlduck.Connection, window: str, k
     )  # fmt: skip
     assert [dict(expected)] * 3 == [dict(found.masks) for found in policy.found]
     assert all(found.times is None for found in policy.found)
+
+
+@pytest.mark.parametrize("where", ["lower('A') = 'a' AND 'abc' ~ 'b'", "'a' ~ 'b' AND x ~ 'a'"])
+def test_conditions_without_a_column_run_in_a_tick_that_is_probed(
+    con: cqlduck.Connection, where: str
+) -> None:
+    con.execute(STREAM)
+    counting(con)
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT k FROM s WHERE {where}")
+    con.tick({"s": batch([(n, "a", 1) for n in range(3)])}, to=1)
+    assert con.sql("SELECT state FROM cql.queries").fetchall() == [("active",)]
+    assert con.sql("FROM q").fetchall() == ([(0, 1), (1, 1), (2, 1)] if "abc" in where else [])
 
 
 def test_a_large_sample_times_the_filters(con: cqlduck.Connection) -> None:

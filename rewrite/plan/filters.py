@@ -42,7 +42,8 @@ def filters(node: Filter | Join) -> list[exp.Expr]:
     types = {c.name: c.type for inner in node.children for c in inner.columns}
     conditions = node.predicates if isinstance(node, Join) else conjuncts(node.predicate)
     early, _ = split(conditions, types)
-    costly = [part for part in early if _is_costly(part)]
+    # what reads no column drops all tuples or none
+    costly = [part for part in early if names_in([part]) and _is_costly(part)]
     of_each = [
         [part for part in costly if names_in([part]) <= {c.name for c in inner.columns}]
         for inner in node.children
