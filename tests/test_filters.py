@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -436,6 +438,17 @@ def test_an_order_of_another_number_of_filters_does_not_count(con: cqlduck.Conne
     choices.force(con, FILTERS, "2 1")
     play(con, range(2))
     assert option(con) == [(WRITTEN, "default")]
+
+
+def test_of_a_query_that_is_dropped_nothing_is_kept(con: cqlduck.Connection) -> None:
+    con.execute(STREAM + QUERY)
+    play(con, range(2))
+    compiled = weakref.ref(con.engine.compiled["q"])
+    con.execute("DROP CONTINUOUS QUERY q")
+    # what was chosen before a change is kept until the next one, to be put back
+    con.execute("CREATE STREAM other (k INTEGER)")
+    gc.collect()
+    assert compiled() is None
 
 
 @pytest.mark.parametrize("order", ["2 2", "0 1", "1 3", "b a", ""])

@@ -305,6 +305,7 @@ class StreaMon:
     def forget(self, owner: str) -> None:
         """Forget a query or stream that is dropped, or planned anew; inside a change."""
         self.executor.forget(owner)
+        self._points.pop(owner, None)
         self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
 
     # -- what people see and want -----------------------------------------------------------------
