@@ -516,6 +516,74 @@ class _SqlBuilder(_Builder):
         text = f"SELECT ⟦({items})⟧ FROM {item} WHERE {test}"
         return _Shaped(text, columns, n, True if grows and " AND " not in test else None)
 
+    def shape_mark(self, draft: _Draft, depth: int) -> _Shaped:
+        """Return a test for partners where a truth value is needed."""
+        item, refs, n, _ = self.source(draft, depth, 60)
+        exact = self.exact_of(refs) or [("1", Column("", "int"))]
+        tests = [self.subquery(draft, depth, refs, where=True) for _ in range(self.between(1, 2))]
+        test, other = tests[0][0], tests[-1][0]
+        plain = self.comparison(exact)
+        form = self.one(["or", "not", "case", "filter", "listed", "key", "is null"])
+        items, columns = self.listed(refs, 1, 2)
+        name = self.name()
+        if form in ("or", "not", "case"):
+            where = {
+                "or": f"{plain} OR ({other} AND {test})",
+                "not": f"NOT ({plain} AND {test}) OR {other}",
+                "case": f"CASE WHEN {plain} THEN {test} WHEN {other} THEN {plain} ELSE {test} END",
+            }[form]
+            text = f"SELECT ⟦({items})⟧ FROM {item} WHERE {where}"
+            grows = None if form == "or" and all(grows for _, grows in tests) else False
+            return _Shaped(text, columns, n, grows)
+        if form == "filter":
+            key, column = self.one(exact)
+            one = self.name()
+            text = (
+                f"SELECT ⟦({key} AS {one}, count(*) FILTER (WHERE {plain} OR {test}) AS {name})⟧ "
+                f"FROM {item} GROUP BY {key}"
+            )
+            return _Shaped(text, (Column(one, column.kind), Column(name, "int")), n)
+        if form == "key":
+            one = self.name()
+            text = f"SELECT ⟦({test} AS {name}, count(*) AS {one})⟧ FROM {item} GROUP BY {name}"
+            return _Shaped(text, (Column(name, "bool"), Column(one, "int")), 3)
+        value = {
+            "listed": self.one([test, f"NOT ({test})", f"({test}) AND {other}"]),
+            "is null": f"({test}) IS NULL",
+        }[form]
+        distinct = "DISTINCT " if len(exact) == len(refs) and self.chance(20) else ""
+        text = f"SELECT ⟦({distinct}{items}, {value} AS {name})⟧ FROM {item}{self.where(refs)}"
+        return _Shaped(text, (*columns, Column(name, "bool")), n)
+
+    def shape_marked_groups(self, draft: _Draft, depth: int) -> _Shaped:
+        """Return a grouped query with a test for partners of the groups."""
+        item, refs, n, _ = self.source(draft, depth, 60)
+        inner, irefs, _, _ = self.source(draft, depth + 1, 30)
+        key, column = self.one(self.exact_of(refs) or [("1", Column("", "int"))])
+        one, other, name = (self.name() for _ in range(3))
+        same = [text for text, c in self.exact_of(irefs) if c.kind == column.kind]
+        numbers = [text for text, c in self.exact_of(irefs, "int")]
+        tests = [f"EXISTS (SELECT 1 FROM {inner}{self.where(irefs)})"]
+        if same:
+            value = self.one(same)
+            tests += [f"{key} IN (SELECT {value} FROM {inner})"]
+            tests += [
+                f"{key} {self.one(['NOT IN', '<= ANY', '<> ALL'])} (SELECT {value} FROM {inner})"
+            ]
+            tests += [f"EXISTS (SELECT 1 FROM {inner} WHERE {value} {self.one(['=', '<'])} {key})"]
+        if numbers:
+            value = self.one(numbers)
+            tests += [f"count(*) {self.one(['IN', 'NOT IN'])} (SELECT {value} FROM {inner})"]
+        test = self.one(tests)
+        text = f"SELECT ⟦({key} AS {one}, count(*) AS {other}"
+        made = [Column(one, column.kind), Column(other, "int")]
+        if self.chance(50):
+            text += f", {test} AS {name})⟧ FROM {item} GROUP BY {key}"
+            return _Shaped(text, (*made, Column(name, "bool")), n)
+        more = self.one(["", " OR count(*) > 2", " AND count(*) < 3"])
+        text += f")⟧ FROM {item} GROUP BY {key} HAVING {self.one(['', 'NOT '])}{test}{more}"
+        return _Shaped(text, tuple(made), n)
+
     def shape_listed_subquery(self, draft: _Draft, depth: int) -> _Shaped:
         item, refs, n, _ = self.source(draft, depth, 60)
         items, columns = self.listed(refs, 1, 2)

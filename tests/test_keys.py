@@ -53,10 +53,7 @@ KEYED = {
     "SELECT x.a, z.b FROM r2 x ASOF JOIN r y ON x.k = y.k AND x.a >= y.c CROSS JOIN r3 z"
     " LEFT JOIN r w ON w.k = z.k WHERE x.k = z.k": "k",
     # subqueries
-    "SELECT k IN (SELECT k FROM r) AS i FROM r2": None,
     "SELECT a IN (SELECT c FROM r WHERE r.k = r2.k) AS i FROM r2": "k",
-    "SELECT a IN (SELECT c FROM r WHERE r.k IS NOT DISTINCT FROM r2.k) AS i FROM r2": None,
-    "SELECT a IN (SELECT c FROM r WHERE r.k = r2.k OR c = a) AS i FROM r2": None,
     "SELECT a IN (SELECT c FROM r WHERE r.k = r2.a) AS i FROM r2": "a",
     "SELECT (SELECT c FROM r WHERE r.k = r2.k ORDER BY c LIMIT 1) AS i FROM r2": "k",
     "SELECT (SELECT c FROM r WHERE r.c = r2.k ORDER BY c LIMIT 1) IN "

@@ -787,6 +787,8 @@ RULED = (
     "SELECT k, (SELECT count(*) + 1 FROM t [NOW] y WHERE y.k = x.k) AS n FROM r x",
     "SELECT k, sum(v) AS n FROM s [NOW] GROUP BY k HAVING sum(v) > (SELECT max(w) FROM t)",
     "SELECT count(*) AS n, (SELECT count(*) FROM r) AS m FROM s",
+    "SELECT k FROM s [RANGE 5] WHERE v > 3 OR EXISTS (SELECT 1 FROM r)",
+    "SELECT k, k IN (SELECT k FROM r) AS known FROM s [RANGE 5]",
     "SELECT k FROM s [RANGE 5] EXCEPT ALL SELECT k FROM r",
     "SELECT k FROM s [RANGE 5] INTERSECT SELECT k FROM r EXCEPT SELECT k FROM t",
 )
@@ -804,8 +806,8 @@ def test_has_a_delta_rule(text: str) -> None:
         "SELECT k FROM s [RANGE 5] WHERE v = (SELECT max(w) FROM t [NOW] GROUP BY k)",
         "SELECT k FROM s [RANGE 5] x WHERE v = (SELECT max(w) FROM t y WHERE y.k > x.k)",
         "SELECT k, (SELECT max(w) FROM t y WHERE y.k = x.k) AS m, sum(v) FROM s x GROUP BY k",
-        "SELECT k FROM s [RANGE 5] WHERE v > 3 OR EXISTS (SELECT 1 FROM r)",
-        "SELECT k, k IN (SELECT k FROM r) AS known FROM s [RANGE 5]",
+        "SELECT k FROM s [RANGE 5] WHERE v > 3 OR (k, v) IN (SELECT k, w FROM t)",
+        "SELECT k, v IN (SELECT w FROM t WHERE t.k = s.k) AS known FROM s [RANGE 5]",
     ],
 )
 def test_subquery_is_worked_out_again(text: str) -> None:

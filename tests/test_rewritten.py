@@ -73,6 +73,31 @@ PIVOTED = [
 ]
 
 
+MARKED = [
+    "SELECT k, v FROM r WHERE v > 15 OR k IN (SELECT k FROM u)",
+    "SELECT k, v FROM r WHERE NOT (v > 15 AND k IN (SELECT k FROM u))",
+    "SELECT k, k IN (SELECT k FROM u) AS i, k NOT IN (SELECT k FROM u WHERE k > 1) AS j FROM r",
+    "SELECT k, k IN (SELECT k FROM nobody) AS i, v NOT IN (SELECT v FROM nobody) AS j FROM r",
+    "SELECT k, v > ANY (SELECT c FROM u) AS i, v <= ALL (SELECT c FROM u WHERE c > 9) AS j FROM r",
+    "SELECT k, v <> ALL (SELECT c FROM u) AS i, k = ALL (SELECT k FROM u WHERE k = 1) AS j FROM r",
+    "SELECT k, k <> ANY (SELECT k FROM u) AS i, v > ALL (SELECT v FROM nobody) AS j FROM r",
+    "SELECT k, EXISTS (SELECT 1 FROM u WHERE c > 15) AS i, EXISTS (FROM nobody) AS j FROM r",
+    "SELECT k, EXISTS (SELECT 1 FROM u WHERE u.k > r.k) AS i FROM r",
+    "SELECT CASE WHEN k IN (SELECT k FROM u) THEN 'in' WHEN v > 7 THEN 'v' END AS c FROM r",
+    "SELECT k IN (SELECT k FROM u) AS i, count(*) AS n FROM r GROUP BY i",
+    "SELECT k, count(*) FILTER (WHERE v IN (SELECT c FROM u) OR t = 'a') AS n FROM r GROUP BY k",
+    "SELECT k, count(*) AS n FROM r GROUP BY k HAVING k IN (SELECT k FROM u) OR count(*) > 1",
+    "SELECT k, sum(v) AS n FROM r GROUP BY k HAVING count(*) NOT IN (SELECT k FROM u WHERE k > 0)",
+    "SELECT k, max(v) IN (SELECT c FROM u) AS i FROM r GROUP BY k",
+    "SELECT count(*) IN (SELECT k FROM nobody) AS i, EXISTS (SELECT 1 FROM u) AS j FROM r",
+    "SELECT k, grouping(k) AS g, k IN (SELECT k FROM u) AS i FROM r GROUP BY ROLLUP (k)",
+    "SELECT DISTINCT k IN (SELECT k FROM u) OR v > 7 AS i FROM r",
+    "SELECT k FROM r WHERE v IN (SELECT v FROM r x WHERE x.k = 3 OR x.k IN (SELECT k FROM u))",
+    "SELECT k IN (SELECT k FROM u GROUP BY k HAVING count(*) > 1) IS NULL AS i FROM r",
+    "SELECT x.k, c FROM r x LEFT JOIN u ON x.k = u.k WHERE c > 3 OR x.k IN (SELECT k FROM u)",
+]
+
+
 def compared(body: str) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     """Return cqlduck with a query `q` over relations, and DuckDB with the same in tables."""
     con, plain = cqlduck.connect(), duckdb.connect()
@@ -91,7 +116,7 @@ def compared(body: str) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     return con, plain
 
 
-@pytest.mark.parametrize("body", [*BY_NAME, *UNPIVOTED, *PIVOTED])
+@pytest.mark.parametrize("body", [*BY_NAME, *UNPIVOTED, *PIVOTED, *MARKED])
 def test_nothing_is_recomputed_and_all_is_as_in_duckdb(body: str) -> None:
     con, plain = compared(body)
     with con, plain:
@@ -181,3 +206,64 @@ def test_an_aggregate_of_several_columns_is_refused_as_in_duckdb(body: str, reco
         with pytest.raises(cqlduck.BindError, match="has one argument, and not 2") as caught:
             con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
         assert "DISTINCT (a, b)" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT k FROM s WHERE k > 2 OR k IN (SELECT k FROM s x WHERE x.v > 10)",
+        "SELECT DISTINCT k FROM s WHERE v > 20 OR EXISTS (SELECT 1 FROM s x WHERE x.v > 10)",
+    ],
+)
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+def test_a_mark_that_nothing_negates_is_monotonic(body: str, recompute: str) -> None:
+    """It can only become true, so the query yields its Istream."""
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute("CREATE STREAM s (k INTEGER, v INTEGER)")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        con.append("s", [(1, 5), (1, 5), (3, 7)], at=1)
+        con.append("s", [(1, 11), (2, 3)], at=3)
+        con.advance(4)
+        found = con.table("q").fetchall()
+    assert sorted(found) == (
+        [(1, 3), (2, 3), (3, 3)] if "DISTINCT" in body else [(1, 3), (1, 3), (1, 3), (3, 1)]
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "SELECT k, v IN (SELECT c FROM u WHERE u.k = x.k) AS i FROM y x",
+        "SELECT k FROM y x WHERE v > 7 OR EXISTS (SELECT 1 FROM u WHERE u.k = x.k)",
+    ],
+)
+def test_what_is_correlated_by_keys_is_recomputed_by_them(body: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(
+            "CREATE RELATION y (k BIGINT, v BIGINT); CREATE RELATION u (k BIGINT, c BIGINT)"
+        )
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        (node,) = [n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)]
+        assert node.keys
+    with cqlduck.connect(recompute="refuse") as con:
+        con.execute(
+            "CREATE RELATION y (k BIGINT, v BIGINT); CREATE RELATION u (k BIGINT, c BIGINT)"
+        )
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        assert not [n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "t::INTEGER IN (SELECT k FROM u)",
+        "k IN (SELECT c::VARCHAR::INTEGER FROM u)",
+        "EXISTS (SELECT 1 FROM u WHERE c::VARCHAR::INTEGER > 3)",
+    ],
+)
+def test_a_mark_that_may_raise_is_recomputed(test: str) -> None:
+    with cqlduck.connect() as con:
+        for name, (columns, _) in TABLES.items():
+            con.execute(f"CREATE RELATION {name} ({columns})")
+        con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT k FROM r WHERE v > 3 OR {test}")
+        assert [n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)]

@@ -14,6 +14,7 @@ from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations, current_time, recompute
 from cqlduck.rewrite.bind.context import Context, Ctes, Scalar, with_ctes
 from cqlduck.rewrite.bind.from_clause import item_alone
+from cqlduck.rewrite.bind.marks import ByPartners
 from cqlduck.rewrite.bind.pivots import pivoted
 from cqlduck.rewrite.bind.projection import with_names
 from cqlduck.rewrite.bind.scalars import bind_scalars
@@ -21,7 +22,7 @@ from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.select import incremental
 from cqlduck.rewrite.bind.set_operations import combined
 from cqlduck.rewrite.bind.windows import to_stream
-from cqlduck.rewrite.plan import Column, Plan, properties
+from cqlduck.rewrite.plan import Column, Plan, Recompute, properties
 from cqlduck.rewrite.plan.not_incremental import NothingRead, NotIncremental
 from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.windows import SampleSyntax, WindowSyntax
@@ -113,12 +114,19 @@ class Binder(Context):
             plan = self._recomputed(
                 tree, ctes, NotIncremental("constants in FROM", offset=place_of(tree))
             )
+        except ByPartners as reason:
+            plan = reason.plan
+            if self.catalog.recompute != "refuse":
+                again = self._recomputed(tree, ctes, reason, whole=True)
+                plan = again if again.keys else plan
         except NotIncremental as reason:
             plan = self._recomputed(tree, ctes, reason)
         return plan if operator is None else to_stream(self.catalog, plan, operator, tree)
 
-    def _recomputed(self, tree: exp.Query, ctes: Ctes, reason: NotIncremental) -> Plan:
-        """Return the plan of a query without a delta rule.
+    def _recomputed(
+        self, tree: exp.Query, ctes: Ctes, reason: NotIncremental, *, whole: bool = False
+    ) -> Recompute:
+        """Return the plan of a query without a delta rule, or of the `whole` of it.
 
         Raises:
             NotSupportedError: The setting `recompute` refuses it.
@@ -129,4 +137,4 @@ class Binder(Context):
                 hint="the setting recompute = 'allow' recomputes it at each change",
                 offset=reason.offset,
             )
-        return recompute.recompute(self, tree, ctes, reason.message)
+        return recompute.recompute(self, tree, ctes, reason.message, whole=whole)

@@ -36,13 +36,17 @@ Ctes = dict[str, Cte]
 class Scalar:
     """A subquery that yields a value: `value` over the columns of `plan`, met by `links`.
 
-    In the tree stands `name` in its place. Without `links` the plan has one tuple, always.
+    In the tree stands `name` in its place. Without `links` the plan has one tuple, always. With a
+    `mark`, a column of this name says whether there is a tuple that `links` meet; `is_correlated`
+    is whether the subquery names columns around it.
     """
 
     name: str
     plan: Plan
     value: exp.Expr
     links: tuple[exp.Expr, ...] = ()
+    mark: str = ""
+    is_correlated: bool = False
 
 
 @dataclass

@@ -12,6 +12,7 @@ from cqlduck.rewrite.bind.conditions import no_aggregate, safe_types
 from cqlduck.rewrite.bind.context import Scalar
 from cqlduck.rewrite.bind.projection import cast_to, project, union_types
 from cqlduck.rewrite.bind.scope import Scope, resolve
+from cqlduck.rewrite.bind.semijoin import Partners
 from cqlduck.rewrite.plan import (
     Aggregate,
     AggregateCall,
@@ -101,19 +102,26 @@ def aggregate(
     listed: list[tuple[str | None, exp.Expr]],
     having: exp.Expr | None,
     values: list[Scalar],
+    partners: Partners,
 ) -> Plan:
     """Return the aggregate by one grouping set, HAVING and the SELECT list above it.
 
-    `values` are those of subqueries that are joined to the groups.
+    `values` are those of subqueries that are joined to the groups, or ask `partners` for a mark.
     """
     everything = [key for other in sets for key in other]
     work = _Grouping(catalog, plan, keys, [key for key in everything if key not in keys])
-    work.known = {value.name for value in values}
+    work.known = {c.name for value in values for c in value.plan.columns}
+    work.known |= {value.mark for value in values}
     listed = [(name, work.rewritten(expression)) for name, expression in listed]
     condition = None if having is None else work.rewritten(having)
+    links = {value.mark: list(map(work.rewritten, value.links)) for value in values}
     grouped: Plan = work.finish()
-    if values:
-        grouped = Join((grouped, *(value.plan for value in values)))
+    plain = [value.plan for value in values if not value.mark]
+    if plain:
+        grouped = Join((grouped, *plain))
+    for value in values:
+        if value.mark:
+            grouped = partners.marked(grouped, value.plan, links[value.mark], value.mark)
     if condition is not None:
         grouped = Filter(grouped, condition)
     return project(catalog, grouped, listed)
@@ -219,6 +227,9 @@ class _Grouping:
 
     def finish(self) -> Aggregate:
         """Return the aggregate over the projection to keys and arguments."""
+        if not self.keys and not self.calls:
+            # the row of everything is there, though nobody reads what it has
+            self.calls.append(("count0", exp.Count(this=exp.Star())))
         prepared = [(name, *self._prepared(call)) for name, call in self.calls]
         calls = []
         shown = self.below or [("one", exp.Literal.number(1))]

@@ -31,7 +31,7 @@ from cqlduck.rewrite.bind.from_clause import bind_item, is_join
 from cqlduck.rewrite.bind.from_items import CONSTANT_FUNCTIONS
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
-from cqlduck.rewrite.plan import INPUT, Plan, Recompute, place_in
+from cqlduck.rewrite.plan import INPUT, Recompute, place_in
 from cqlduck.rewrite.plan.aggregates import aggregate_calls
 from cqlduck.rewrite.plan.not_incremental import NothingRead
 from cqlduck.rewrite.relalg.elements import TS, parameter, qualified
@@ -55,8 +55,10 @@ def _defines(node: exp.Expr, table: exp.Table) -> bool:
     return False
 
 
-def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Plan:
-    """Return the plan of a query without a delta rule.
+def recompute(
+    context: Context, tree: exp.Query, ctes: Ctes, reason: str, *, whole: bool = False
+) -> Recompute:
+    """Return the plan of a query without a delta rule, the `whole` of it or what stands above one.
 
     Raises:
         NothingRead: The query has constants alone.
@@ -66,7 +68,7 @@ def recompute(context: Context, tree: exp.Query, ctes: Ctes, reason: str) -> Pla
     refuse_always(body, context.catalog.volatile)
     refuse_clauses(body)
     build = _Build(context, ctes, reason)
-    if context.catalog.recompute != "always":
+    if context.catalog.recompute != "always" and not whole:
         over = build.over_one(body)
         if over is not None:
             return build.finish(over)

@@ -16,6 +16,7 @@ from cqlduck.errors import BindError
 from cqlduck.rewrite.bind import current_time
 from cqlduck.rewrite.bind.context import Context, Ctes, Scalar
 from cqlduck.rewrite.bind.grouping import group_by
+from cqlduck.rewrite.bind.marks import bind_marks
 from cqlduck.rewrite.bind.scope import Scope
 from cqlduck.rewrite.bind.subqueries import correlated
 from cqlduck.rewrite.plan import Column
@@ -37,7 +38,7 @@ def bind_scalars(context: Context, tree: exp.Select, scope: Scope, ctes: Ctes) -
     Raises:
         NotIncremental: A subquery that is no aggregate, or is correlated by more than equalities.
     """
-    taken: list[Scalar] = []
+    taken = bind_marks(context, tree, scope, ctes)
     parts = [*tree.expressions, tree.args.get("where"), tree.args.get("having")]
     for part in [part for part in parts if part is not None]:
         for node in list(part.find_all(exp.Subquery)):

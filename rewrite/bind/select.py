@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from cqlduck.errors import NotSupportedError
+from cqlduck.errors import BindError, NotSupportedError
 from cqlduck.rewrite.bind import collations
+from cqlduck.rewrite.bind.bodies.growth import is_monotonic
 from cqlduck.rewrite.bind.conditions import no_aggregate
 from cqlduck.rewrite.bind.context import Context, Ctes
 from cqlduck.rewrite.bind.from_clause import bind_from
 from cqlduck.rewrite.bind.grouping import aggregate, grouping_sets, union_of
 from cqlduck.rewrite.bind.having import keys_of_having, resolve_having
+from cqlduck.rewrite.bind.marks import ByPartners, as_grown, can_only_grow
 from cqlduck.rewrite.bind.projection import project
 from cqlduck.rewrite.bind.scalars import bind_scalars
 from cqlduck.rewrite.bind.scope import Scope
@@ -28,6 +30,7 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
 
     Raises:
         NotIncremental: One of them has none.
+        ByPartners: It has marks, and may be cheaper if it is recomputed by keys.
     """
     _refuse_clauses(tree)
     if collations.is_beside_grouping(tree):
@@ -36,13 +39,15 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
     conditions = bind_from(context, tree, scope, ctes)
     if not tree.expressions:
         tree.set("expressions", [exp.Star()])
+    grows = is_monotonic(tree, context.catalog.aggregates)
     values = bind_scalars(context, tree, scope, ctes)
     listed, aliases = select_list(context, tree, scope)
     where = tree.args.get("where")
     if where is not None:
         no_aggregate(context.catalog, where.this, "WHERE")
     group, having = tree.args.get("group"), tree.args.get("having")
-    calls = [c for _, e in listed for c in aggregate_calls(e, context.catalog.aggregates)]
+    shown = [e for _, e in listed] + [link for v in values if v.mark for link in v.links]
+    calls = [c for e in shown for c in aggregate_calls(e, context.catalog.aggregates)]
     sets = grouping_sets(context.catalog, tree, scope, listed, aliases)
     by_all = group is not None and bool(group.args.get("all"))
     if having is not None:
@@ -58,18 +63,30 @@ def incremental(context: Context, tree: exp.Select, ctes: Ctes) -> Plan:
         below |= set() if where is None else names_in([where])
         above = [v for v in values if not {v.name, *names_in([v.value])} & below]
         # what GROUP BY ALL takes for a key among subqueries, DuckDB alone knows
-        if any(v.links for v in above) or (values and by_all):
+        if any(v.links and not v.mark for v in above) or (values and by_all):
             raise NotIncremental("a subquery in an expression", offset=place_of(tree))
         others = [v for v in values if v not in above]
         plan = bind_where(context, where, scope, conditions, aliases, ctes, others)
-        plan = union_of(
-            context.catalog,
-            [aggregate(context.catalog, plan, s, sets, listed, having, above) for s in sets],
-        )
+        try:
+            plans = [
+                aggregate(context.catalog, plan, s, sets, listed, having, above, context.partners)
+                for s in sets
+            ]
+        except BindError as error:
+            if not any(v.mark for v in others):
+                raise
+            # a mark of tuples, which is none of the groups
+            raise NotIncremental("a subquery in an expression", offset=place_of(tree)) from error
+        plan = union_of(context.catalog, plans)
     else:
         plan = bind_where(context, where, scope, conditions, aliases, ctes, values)
         plan = project(context.catalog, plan, listed)
-    return plan if tree.args.get("distinct") is None else Distinct(plan)
+    plan = plan if tree.args.get("distinct") is None else Distinct(plan)
+    if any(v.mark for v in values):
+        plan = as_grown(context.catalog, plan) if grows and can_only_grow(plan) else plan
+        if all(v.is_correlated if v.mark else v.links for v in values):
+            raise ByPartners(plan)
+    return plan
 
 
 def _refuse_clauses(tree: exp.Select) -> None:

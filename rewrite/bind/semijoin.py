@@ -4,6 +4,7 @@
     L ⋉ R  =  L ⋈ δ(π (L ⋈ R))     π: the columns of L that any other condition names
     L ▷ R  =  L − (L ⋉ R)
     L ⟕ R  =  (L ⋈ R) + (L ▷ R) × NULLs
+    mark   =  (L ⋉ R) × {true} + (L ▷ R) × {false}
 
 The first form evaluates the keys and the conditions on R alone for all tuples of R. Where that may
 raise an error the second form is used, which evaluates them for pairs.
@@ -89,6 +90,21 @@ class Partners:
     def anti(self, left: Plan, right: Plan, conditions: Sequence[exp.Expr]) -> Difference:
         """Return the tuples of `left` that have no partner."""
         return Difference(left, self.semi(left, right, conditions))
+
+    def marked(
+        self, left: Plan, right: Plan, conditions: Sequence[exp.Expr], mark: str
+    ) -> UnionAll:
+        """Return the tuples of `left`, with a column that says whether they have a partner."""
+        met, links = self.matches(left, right, conditions)
+        pairs = narrowed(Join((left, met), tuple(links)), left.columns)
+        columns = (*left.columns, Column(mark, "BOOLEAN"))
+        own = [column(c.name) for c in left.columns]
+        return UnionAll(
+            (
+                Project(pairs, (*own, exp.true()), columns),
+                Project(Difference(left, pairs), (*own, exp.false()), columns),
+            )
+        )
 
     def not_in(
         self,

@@ -8,7 +8,7 @@ A conjunct of WHERE has to be true, so unknown counts as false:
     x < ALL (Q)         antijoin, x < y not true NOT x < ALL (Q)     semijoin on NOT x < y
 
 The subquery may name columns of the outer query in its own WHERE, and have subqueries of its own
-there. In other places (under OR, in the SELECT list) the outer query is recomputed.
+there. In other places they are truth values (`marks`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STRICT = (
 
 
 @dataclass(frozen=True)
-class _Test:
+class Test:
     """A test against a subquery: `left comparison quantifier (query)`, or EXISTS without `left`."""
 
     query: exp.Query
@@ -74,16 +74,16 @@ def bind_where(
     Raises:
         NotIncremental: A subquery that is no such test.
     """
-    parts: list[exp.Expr | _Test] = []
+    parts: list[exp.Expr | Test] = []
     for written in [] if clause is None else conjuncts(clause.this):
         if written.find(exp.Query) is None:
             parts += conditions_of(written, scope, aliases)
         else:
-            parts.append(_test(written))
-    tests = sorted((part for part in parts if isinstance(part, _Test)), key=_removes)
+            parts.append(test_of(written))
+    tests = sorted((part for part in parts if isinstance(part, Test)), key=_removes)
     around = _Around(context, scope, aliases, ctes)
     try:
-        plain = [part for part in parts if not isinstance(part, _Test)]
+        plain = [part for part in parts if not isinstance(part, Test)]
         first = [*conditions, *plain]
         return _applied(around, first, scalars, tests, in_order=not tests)
     except _InOrder:
@@ -104,7 +104,7 @@ def _applied(
     around: _Around,
     first: Sequence[exp.Expr],
     scalars: Sequence[Scalar],
-    parts: Sequence[exp.Expr | _Test],
+    parts: Sequence[exp.Expr | Test],
     *,
     in_order: bool,
 ) -> Plan:
@@ -120,10 +120,10 @@ def _applied(
     if not in_order and may_raise(plans, conditions):
         raise _InOrder
     for part in parts:
-        if not isinstance(part, _Test):
+        if not isinstance(part, Test):
             conditions.append(part)
             continue
-        inner, value, partners = _bound(context, part, around.scope, around.ctes)
+        inner, value, partners = bound(context, part, around.scope, around.ctes)
         left = None if part.left is None else resolve(part.left, around.scope, around.aliases)
         if left is not None and value is not None:
             compared = part.comparison(this=left, expression=value)
@@ -158,7 +158,7 @@ def _applied(
 
 def _add(context: Context, scalar: Scalar, plans: list[Plan], conditions: list[exp.Expr]) -> None:
     """Join what yields a value to the plans of a FROM clause."""
-    if not scalar.links:
+    if not scalar.links and not scalar.mark:
         plans.append(scalar.plan)
         return
     known = {c.name for plan in plans for c in plan.columns}
@@ -166,6 +166,10 @@ def _add(context: Context, scalar: Scalar, plans: list[Plan], conditions: list[e
     if may_raise([*plans, scalar.plan], conditions):
         ready = list(takewhile(lambda c: names_in([c]) <= known, conditions))
     whole = inner_join(context.catalog, plans, ready)
+    if scalar.mark:
+        plans[:] = [context.partners.marked(whole, scalar.plan, scalar.links, scalar.mark)]
+        conditions[:] = [c for c in conditions if not any(c is done for done in ready)]
+        return
     if not context.partners.meets_one(whole, scalar.plan, scalar.links):
         raise NotIncremental("a subquery in an expression")
     values = {c.name for c in scalar.plan.columns}
@@ -189,20 +193,25 @@ def _needs_one_of(values: set[str], conditions: Sequence[exp.Expr]) -> bool:
     )
 
 
-def _test(written: exp.Expr) -> _Test:
+def test_of(written: exp.Expr) -> Test:
+    """Return the test that an expression is.
+
+    Raises:
+        NotIncremental: It is none.
+    """
     negated, node = False, without_parens(written)
     while isinstance(node, exp.Not):
         negated, node = not negated, without_parens(node.this)
-    test: _Test | None = None
+    test: Test | None = None
     if isinstance(node, exp.Exists):
-        test = _Test(_query_of(node.this), negated)
+        test = Test(_query_of(node.this), negated)
     elif isinstance(node, exp.In) and node.args.get("query") is not None:
-        test = _Test(_query_of(node.args["query"]), negated, node.this)
+        test = Test(_query_of(node.args["query"]), negated, node.this)
     elif isinstance(node, COMPARISONS) and isinstance(node.expression, (exp.Any, exp.All)):
         every = isinstance(node.expression, exp.All)
         query = node.expression.this
         if isinstance(query, (exp.Query, exp.Paren)):
-            test = _Test(_query_of(query), negated, node.this, type(node), every)
+            test = Test(_query_of(query), negated, node.this, type(node), every)
     if (
         test is None
         or (test.left is not None and test.left.find(exp.Query) is not None)
@@ -221,12 +230,12 @@ def _query_of(tree: exp.Expr) -> exp.Query:
     return query
 
 
-def _removes(test: _Test) -> bool:
+def _removes(test: Test) -> bool:
     """Return whether partners take a tuple away, rather than keep it."""
     return test.negated != test.every
 
 
-def _is_in(test: _Test) -> bool:
+def _is_in(test: Test) -> bool:
     return test.left is not None and not test.every and test.comparison is exp.EQ
 
 
@@ -234,7 +243,7 @@ def _is_not(compared: exp.Expr, value: bool) -> exp.Expr:
     return exp.not_(exp.Is(this=exp.paren(compared), expression=exp.Boolean(this=value)))
 
 
-def _check(conditions: list[exp.Expr], plans: list[Plan], test: _Test) -> None:
+def _check(conditions: list[exp.Expr], plans: list[Plan], test: Test) -> None:
     known = {c.name for plan in plans for c in plan.columns}
     timed = any(current_time.mentions(condition) for condition in conditions)
     if timed or not names_in(conditions) <= known:
@@ -250,8 +259,8 @@ def _near(context: Context, plans: list[Plan], conditions: list[exp.Expr], read:
     )
 
 
-def _bound(
-    context: Context, test: _Test, scope: Scope, ctes: Ctes
+def bound(
+    context: Context, test: Test, scope: Scope, ctes: Ctes
 ) -> tuple[Plan, exp.Expr | None, list[exp.Expr]]:
     """Return the subquery's relation, the value that it yields, and how it is correlated."""
     query = test.query.copy()
@@ -276,7 +285,7 @@ def _bound(
     return plan, column(names[0]), []
 
 
-def _is_plain(context: Context, query: exp.Select, test: _Test) -> bool:
+def _is_plain(context: Context, query: exp.Select, test: Test) -> bool:
     """Return whether a subquery is FROM and WHERE, so that only its rows count."""
     for part in ("with_", "group", "having", "limit", "offset", "qualify", "windows", "laterals"):
         if query.args.get(part):
@@ -308,6 +317,7 @@ def correlated(
     scalars = context.scalars(query, inner, ctes)
     aliases: dict[str, exp.Expr] = {}
     plans = [*inner.plans, *(scalar.plan for scalar in scalars)]
+    marks = {scalar.mark: "BOOLEAN" for scalar in scalars if scalar.mark}
     known = {c.name for plan in plans for c in plan.columns}
     if not names_in([link for scalar in scalars for link in scalar.links]) <= known:
         raise NotIncremental("a subquery in an expression", offset=place_of(query))
@@ -319,9 +329,9 @@ def correlated(
         else:
             conditions += conditions_of(written, inner, aliases)
     # a condition that may raise is applied to rows of the subquery that meet a row around it
-    types = safe_types([*plans, *inner.plans_around()])
+    types = safe_types([*plans, *inner.plans_around()]) | marks
     early, _ = split(conditions, types)
-    own = [c for c in early if names_in([c]) <= known]
+    own = [c for c in early if names_in([c]) <= known.union(marks)]
     partners = [c for c in conditions if not any(c is mine for mine in own)]
     again = exp.Where(this=exp.and_(*nested)) if nested else None
     plan = bind_where(context, again, inner, own, aliases, ctes, scalars)
