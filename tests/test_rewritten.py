@@ -76,6 +76,7 @@ PIVOTED = [
 MARKED = [
     "SELECT k, v FROM r WHERE v > 15 OR k IN (SELECT k FROM u)",
     "SELECT k, v FROM r WHERE NOT (v > 15 AND k IN (SELECT k FROM u))",
+    "SELECT k, v FROM r WHERE v > 15 OR k <> ALL (SELECT k FROM u)",
     "SELECT k, k IN (SELECT k FROM u) AS i, k NOT IN (SELECT k FROM u WHERE k > 1) AS j FROM r",
     "SELECT k, k IN (SELECT k FROM nobody) AS i, v NOT IN (SELECT v FROM nobody) AS j FROM r",
     "SELECT k, v > ANY (SELECT c FROM u) AS i, v <= ALL (SELECT c FROM u WHERE c > 9) AS j FROM r",
