@@ -172,10 +172,17 @@ def last_reason(database: Database, point: Point, unwritten: Sequence[Change]) -
     return rows[0][0] if rows else None
 
 
-def forget(database: Database, owner: str) -> None:
-    """Remove what was chosen for a query or stream that is dropped, and its part of the log."""
-    for table in ("choices", "plan_log"):
-        database.execute(f"DELETE FROM cql_state.{table} WHERE owner = ?", [owner])
+def forget(database: Database, owner: str, *, keeps_pins: bool = False) -> None:
+    """Remove what was chosen for a query or stream, and its part of the log.
+
+    Args:
+        database: The database, inside a transaction.
+        owner: The query or stream.
+        keeps_pins: Whether what a user wants of it stays: that is of ticks of all sizes.
+    """
+    some = " AND ticks IS NOT NULL" if keeps_pins else ""
+    database.execute(f"DELETE FROM cql_state.choices WHERE owner = ?{some}", [owner])
+    database.execute("DELETE FROM cql_state.plan_log WHERE owner = ?", [owner])
 
 
 def show(database: Database, texts: Mapping[str, Mapping[int, str]]) -> None:

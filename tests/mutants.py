@@ -855,6 +855,18 @@ MUTANTS: tuple[Mutant, ...] = (
          "test_failing_queries.py"),
     ),
     *_of(
+        "cqlduck/engine/engine.py",
+        ("another version of the rewriter forgets what is pinned",
+         "self.streamon.forget(name, keeps_pins=True)", "self.streamon.forget(name)",
+         FILTERS + "a_pin_outlives_another_version_of_the_rewriter"),
+    ),
+    *_of(
+        "state/choices.py",
+        ("a pin goes when a query is planned anew",
+         '" AND ticks IS NOT NULL" if keeps_pins else ""', '""',
+         FILTERS + "a_pin_outlives_another_version_of_the_rewriter"),
+    ),
+    *_of(
         "rewrite/bind/scope.py",
         ("USING takes what another join has merged",
          "if any(c in m.columns for c in found)]", "]", IN_PARENTHESES),

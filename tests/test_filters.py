@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import choices
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -438,6 +439,23 @@ def test_an_order_of_another_number_of_filters_does_not_count(con: cqlduck.Conne
     choices.force(con, FILTERS, "2 1")
     play(con, range(2))
     assert option(con) == [(WRITTEN, "default")]
+
+
+def test_a_pin_outlives_another_version_of_the_rewriter(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    with cqlduck.connect(path) as con:
+        con.execute(STREAM + QUERY)
+        con.pin(FILTERS, "3 1 2", "q")
+        play(con, range(2))
+    with duckdb.connect(path) as raw:
+        raw.execute("UPDATE cql_state.plans SET version = 'another'")
+    with cqlduck.connect(path) as con:
+        pins = "SELECT option FROM cql.points WHERE owner = 'q' AND ticks IS NULL"
+        assert con.sql(pins).fetchall() == [("3 1 2",)]
+        play(con, range(2, 4))
+        assert option(con) == [("3 1 2", "user")]
+        con.execute("DROP CONTINUOUS QUERY q")
+        assert con.sql(pins).fetchall() == []
 
 
 def test_of_a_query_that_is_dropped_nothing_is_kept(con: cqlduck.Connection) -> None:

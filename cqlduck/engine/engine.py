@@ -109,7 +109,7 @@ class Engine(Failing):
         for key in changed:
             name = self.catalogue.queries[key].name
             plans.renew(base, name, self.compiled[key])
-            self.streamon.forget(name)
+            self.streamon.forget(name, keeps_pins=True)
         self.streamon.opened()
         self._inspectable()
         self.kept = dict(self.compiled), self._taken, self.ticks

@@ -198,18 +198,28 @@ class Executor:
         self.kept = Chosen(found, kept.unwritten | {point}, kept.changes, has_news)
         return choice
 
-    def forget(self, owner: str) -> None:
-        """Forget a query or stream that is dropped, or planned anew; inside a change."""
+    def forget(self, owner: str, *, keeps_pins: bool = False) -> None:
+        """Forget a query or stream that is dropped, or planned anew; inside a change.
+
+        Args:
+            owner: The query or stream.
+            keeps_pins: Whether what a user wants of it stays.
+        """
+
+        def stays(point: Point) -> bool:
+            return point.owner != owner or (keeps_pins and point.ticks is None)
+
         kept = self.kept
         self.kept = Chosen(
-            {p: c for p, c in kept.choices.items() if p.owner != owner},
-            frozenset(p for p in kept.unwritten if p.owner != owner),
+            {p: c for p, c in kept.choices.items() if stays(p)},
+            frozenset(p for p in kept.unwritten if stays(p)),
             tuple(c for c in kept.changes if c.point.owner != owner),
             kept.has_news,
         )
         self._profiler.forget(owner)
         self.reoptimizer.forget(owner)
-        choices.forget(self._database, owner)
+        self._has_wishes = self._has_some()
+        choices.forget(self._database, owner, keeps_pins=keeps_pins)
 
 
 def _suits(wish: str, facts: Facts) -> bool:

@@ -302,9 +302,14 @@ class StreaMon:
         elif seconds > one_thread.SLOW_QUERY_SECONDS:
             self._database.threads.was_long()
 
-    def forget(self, owner: str) -> None:
-        """Forget a query or stream that is dropped, or planned anew; inside a change."""
-        self.executor.forget(owner)
+    def forget(self, owner: str, *, keeps_pins: bool = False) -> None:
+        """Forget a query or stream that is dropped, or planned anew; inside a change.
+
+        Args:
+            owner: The query or stream.
+            keeps_pins: Whether what a user wants of it stays.
+        """
+        self.executor.forget(owner, keeps_pins=keeps_pins)
         self._points.pop(owner, None)
         self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
 
