@@ -99,6 +99,17 @@ CASES: list[tuple[str, int | None, tuple[str, ...]]] = [
     ("SELECT k FROM s [RANGE 9] WHERE k <> 2 AND x::INT > 0", None, BOTH),
     ("SELECT k FROM s [RANGE 9] WHERE x::INT > 0 AND k <> 2", 2, BOTH),
     ("SELECT x::INT AS x FROM s [RANGE 9] WHERE k <> 2", None, BOTH),
+    # however deep what it reads is shown
+    ("SELECT a FROM (SELECT i.k AS a, i.v AS b FROM (SELECT k, x::INT AS v FROM s [RANGE 9]) i) "
+     "WHERE a <> 2 AND b > 0", None, BOTH),
+    ("SELECT a FROM (SELECT i.k AS a, i.v AS b FROM (SELECT k, x::INT AS v FROM s [RANGE 9]) i) "
+     "WHERE b > 0 AND a <> 2", 2, BOTH),
+    ("SELECT a FROM (SELECT a, c + 1 AS b FROM (SELECT k AS a, v AS c, v AS unread FROM "
+     "(SELECT k, x::INT AS v FROM s [RANGE 9]))) WHERE a <> 2 AND b > 0", None, BOTH),
+    ("SELECT a + b AS a FROM (SELECT k AS a, v AS b FROM (SELECT k, x::INT AS v FROM s [RANGE 9])) "
+     "WHERE a <> 2", None, BOTH),
+    ("SELECT a.a FROM (SELECT k AS a, v AS b FROM (SELECT k, x::INT AS v FROM s [RANGE 9])) a, r "
+     "WHERE a.a = r.k AND a.b > 0", None, BOTH),
     ("SELECT k FROM s [RANGE 9 WHERE k <> 2 AND x::INT > 0]", None, BOTH),
     ("SELECT k FROM s [RANGE 9 WHERE x::INT > 0 AND k <> 2]", 2, BOTH),
     ("SELECT k FROM s [RANGE 9] WHERE k <> 2 AND x::INT > 0 LIMIT 9", None, BOTH),

@@ -190,11 +190,14 @@ class _Build:
         """Return whether a subquery stays in the text, so that its expressions are evaluated above.
 
         That is what may raise and WHERE around it guards; what decides ties reads all of it anyway.
+        DuckDB does not move WHERE below two subqueries with expressions, one inside the other.
         """
         query = unwrapped(node.this) if isinstance(node, exp.Subquery) else None
         if not isinstance(query, exp.Select) or self._needs_binding(node):  # type: ignore[arg-type]
             return False
         if not set(_clauses(query)) <= {"expressions", "from_"} or len(from_items(query)) != 1:
+            return False
+        if not all(_shows_columns(item) for item, _ in from_items(query)):
             return False
         if not set(_clauses(body)) <= {"expressions", "from_", "where"} or body.find(exp.Window):
             return False
@@ -304,3 +307,16 @@ def _first_of(body: exp.Query, inputs: Inputs) -> int | None:
         return None
     first = sum(int(n.name) for n in numbers)
     return first if first <= _MOST else None
+
+
+def _shows_columns(item: exp.Expr) -> bool:
+    """Return whether an item of FROM shows columns alone, and no expressions over them."""
+    if not isinstance(item, exp.Subquery):
+        return True
+    query = unwrapped(item.this)
+    if not isinstance(query, exp.Select):
+        return False
+    shown = [e.unalias() for e in query.expressions]
+    return all(isinstance(e, (exp.Column, exp.Star)) for e in shown) and all(
+        _shows_columns(inner) for inner, _ in from_items(query)
+    )

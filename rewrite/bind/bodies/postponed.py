@@ -216,7 +216,7 @@ class _Reader:
         items = from_items(select)
         if table not in [item for item, _ in items]:
             return None
-        if len(items) == 1 and select.args.get("where") is None:
+        if len(items) == 1 and select.args.get("where") is None and not _is_plain(select):
             return None
         others = [
             node
@@ -361,6 +361,11 @@ def _named(value: exp.Expr, names: Mapping[str, str], alias: str) -> exp.Expr:
     for read in list(copy.find_all(exp.Column)):
         read.replace(column(names[read.name], alias))
     return copy
+
+
+def _is_plain(select: exp.Select) -> bool:
+    """Return whether a SELECT only lists expressions over rows, for a query around it to read."""
+    return {key for key, value in select.args.items() if value} <= {"expressions", "from_"}
 
 
 def _is_odd(join: exp.Join) -> bool:
