@@ -588,7 +588,7 @@ SHAPES: Mapping[str, Shape] = {
         "SELECT s.k, r.k AS j FROM (SELECT s.k, s.x FROM s {w} ORDER BY s.k, s.x LIMIT 2) AS s "
         "JOIN r ON s.k < r.k AND {e} > 0 WHERE {c}", first_met_again, False),
     "sum of both": Shape(
-        "SELECT s.k, r.k AS j FROM s {w} JOIN r ON s.k = r.k AND {e}::INTEGER + {o}::INTEGER > 3 "
+        "SELECT s.k, r.k AS j FROM s {w} JOIN r ON s.k = r.k AND {e}::INTEGER + ({o})::INTEGER > 3 "
         "WHERE {c}", added, False),
     "window function": Shape(
         "SELECT {e} AS v, count(*) OVER (PARTITION BY {e}) AS n FROM s {w} WHERE {c}", numbered),

@@ -39,6 +39,9 @@ GIVEN = {
     "deep": False,
     "every": "1 hour",
     "on_error": None,
+    "point": "stages",
+    "option": "whole",
+    "owner": "q",
 }
 """An argument for each parameter of a public method: who adds a parameter adds it here."""
 
