@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections import Counter
 from dataclasses import replace
@@ -18,6 +19,7 @@ from cqlduck.errors import Error
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import Filter, unique
 from cqlduck.rewrite.plan.filters import filters
+from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Profiled
 from cqlduck.streamon.budget import Budget
@@ -131,6 +133,18 @@ def test_orders_of_filters_of_joins_change_no_answer(kind: str) -> None:
             assert {o for o, _ in option(con)} == {order}
     assert found[0]
     assert found[0] == found[1] == found[2]
+
+
+def test_forms_of_orders_that_ran_long_ago_are_forgotten(con: cqlduck.Connection) -> None:
+    con.execute(STREAM)
+    where = " AND ".join(f"x ~ '{letter}'" for letter in "abcde")
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT k FROM s WHERE {where}")
+    for t, order in enumerate(itertools.islice(itertools.permutations("12345"), 2 * MAX_ORDERED)):
+        con.pin(FILTERS, " ".join(order))
+        con.tick({"s": batch([(1, "abcde", t)])}, to=t)
+    written = con.engine.compiled["q"].steps.written
+    assert MAX_ORDERED <= len([form for form in written if form.orders]) <= MAX_ORDERED + 1
+    assert len(list(con.changes("q").fetchall())) == 2 * MAX_ORDERED
 
 
 # -- what is profiled ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cqlduck.rewrite.physical.form import Form
-from cqlduck.rewrite.statements.steps import Step
+from cqlduck.rewrite.statements.steps import MAX_ORDERED, Step
 from cqlduck.state.choices import Choice, Point
 from cqlduck.state.tick import StepRan
 from cqlduck.streamon.budget import Budget
@@ -121,6 +121,9 @@ class Profiler:
         """
         counts = self._steps.get((query, form))
         if counts is None or len(counts) != len(steps):
+            mine = [key for key in self._steps if key[0] == query and key[1].orders]
+            if form.orders and len(mine) >= MAX_ORDERED:
+                del self._steps[mine[0]]
             counts = self._steps[query, form] = [(step, Counted()) for step in steps]
         for (_, counted), one in zip(counts, ran, strict=True):
             if one.is_skipped:

@@ -52,6 +52,10 @@ class Step:
     filters: frozenset[int] = frozenset()
 
 
+MAX_ORDERED = 32
+"""How many forms with a chosen order of filters are kept: of n filters there are n! orders."""
+
+
 class Steps:
     """The statements of a plan's ticks, in each form written when it is asked for first.
 
@@ -107,6 +111,10 @@ class Steps:
 
     def add(self, form: Form, steps: tuple[Step, ...]) -> None:
         """Add the statements of a form that have been written."""
+        if form.orders:
+            ordered = [one for one in self.written if one.orders]
+            for oldest in ordered[: max(0, len(ordered) + 1 - MAX_ORDERED)]:
+                del self.written[oldest]
         self.written[form] = steps
         if form.staged and not any(step.is_stage for step in steps):
             self.written[replace(form, staged=False)] = steps
