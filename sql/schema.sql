@@ -101,7 +101,8 @@ CREATE TABLE IF NOT EXISTS cql_state.choices (
     seconds DOUBLE[] NOT NULL,
     option VARCHAR NOT NULL,
     chosen_by VARCHAR NOT NULL,
-    since BIGINT NOT NULL
+    since BIGINT NOT NULL,
+    input INTEGER
 );
 COMMENT ON TABLE cql_state.choices IS 'The option that stands at each point of choice that ticks have come to. A row of a user without ticks is for all points of the name, or all of the owner.';
 
@@ -118,7 +119,8 @@ CREATE TABLE IF NOT EXISTS cql_state.plan_log (
     chosen_by VARCHAR NOT NULL,
     reason VARCHAR NOT NULL,
     from_seconds DOUBLE,
-    to_seconds DOUBLE
+    to_seconds DOUBLE,
+    input INTEGER
 );
 COMMENT ON TABLE cql_state.plan_log IS 'The last changes of options, in their order: before which tick, after which instant of the query, why, and the seconds that a tick took with each, if they were measured.';
 

@@ -225,9 +225,11 @@ SELECT
     c.options,
     c.seconds,
     c.chosen_by,
-    c.since
+    c.since,
+    c.input + 1 AS input
 FROM cql_state.choices AS c
-ORDER BY c.owner NULLS FIRST, c.point, c.operator NULLS FIRST, c.ticks NULLS FIRST;
+ORDER BY
+    c.owner NULLS FIRST, c.point, c.operator NULLS FIRST, c.input NULLS FIRST, c.ticks NULLS FIRST;
 COMMENT ON VIEW cql.points IS 'One row a point of choice that ticks have reached: the options, the one that stands, and the seconds that a tick took with each when it was chosen, if they were measured. No option changes an answer. owner is the query or stream, NULL for the database; operator is its number in cql.operators; ticks says for which sizes of ticks the choice is. chosen_by is default, measured or user; since is the number of the first tick with the choice. Of filters an option is written, or their order by number as in EXPLAIN, and the seconds are those of the statements with the filters for one element.';
 
 CREATE OR REPLACE VIEW cql.plan_log WITH (DEFER_BINDING) AS
@@ -244,7 +246,8 @@ SELECT
     l.chosen_by,
     l.reason,
     l.from_seconds,
-    l.to_seconds
+    l.to_seconds,
+    l.input + 1 AS input
 FROM cql_state.plan_log AS l
 ORDER BY l.number;
 COMMENT ON VIEW cql.plan_log IS 'The last changes of choices, in order: before which tick, and after which instant of the query; from which option to which; who chose it (measured or user) and why; and the seconds that a tick took with each, if they were measured.';

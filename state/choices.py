@@ -29,12 +29,14 @@ class Point:
         operator: The number of the query's operator, if it is one's.
         ticks: For which ticks it is chosen apart from others; '' if for all. None in a wish that is
             for all points of the name, whatever their ticks.
+        input: Of a pipeline of a join, the number of the input that changes, from 0.
     """
 
     name: str
     owner: str | None = None
     operator: int | None = None
     ticks: str | None = ""
+    input: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,11 @@ def load(database: Database) -> dict[Point, Choice]:
     if database.is_new:
         return {}
     rows = database.rows(
-        "SELECT point, owner, operator, ticks, option, options, chosen_by, since, seconds "
+        "SELECT point, owner, operator, ticks, input, option, options, chosen_by, since, seconds "
         "FROM cql_state.choices"
     )
     return {
-        Point(*row[:4]): Choice(row[4], tuple(row[5]), row[6], row[7], tuple(row[8]))
+        Point(*row[:5]): Choice(row[5], tuple(row[6]), row[7], row[8], tuple(row[9]))
         for row in rows
     }
 
@@ -106,29 +108,30 @@ def write(database: Database, choices: Mapping[Point, Choice | None]) -> None:
     values: list[object] = []
     for point, choice in choices.items():
         if choice is not None:
-            values += [*_key(point), list(choice.options), list(choice.seconds)]
-            values += [choice.option, choice.chosen_by, choice.since]
+            values += [*_key(point)[:4], list(choice.options), list(choice.seconds)]
+            values += [choice.option, choice.chosen_by, choice.since, point.input]
     if values:
-        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?)"] * (len(values) // 9))
+        marks = ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"] * (len(values) // 10))
         database.execute(f"INSERT INTO cql_state.choices VALUES {marks}", values)
 
 
 def _remove(database: Database, points: Iterable[Point]) -> None:
     keys = [_key(point) for point in points]
     if keys:
-        marks = ", ".join(["(?, ?, ?, ?)"] * len(keys))
+        marks = ", ".join(["(?, ?, ?, ?, ?)"] * len(keys))
         database.execute(
             "DELETE FROM cql_state.choices USING (VALUES "
-            f"{marks}) AS gone (point, owner, operator, ticks) "
+            f"{marks}) AS gone (point, owner, operator, ticks, input) "
             "WHERE choices.point = gone.point AND choices.owner IS NOT DISTINCT FROM gone.owner "
             "AND choices.operator IS NOT DISTINCT FROM gone.operator "
-            "AND choices.ticks IS NOT DISTINCT FROM gone.ticks",
+            "AND choices.ticks IS NOT DISTINCT FROM gone.ticks "
+            "AND choices.input IS NOT DISTINCT FROM gone.input",
             [value for key in keys for value in key],
         )
 
 
 def _key(point: Point) -> tuple[object, ...]:
-    return point.name, point.owner, point.operator, point.ticks
+    return point.name, point.owner, point.operator, point.ticks, point.input
 
 
 def log(database: Database, changes: Sequence[Change]) -> None:
@@ -141,9 +144,10 @@ def log(database: Database, changes: Sequence[Change]) -> None:
     last = int(database.value("SELECT coalesce(max(number), 0) FROM cql_state.plan_log"))
     values: list[object] = []
     for number, change in enumerate(changes, last + 1):
-        values += [number, change.tick, change.instant, *_key(change.point), change.before]
+        values += [number, change.tick, change.instant, *_key(change.point)[:4], change.before]
         values += [change.after, change.chosen_by, change.reason, *change.seconds]
-    marks = ", ".join(["(" + ", ".join(["?"] * 13) + ")"] * len(changes))
+        values += [change.point.input]
+    marks = ", ".join(["(" + ", ".join(["?"] * 14) + ")"] * len(changes))
     database.execute(f"INSERT INTO cql_state.plan_log VALUES {marks}", values)
     newest = last + len(changes)
     if newest // 1000 > last // 1000:
@@ -166,7 +170,7 @@ def last_reason(database: Database, point: Point, unwritten: Sequence[Change]) -
     rows = database.rows(
         "SELECT reason FROM cql_state.plan_log WHERE point = ? AND owner IS NOT DISTINCT FROM ? "
         "AND operator IS NOT DISTINCT FROM ? AND ticks IS NOT DISTINCT FROM ? "
-        "ORDER BY number DESC LIMIT 1",
+        "AND input IS NOT DISTINCT FROM ? ORDER BY number DESC LIMIT 1",
         list(_key(point)),
     )
     return rows[0][0] if rows else None

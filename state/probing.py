@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.state.connection import Database
 
@@ -20,38 +22,49 @@ LEAST_TUPLES = 64
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """What a tick is to profile.
+
+    Attributes:
+        about: What is ordered.
+        is_timed: Whether to measure what each filter takes.
+    """
+
+    about: Ordered
+    is_timed: bool = False
+
+
+@dataclass(frozen=True)
 class Profiled:
     """What a probe has found.
 
     Attributes:
-        operator: The number of the selection's operator.
+        site: Where the filters are.
         masks: How many tuples have each mask, in which bit i is 1 where filter i drops the tuple.
         times: The seconds that each filter takes for a tuple; None if they were not measured.
         seconds: How long the probe took.
     """
 
-    operator: int
+    site: Site
     masks: Mapping[int, int]
     times: tuple[float, ...] | None
     seconds: float
 
 
-def profile(
-    database: Database, probe: Probe, instants: Mapping[str, int], *, is_timed: bool
-) -> Profiled:
+def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> Profiled:
     """Take a sample and profile the filters on it; after the statements of the tick have run.
 
     Args:
         database: The database.
-        probe: The statements.
+        wanted: What is profiled.
         instants: The parameters of the tick.
-        is_timed: Whether to measure what each filter takes.
     """
-    started = time.perf_counter()
+    started, probe = time.perf_counter(), wanted.about
+    assert isinstance(probe, Probe)
     given = {name: instants[name] for name in probe.parameters}
     masks = {int(mask): int(tuples) for mask, tuples in database.rows(probe.masks, given)}
-    times = _times(database, probe, given) if is_timed else None
-    return Profiled(probe.operator, masks, times, time.perf_counter() - started)
+    times = _times(database, probe, given) if wanted.is_timed else None
+    return Profiled(probe.site, masks, times, time.perf_counter() - started)
 
 
 def _times(database: Database, probe: Probe, given: Mapping[str, int]) -> tuple[float, ...] | None:

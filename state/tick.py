@@ -18,7 +18,6 @@ from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT
 from cqlduck.rewrite.statements.compiled import Compiled
-from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import Step
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.arrow import ones
@@ -28,7 +27,7 @@ from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
-from cqlduck.state.probing import Profiled, profile
+from cqlduck.state.probing import Profiled, Wanted, profile
 from cqlduck.state.profile import PROBES
 from cqlduck.state.reusable import Tables
 
@@ -45,8 +44,8 @@ class Chosen(Protocol):
         ...
 
     @property
-    def probes(self) -> Sequence[tuple[Probe, bool]]:
-        """The probes that are to run after the statements, and whether they time the filters."""
+    def probes(self) -> Sequence[Wanted]:
+        """The probes that are to run after the statements."""
         ...
 
     @property
@@ -194,9 +193,9 @@ class Tick:
                 ran.append(took if is_run else SKIPPED)
                 began = ended
         profiles = []
-        for probe, is_timed in chosen.probes:
+        for wanted in chosen.probes:
             with self.database.part(PROBES):
-                profiles.append(profile(self.database, probe, values, is_timed=is_timed))
+                profiles.append(profile(self.database, wanted, values))
         query.frontier = plan.until
         return Ran(running.elements, running.rows, tuple(ran), tuple(profiles))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import cqlduck
+from cqlduck.rewrite.plan.orders import FILTERS
 from cqlduck.state.choices import Point
+from cqlduck.state.probing import Profiled, Wanted
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.points import (
-    FILTERS,
     KINDS,
     STAGED,
     STAGES,
@@ -42,7 +42,9 @@ class Drawn(Reoptimizer):
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
             option = STAGED if self.drawn.random() < often else UNSTAGED
         elif self.everywhere and point.name == FILTERS:
-            order = self.drawn.sample(range(facts.filters), facts.filters)
+            assert facts.about is not None
+            order = list(facts.about.default)
+            self.drawn.shuffle(order)
             option = self.drawn.choice([WRITTEN, order_name(tuple(order))])
             facts.algorithm()
         elif self.everywhere:
@@ -52,23 +54,16 @@ class Drawn(Reoptimizer):
         # a switch is written and logged, a trial is not
         return Proposal(option, is_trial=option == now or self.drawn.random() < 0.5)
 
-    def order_of_filters(self, point: Point) -> FilterOrder:
-        return _Drawn(self)
+    def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
+        """Have a probe run in some ticks."""
+        if facts.about is None or not self.everywhere or self.drawn.random() > 0.3:
+            return None
+        return Wanted(facts.about, self.drawn.random() < 0.5)
 
-
-class _Drawn(FilterOrder):
-    """Has an order drawn in each tick, and a probe run in some."""
-
-    def __init__(self, drawn: Drawn) -> None:
-        super().__init__(Budget())
-        self.reoptimizer = drawn
-
-    @property
-    def is_due(self) -> bool:
-        return self.reoptimizer.everywhere
-
-    def wants_probe(self, facts: Facts, now: str) -> bool:
-        return self.reoptimizer.everywhere and self.reoptimizer.drawn.random() < 0.3
+    def saw(
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+    ) -> None:
+        """What was seen does not count."""
 
 
 def draw(con: cqlduck.Connection, seed: object, *, everywhere: bool = False) -> None:

@@ -32,7 +32,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_configure() -> None:
-    StreaMon.reoptimizer = choices.Drawn
+    StreaMon.makes = choices.Drawn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -19,14 +19,16 @@ from cqlduck.errors import Error
 from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan import Filter, unique
 from cqlduck.rewrite.plan.filters import filters
+from cqlduck.rewrite.plan.orders import FILTERS, Site
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
-from cqlduck.state.probing import Profiled
+from cqlduck.state.probing import Profiled, Wanted
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.filters import CONFIRMING_TICKS, WINDOW, FilterOrder
+from cqlduck.streamon.filters import FilterOrder
+from cqlduck.streamon.ordering import CONFIRMING_TICKS, WINDOW
 from cqlduck.streamon.points import (
     A_GREEDY,
-    FILTERS,
     INDEPENDENT,
     OPTIMUM,
     ORDERING,
@@ -83,10 +85,10 @@ def test_an_order_is_written_into_every_statement_that_tests_the_filters(
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 10] "
                 "WHERE x ~ 'a' AND k > 3 AND x LIKE '%b%' GROUP BY k")  # fmt: skip
     compiled = con.engine.compiled["q"]
-    (probe,) = compiled.probes
+    (probe,) = compiled.ordered
     for order in ((0, 1), (1, 0)):
-        form = Form(staged=True, orders=((probe.operator, order),))
-        mine = [step for step in compiled.steps.of(form) if probe.operator in step.filters]
+        form = Form(staged=True, orders=((probe.site, order),))
+        mine = [step for step in compiled.steps.of(form) if probe.site in step.sites]
         assert mine
         for step in mine:
             first, second = (("~", "LIKE"), ("LIKE", "~"))[order[0]]
@@ -94,7 +96,7 @@ def test_an_order_is_written_into_every_statement_that_tests_the_filters(
             case = step.sql[step.sql.index("CASE") :]
             assert case.index(words[first]) < case.index(words[second])
             assert "k" in step.sql[: step.sql.index("CASE")].split("WHERE")[-1]
-    others = [step for step in compiled.steps.of(FIRST) if probe.operator not in step.filters]
+    others = [step for step in compiled.steps.of(FIRST) if probe.site not in step.sites]
     assert others
     assert not any("LIKE" in step.sql for step in others)
 
@@ -103,10 +105,10 @@ def test_filters_of_a_join_are_those_of_the_input_that_has_most(con: cqlduck.Con
     con.execute(STREAM + "CREATE RELATION r (k INTEGER, y VARCHAR)")
     con.execute("CREATE CONTINUOUS QUERY q AS SELECT s.k FROM s [RANGE 10], r "
                 "WHERE s.k = r.k AND r.y LIKE 'y%' AND s.x ~ 'a' AND s.x LIKE '%b%'")  # fmt: skip
-    (probe,) = con.engine.compiled["q"].probes
-    assert probe.filters == ("REGEXP_MATCHES(\"s.x\", 'a')", "\"s.x\" LIKE '%b%'")
-    form = Form(staged=True, orders=((probe.operator, (1, 0)),))
-    mine = [s.sql for s in con.engine.compiled["q"].steps.of(form) if probe.operator in s.filters]
+    (probe,) = con.engine.compiled["q"].ordered
+    assert probe.names == ("REGEXP_MATCHES(\"s.x\", 'a')", "\"s.x\" LIKE '%b%'")
+    form = Form(staged=True, orders=((probe.site, (1, 0)),))
+    mine = [s.sql for s in con.engine.compiled["q"].steps.of(form) if probe.site in s.sites]
     assert len(mine) > 1
     for sql in mine:
         assert sql.index("LIKE '%b%'") < sql.index("REGEXP_MATCHES")
@@ -155,22 +157,17 @@ class Counting(choices.Drawn):
 
     def __init__(self, budget: Budget) -> None:
         super().__init__(budget)
-        self.policy = Kept(budget)
-
-    def order_of_filters(self, point: Point) -> FilterOrder:
-        return self.policy
-
-
-class Kept(FilterOrder):
-    def __init__(self, budget: Budget) -> None:
-        super().__init__(budget)
         self.found: list[Profiled] = []
+        self.is_timed = True
 
-    def wants_probe(self, facts: Facts, now: str) -> bool:
-        return True
+    def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
+        return None if facts.about is None else Wanted(facts.about, self.is_timed)
 
-    def saw(self, profiled: Profiled) -> None:
-        self.found.append(profiled)
+    def saw(
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+    ) -> None:
+        if found is not None:
+            self.found.append(found)
 
 
 def batch(rows: list[tuple[int, str | None, int]]) -> pa.Table:
@@ -178,11 +175,10 @@ def batch(rows: list[tuple[int, str | None, int]]) -> pa.Table:
     return pa.table({"k": pa.array(k, pa.int32()), "x": pa.array(x), "t": pa.array(t, pa.int32())})
 
 
-def counting(con: cqlduck.Connection) -> Kept:
+def counting(con: cqlduck.Connection) -> Counting:
     streamon = con.engine.streamon
-    reoptimizer = Counting(streamon.budget)
-    streamon.executor.reoptimizer = reoptimizer
-    return reoptimizer.policy
+    reoptimizer = streamon.executor.reoptimizer = Counting(streamon.budget)
+    return reoptimizer
 
 
 @pytest.mark.parametrize("window", ["", "[RANGE 3]", "[NOW]", "[ROWS 5]"])
@@ -234,17 +230,24 @@ def test_a_large_sample_times_the_filters(con: cqlduck.Connection) -> None:
 # -- what is proposed ---------------------------------------------------------------------------
 
 
+SITE = Site(FILTERS, 2)
+
+
+def about(filters: int) -> Probe:
+    return Probe(SITE, tuple("abcdefgh"[:filters]), "", "", (), frozenset())
+
+
 class Ticks:
     """Ticks of a query with filters, by what is said of them."""
 
     def __init__(self, filters: int = 3, algorithm: str = OPTIMUM) -> None:
         self.policy = FilterOrder(Budget())
         self.now = WRITTEN
-        self.facts = Facts(1000, filters=filters, algorithm=lambda: algorithm)
+        self.facts = Facts(1000, about=about(filters), algorithm=lambda: algorithm)
         self.proposals: list[Proposal] = []
 
     def probed(self, masks: dict[int, int], times: tuple[float, ...]) -> None:
-        self.policy.saw(Profiled(2, masks, times, 0.002))
+        self.policy.saw(self.facts, self.now, None, Profiled(SITE, masks, times, 0.002))
 
     def run(self, ticks: int, seconds: float, elements: int = 1000) -> str:
         """Let an element take so long; return what the last tick ran."""
@@ -254,7 +257,7 @@ class Ticks:
             if found is not None:
                 self.proposals.append(found)
                 self.now = found.option
-            self.policy.ran(self.now, seconds * elements, elements)
+            self.policy.saw(facts, self.now, seconds * elements, None)
         return self.now
 
 
@@ -320,9 +323,10 @@ def test_back_to_the_order_of_the_text_is_back_to_what_is_written() -> None:
 
 def test_the_profile_window_forgets() -> None:
     policy = FilterOrder(Budget())
+    facts = Facts(1000, about=about(2))
     for _ in range(4):
-        policy.saw(Profiled(2, {1: 512}, (1.0, 1.0), 0.001))
-    policy.saw(Profiled(2, {2: 512}, None, 0.001))
+        policy.saw(facts, WRITTEN, None, Profiled(SITE, {1: 512}, (1.0, 1.0), 0.001))
+    policy.saw(facts, WRITTEN, None, Profiled(SITE, {2: 512}, None, 0.001))
     assert {1: WINDOW - 512, 2: 512} == dict(policy.profile.masks)
 
 
@@ -356,12 +360,12 @@ class Budgeted:
 
     def run(self, ticks: int, seconds: float) -> int:
         """Let an element take so long; return how many probes there were."""
-        before = self.policy.probes
+        before, facts = self.policy.probes, Facts(1000, about=about(2))
         for _ in range(ticks):
             self.policy.budget.ticks += 0.01
-            self.policy.ran(WRITTEN, seconds * 1000, 1000)
-            if self.policy.wants_probe(Facts(1000), WRITTEN):
-                self.policy.saw(Profiled(2, {0: 512}, (1e-6, 1e-6), 0.004))
+            wanted = self.policy.wants(facts, WRITTEN)
+            found = Profiled(SITE, {0: 512}, (1e-6, 1e-6), 0.004) if wanted else None
+            self.policy.saw(facts, WRITTEN, seconds * 1000, found)
         return self.policy.probes - before
 
 
@@ -369,8 +373,8 @@ def test_probes_stay_within_the_budget() -> None:
     ticks = Budgeted()
     # the budget affords one every 40 ticks
     assert 245 <= ticks.run(10_000, 1e-6) <= 250
-    assert not ticks.policy.wants_probe(Facts(10), WRITTEN)
-    assert not ticks.policy.wants_probe(Facts(None), WRITTEN)
+    assert not ticks.policy.wants(Facts(10, about=about(2)), WRITTEN)
+    assert not ticks.policy.wants(Facts(None, about=about(2)), WRITTEN)
 
 
 def test_the_first_probes_and_those_of_a_change_come_earlier_and_are_few() -> None:
@@ -566,6 +570,3 @@ class _Proposing(choices.Drawn):
 
     def propose(self, point: Point, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         return Proposal("3 2 1") if point.name == FILTERS and now != "3 2 1" else None
-
-    def order_of_filters(self, point: Point) -> None:
-        return None

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cqlduck.rewrite.plan.filters import Order
+from cqlduck.rewrite.plan.orders import Order
 from cqlduck.streamon import orders
 from cqlduck.streamon.orders import Profile
 

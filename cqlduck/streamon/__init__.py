@@ -26,6 +26,10 @@ again now and then. Other policies are added in `reoptimizer`.
 ticks (`budget`). The first runs of an option are beyond the budget; their number is bounded by
 `trials.TRIALS` and one more for each option, and is smaller if the difference is clear.
 
-The imports inside the package go one way: `streamon` (what the engine calls) → `executor` →
-`reoptimizer` → `stages`, `threads` → `trials` → `profiler` → `budget`, `points`.
+Every policy answers the same three questions (`policy`): before a tick what it would `propose` and
+what it `wants` profiled, after the tick what it `saw`.
+
+The imports inside the package go one way: `streamon` (what the engine calls) → `sites` →
+`executor` → `reoptimizer` → `filters`, `stages`, `threads` → `ordering` → `policy` → `trials` →
+`profiler` → `budget`, `points`.
 """

@@ -13,7 +13,7 @@ from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices
 from cqlduck.state.choices import DEFAULT, MEASURED, USER, Change, Choice, Point
 from cqlduck.state.connection import Database
-from cqlduck.streamon.points import KINDS, Facts, order_of
+from cqlduck.streamon.points import KINDS, Facts, suited
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
 from cqlduck.streamon.trials import Proposal
@@ -64,7 +64,7 @@ class Executor:
     ) -> None:
         """Begin with what is stored."""
         self._database = database
-        self._profiler = profiler
+        self.profiler = profiler
         self.reoptimizer = reoptimizer
         self.adapts = adapts
         self.number = 1
@@ -112,8 +112,8 @@ class Executor:
         if standing is None:
             standing = self._put(point, self.reoptimizer.default(point, facts), DEFAULT)
         if self._has_wishes:
-            wish = self._wish(point)
-            if wish is not None and _suits(wish, facts):
+            wish = self._wish(point, facts)
+            if wish is not None:
                 if (wish, USER) != (standing.option, standing.chosen_by):
                     self._switch(point, Proposal(wish, reason=_FORCED), USER, instant)
                 return wish
@@ -123,7 +123,7 @@ class Executor:
                 why = _FIXED if not self.adapts else _FREED
                 self._switch(point, Proposal(default, reason=why), DEFAULT, instant)
             return default
-        known = self._profiler.statistics(point)
+        known = self.profiler.statistics(point)
         proposal = self.reoptimizer.propose(point, standing.option, known, facts)
         if proposal is None:
             return standing.option
@@ -136,19 +136,12 @@ class Executor:
         found = self.kept.choices.get(point)
         return None if found is None else found.option
 
-    def undisputed(self, point: Point) -> str | None:
-        """Return the option that stands at a point, if only a proposal could change it."""
-        found = self.kept.choices.get(point)
-        if found is None or self._has_wishes or not self.adapts or found.chosen_by == USER:
-            return None
-        return found.option
-
-    def _wish(self, point: Point) -> str | None:
+    def _wish(self, point: Point, facts: Facts) -> str | None:
         """Return what a user wants at a point, or None; what is said of one owner counts first."""
         for owner in (point.owner, None):
             found = self.kept.choices.get(Point(point.name, owner, None, None))
             if found is not None:
-                return found.option
+                return suited(found.option, facts.about)
         return None
 
     def _has_some(self) -> bool:
@@ -189,7 +182,7 @@ class Executor:
         # of a point with orders the one before and the new one are all that is known
         others = [option] if standing is None else [standing.option, option]
         options = tuple(dict.fromkeys((*options, *others)))
-        known = self._profiler.statistics(point)
+        known = self.profiler.statistics(point)
         seconds = tuple(known.median(one) if known.seconds else None for one in options)
         choice = Choice(option, options, chosen_by, self.number, seconds)
         kept = self.kept
@@ -216,13 +209,7 @@ class Executor:
             tuple(c for c in kept.changes if c.point.owner != owner),
             kept.has_news,
         )
-        self._profiler.forget(owner)
+        self.profiler.forget(owner)
         self.reoptimizer.forget(owner)
         self._has_wishes = self._has_some()
         choices.forget(self._database, owner, keeps_pins=keeps_pins)
-
-
-def _suits(wish: str, facts: Facts) -> bool:
-    """Return whether what a user wants is an option of a point; an order has so many filters."""
-    order = order_of(wish)
-    return order is None or len(order) == facts.filters

@@ -8,7 +8,7 @@ from cqlduck.rewrite import Compiled
 from cqlduck.state import choices
 from cqlduck.state.choices import Change, Choice, Point
 from cqlduck.state.connection import Database
-from cqlduck.streamon.points import FILTERS
+from cqlduck.streamon.points import KINDS
 
 
 def notes(
@@ -20,7 +20,7 @@ def notes(
 ) -> str:
     """Return in lines which option is in force at the points of a query.
 
-    Of filters also which they are, by number, and why they are in this order.
+    Of what has an order also which things are ordered, by number, and why they are in this order.
 
     Args:
         database: The database.
@@ -33,20 +33,21 @@ def notes(
     for point, choice in sorted(chosen.items(), key=str):
         if point.owner == query:
             whose = "" if point.operator is None else f" of operator {point.operator}"
+            whose += "" if point.input is None else f", input {point.input + 1}"
             ticks = f" in ticks of {point.ticks}" if point.ticks else ""
             lines.append(
                 f"-- {point.name}{whose}: {choice.option}{ticks}, chosen by "
                 f"{choice.chosen_by}, since tick {choice.since}"
             )
-            if point.name == FILTERS:
-                lines += _filters(compiled[query.lower()], point)
+            if KINDS[point.name].has_orders and point.operator is not None:
+                lines += _names(compiled[query.lower()], point)
                 reason = choices.last_reason(database, point, changes)
                 lines += [] if reason is None else [f"--   {reason}"]
     return "\n".join(lines)
 
 
-def _filters(compiled: Compiled, point: Point) -> Iterator[str]:
-    for probe in compiled.probes:
-        if probe.operator == point.operator:
-            for number, text in enumerate(probe.filters, 1):
+def _names(compiled: Compiled, point: Point) -> Iterator[str]:
+    for about in compiled.ordered:
+        if about.site == (point.name, point.operator, point.input):
+            for number, text in enumerate(about.names, 1):
                 yield f"--   {number}: {text}"

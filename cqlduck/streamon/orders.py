@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cqlduck.rewrite.plan.filters import Order
+from cqlduck.rewrite.plan.orders import Order
 
 MAX_OPTIMIZED = 10
 """Of how many filters the best order is searched; it takes 2ⁿ sets."""
@@ -57,6 +57,11 @@ class Profile:
     def passing(self, dropped_by: int) -> int:
         """Return how many tuples none of the filters in a mask drops."""
         return sum(count for mask, count in self.masks.items() if not mask & dropped_by)
+
+    def drops(self) -> list[float]:
+        """Return which part of all tuples each filter drops."""
+        row = self.row(tuple(range(len(self.times))), 0)
+        return [count / self.tuples for count in row]
 
     def row(self, order: Order, position: int) -> list[int]:
         """Return V[position, ·]: of what is left at a position how many tuples each filter drops.

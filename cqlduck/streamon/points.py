@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cqlduck.rewrite.plan.filters import Order, is_order
+from cqlduck.rewrite.plan.orders import FILTERS, Order, is_order
+from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
 
 STAGES, THREADS, ARRIVALS, OUTPUT = "stages", "threads", "arrivals", "output"
-FILTERS, ORDERING = "filters", "ordering"
+ORDERING = "ordering"
 
 STAGED, UNSTAGED = "staged", "whole"
 ONE, ALL = "one", "all"
@@ -44,7 +45,9 @@ class Kind:
 
     def has(self, option: str) -> bool:
         """Return whether something is an option."""
-        return option in self.options or (self.has_orders and order_of(option) is not None)
+        if option in self.options:
+            return True
+        return self.has_orders and all(order_of(part) is not None for part in option.split(","))
 
 
 KINDS: Mapping[str, Kind] = {
@@ -119,19 +122,36 @@ class Facts:
         elements: How many elements come, or None if that is not known.
         is_first: Whether it is the first tick of the query since the database was opened.
         stored: Says about how many rows the tick may meet; to ask takes a while.
-        filters: How many filters the selection has whose order is chosen.
-        algorithm: Says which algorithm orders them.
+        about: What is ordered at the point, if an order is chosen there.
+        algorithm: Says which algorithm orders it.
     """
 
     elements: int | None = None
     is_first: bool = False
     stored: Callable[[], int] = int
-    filters: int = 0
+    about: Ordered | None = None
     algorithm: Callable[[], str] = _optimum
 
 
+def suited(wish: str, about: Ordered | None) -> str | None:
+    """Return the option that a user wants at a point, or None if that is none of its options.
+
+    Args:
+        wish: What is wanted: an option, or several orders with commas between, of which each point
+            takes the first that is one of its own.
+        about: What is ordered there.
+    """
+    if about is None:
+        return wish
+    for part in wish.split(","):
+        order = order_of(part)
+        if order is None or about.allows(order):
+            return part if order is None else order_name(order)
+    return None
+
+
 def order_name(order: Order) -> str:
-    """Return the option of an order of filters.
+    """Return the option of an order.
 
     >>> order_name((2, 0, 1))
     '3 1 2'
@@ -141,7 +161,7 @@ def order_name(order: Order) -> str:
 
 @functools.lru_cache(maxsize=256)
 def order_of(option: str) -> Order | None:
-    """Return the order of filters that an option is, or None if it is none.
+    """Return the order that an option is, or None if it is none.
 
     >>> order_of("3 1 2")
     (2, 0, 1)

@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
+from cqlduck.rewrite.plan.orders import FILTERS
 from cqlduck.state.choices import Point
+from cqlduck.state.probing import Profiled, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
-from cqlduck.streamon.points import FILTERS, KINDS, STAGES, THREADS, Facts
+from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
+from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.stages import Stages
 from cqlduck.streamon.threads import ThreadCount
 from cqlduck.streamon.trials import Proposal
-
-
-class Policy(Protocol):
-    """How the options of one point are chosen."""
-
-    def default(self, facts: Facts) -> str:
-        """Return the option of a tick before anything is known of such ticks."""
-        ...
-
-    def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
-        """Return what the next tick is to run in place of what stands, or None."""
-        ...
-
 
 POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     STAGES: Stages,
@@ -36,7 +25,7 @@ POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
 
 
 class Reoptimizer:
-    """Proposes options.
+    """Asks the policies of points.
 
     Args:
         budget: What looking at options again may cost.
@@ -49,9 +38,8 @@ class Reoptimizer:
 
     def default(self, point: Point, facts: Facts) -> str:
         """Return the option of a point before anything is known."""
-        if point.name not in POLICIES:
-            return KINDS[point.name].options[0]
-        return self._policy(point).default(facts)
+        policy = self.policy(point)
+        return KINDS[point.name].options[0] if policy is None else policy.default(facts)
 
     def propose(self, point: Point, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run at a point, or None for what stands.
@@ -62,20 +50,42 @@ class Reoptimizer:
             known: What the profiler knows.
             facts: What is known of the tick.
         """
-        if point.name not in POLICIES:
-            return None
-        return self._policy(point).propose(now, known, facts)
+        policy = self.policy(point)
+        return None if policy is None else policy.propose(now, known, facts)
 
-    def _policy(self, point: Point) -> Policy:
+    def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
+        """Return what the next tick is to profile at a point, or None.
+
+        Args:
+            point: The point.
+            facts: What is known of the tick.
+            now: The option that it runs.
+        """
+        policy = self.policy(point)
+        return None if policy is None else policy.wants(facts, now)
+
+    def saw(
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+    ) -> None:
+        """Take note of a tick.
+
+        Args:
+            point: The point.
+            facts: What was known of the tick.
+            option: What ran.
+            seconds: What its statements took, or None if that was not counted.
+            found: What was found by what was wanted.
+        """
+        policy = self.policy(point)
+        if policy is not None:
+            policy.saw(facts, option, seconds, found)
+
+    def policy(self, point: Point) -> Policy | None:
+        """Return the policy of a point, or None if its options have a known cost."""
         policy = self._policies.get(point)
-        if policy is None:
+        if policy is None and point.name in POLICIES:
             policy = self._policies[point] = POLICIES[point.name](self._budget)
         return policy
-
-    def order_of_filters(self, point: Point) -> FilterOrder | None:
-        """Return the policy of a point `filters`, if that is what orders them."""
-        policy = self._policy(point)
-        return policy if isinstance(policy, FilterOrder) else None
 
     def forget(self, owner: str) -> None:
         """Forget a query or stream."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import KINDS, STAGED, STAGES, UNSTAGED, Facts
+from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import TRIALS, Proposal, Trials
 
@@ -35,7 +36,7 @@ STATE_SIZE_TICKS = 256
 
 
 @dataclass
-class Stages:
+class Stages(Policy):
     """The policy of a query's point `stages`, for ticks of one size.
 
     Attributes:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import Error
 from cqlduck.rewrite import Compiled
 from cqlduck.rewrite.physical.form import FIRST, Form, Orders
-from cqlduck.rewrite.statements.probes import Probe
-from cqlduck.rewrite.statements.steps import Step, Steps
+from cqlduck.rewrite.plan.orders import Order, Site
+from cqlduck.rewrite.statements.steps import Steps
 from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import choices, listing, plans
@@ -18,16 +18,15 @@ from cqlduck.state import threads as one_thread
 from cqlduck.state.catalog import Catalogue, Query
 from cqlduck.state.choices import Point
 from cqlduck.state.connection import Database
+from cqlduck.state.probing import Wanted
 from cqlduck.state.threads import SMALL_TICK_ELEMENTS
-from cqlduck.state.tick import Ran, StepRan
+from cqlduck.state.tick import Ran
 from cqlduck.streamon import notes, points, threads
 from cqlduck.streamon.budget import MEASURING_FRACTION, Budget
 from cqlduck.streamon.executor import Choices, Executor
 from cqlduck.streamon.points import (
-    FILTERS,
     KINDS,
     ONE,
-    ORDERING,
     STAGED,
     STAGES,
     THREADS,
@@ -36,6 +35,7 @@ from cqlduck.streamon.points import (
 )
 from cqlduck.streamon.profiler import Profiler
 from cqlduck.streamon.reoptimizer import Reoptimizer
+from cqlduck.streamon.sites import Asked, Sites
 from cqlduck.streamon.stages import MAX_STAGED_ELEMENTS
 
 SINGLE = replace(FIRST, single=True)
@@ -57,8 +57,7 @@ class Chosen:
         facts: What is known of the tick.
         instant: The frontier before it.
         wants_steps: Whether the tick is to say what each of its statements took.
-        orders: By operator, the point at which the order of its filters is chosen, and the option.
-        probes: The probes that the tick runs, and whether each times the filters.
+        asked: What is chosen where there are orders.
     """
 
     form: Form
@@ -68,8 +67,12 @@ class Chosen:
     facts: Facts
     instant: Instant | None
     wants_steps: bool
-    orders: Mapping[int, tuple[Point, str]]
-    probes: Sequence[tuple[Probe, bool]] = ()
+    asked: tuple[Asked, ...] = ()
+
+    @property
+    def probes(self) -> list[Wanted]:
+        """The probes that are to run after the statements."""
+        return [one.wanted for one in self.asked if one.wanted is not None]
 
     def is_default(self, point: str, operator: int | None = None) -> bool:
         """Return whether a point of the query, or of an operator, has its default option."""
@@ -88,7 +91,8 @@ class StreaMon:
         adapts: Whether what is measured changes what runs.
     """
 
-    reoptimizer: type[Reoptimizer] = Reoptimizer
+    makes: type[Reoptimizer] = Reoptimizer
+    """What proposes options."""
 
     def __init__(
         self,
@@ -103,15 +107,15 @@ class StreaMon:
         self._compiled = compiled
         self.budget = Budget(fraction)
         self.profiler = Profiler(self.budget)
-        reoptimizer = self.reoptimizer(self.budget)
-        self.executor = Executor(database, self.profiler, reoptimizer, adapts=adapts)
+        made = self.makes(self.budget)
+        self.executor = Executor(database, self.profiler, made, adapts=adapts)
         self._threads: tuple[Point, str] | None = None
         self.kept: Shown = {}
         """What is shown."""
         self.written: Mapping[str, tuple[Steps, int]] = {}
         """How many forms each plan had when they were shown last."""
         self._looked: Choices = {}
-        self._points: dict[str, tuple[Compiled, Sequence[Point]]] = {}
+        self._sites = Sites(self.executor)
         database.participants.append(self)
 
     # -- in transactions --------------------------------------------------------------------------
@@ -184,44 +188,21 @@ class StreaMon:
                 STAGES, query.name, None, points.sized(single, facts.elements, MAX_STAGED_ELEMENTS)
             )
             staged = self.executor.choose(point, facts, query.frontier) == STAGED
-        orders, probes = self._filters(query, compiled, facts) if compiled.probes else ({}, ())
+        ordered = self._sites.choose(query, compiled, facts) if compiled.ordered else ()
         wants_steps = self.executor.adapts and self.budget.affords_counting
+        orders = ((one.site, order_of(one.option)) for one in ordered)
         chosen = Chosen(
-            Form(single, staged, _orders(orders)), query.name, point if few else None,
-            self.executor, facts, query.frontier, wants_steps, orders, probes,
+            Form(single, staged, tuple((at, order) for at, order in orders if order is not None)),
+            query.name, point if few else None, self.executor, facts, query.frontier, wants_steps,
+            ordered,
         )  # fmt: skip
         self.budget.counting += time.perf_counter() - started
         return chosen
 
-    def _filters(
-        self, query: Query, compiled: Compiled, facts: Facts
-    ) -> tuple[Mapping[int, tuple[Point, str]], Sequence[tuple[Probe, bool]]]:
-        """Choose the orders of a query's filters, and what of them is profiled in the tick."""
-        found, wanted = {}, []
-        known = self._points.get(query.name)
-        if known is None or known[0] is not compiled:
-            points = [Point(FILTERS, query.name, probe.operator) for probe in compiled.probes]
-            known = self._points[query.name] = compiled, points
-        for probe, point in zip(compiled.probes, known[1], strict=True):
-            policy = self.executor.reoptimizer.order_of_filters(point)
-            option = (
-                self.executor.undisputed(point) if policy is None or not policy.is_due else None
-            )
-            if option is None:
-                option = self._order(query, point, len(probe.filters), facts)
-            found[probe.operator] = point, option
-            if policy is None or not self.executor.adapts:
-                continue
-            if policy.wants_probe(facts, option):
-                wanted.append((probe, policy.is_timed))
-        return found, wanted
-
-    def _order(self, query: Query, point: Point, filters: int, facts: Facts) -> str:
-        """Choose the order of an operator's filters."""
-        choose, frontier = self.executor.choose, query.frontier
-        ordering = Point(ORDERING, query.name)
-        mine = replace(facts, filters=filters, algorithm=lambda: choose(ordering, facts, frontier))
-        return choose(point, mine, frontier)
+    @property
+    def reoptimizer(self) -> Reoptimizer:
+        """What proposes options."""
+        return self.executor.reoptimizer
 
     def saw(self, chosen: Chosen, compiled: Compiled, ran: Ran, seconds: float) -> None:
         """Take note of a tick.
@@ -236,20 +217,10 @@ class StreaMon:
         steps = compiled.steps.written[chosen.form]
         avoidable = None
         seconds -= sum(profiled.seconds for profiled in ran.profiles)
-        for profiled in ran.profiles:
-            where, _ = chosen.orders[profiled.operator]
-            policy = self.executor.reoptimizer.order_of_filters(where)
-            if policy is not None:
-                policy.saw(profiled)
         if ran.steps:
             self.profiler.saw(chosen.query, chosen.form, steps, ran.steps)
-            for operator, (where, option) in chosen.orders.items():
-                took = _of_filters(operator, steps, ran.steps)
-                if took and chosen.facts.elements:
-                    self.profiler.statistics(where).record(option, took / chosen.facts.elements)
-                    policy = self.executor.reoptimizer.order_of_filters(where)
-                    if policy is not None:
-                        policy.ran(option, took, chosen.facts.elements)
+        if chosen.asked:
+            self._sites.saw(chosen.asked, steps, ran)
         if chosen.stages is not None:
             option = STAGED if chosen.form.staged else points.UNSTAGED
             if chosen.form.staged and ran.steps:
@@ -259,6 +230,7 @@ class StreaMon:
                     if step.is_stage and not step.is_sure
                 )
             self.profiler.statistics(chosen.stages).record(option, seconds, avoidable)
+            self.reoptimizer.saw(chosen.stages, chosen.facts, option, seconds, None)
         self.budget.counting += time.perf_counter() - started
 
     # -- other points -----------------------------------------------------------------------------
@@ -310,7 +282,7 @@ class StreaMon:
             keeps_pins: Whether what a user wants of it stays.
         """
         self.executor.forget(owner, keeps_pins=keeps_pins)
-        self._points.pop(owner, None)
+        self._sites.forget(owner)
         self.kept = {name: forms for name, forms in self.kept.items() if name != owner.lower()}
 
     # -- what people see and want -----------------------------------------------------------------
@@ -371,32 +343,23 @@ class StreaMon:
         return found
 
     def _standing_orders(self) -> dict[str, Orders]:
-        """Return the orders of filters that stand, of queries that have some."""
-        found: dict[str, dict[int, tuple[Point, str]]] = {}
+        """Return the orders that stand, of queries in which some is no default."""
+        found: dict[str, list[tuple[Site, Order]]] = {}
         for point, choice in self.executor.kept.choices.items():
-            if point.name == FILTERS and point.owner is not None and point.operator is not None:
-                found.setdefault(point.owner, {})[point.operator] = point, choice.option
-        orders = {name: _orders(mine) for name, mine in found.items()}
-        return {name: mine for name, mine in orders.items() if mine}
+            if point.owner is not None and point.operator is not None:
+                order = order_of(choice.option)
+                if order is not None:
+                    site = Site(point.name, point.operator, point.input)
+                    found.setdefault(point.owner, []).append((site, order))
+        # as the points of a plan are: by operator, and by input
+        return {
+            name: tuple(sorted(mine, key=lambda one: one[0].place)) for name, mine in found.items()
+        }
 
     def notes(self, query: str) -> str:
         """Return in lines which option is in force at the points of a query."""
         kept = self.executor.kept
         return notes.notes(self._database, kept.choices, kept.changes, self._compiled, query)
-
-
-def _orders(chosen: Mapping[int, tuple[Point, str]]) -> Orders:
-    """Return the orders of filters, by operator, that are no default."""
-    orders = ((operator, order_of(option)) for operator, (_, option) in sorted(chosen.items()))
-    return tuple((operator, order) for operator, order in orders if order is not None)
-
-
-def _of_filters(operator: int, steps: Sequence[Step], ran: Sequence[StepRan]) -> float:
-    """Return what the statements took that test the filters of an operator; 0 if none ran."""
-    mine = [one for step, one in zip(steps, ran, strict=True) if operator in step.filters]
-    if any(one.is_prefetched for one in mine):
-        return 0.0
-    return sum(one.seconds for one in mine)
 
 
 def stored(database: Database, catalogue: Catalogue, query: Query, compiled: Compiled) -> int:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from cqlduck.state.threads import MEDIUM_TICK_ELEMENTS, SMALL_TICK_ELEMENTS
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import KINDS, ONE, THREADS, Facts
+from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal, Trials
 
 
-class ThreadCount:
+class ThreadCount(Policy):
     """The policy of the point `threads`, for ticks of one size.
 
     Args:

@@ -21,6 +21,7 @@ from cqlduck.rewrite.operators.pipelines import Pipeline
 from cqlduck.rewrite.physical.operator import Operator
 from cqlduck.rewrite.plan import Join, Plan, filters, properties
 from cqlduck.rewrite.plan.conditions import names_in
+from cqlduck.rewrite.plan.orders import FILTERS, Site
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import (
@@ -61,7 +62,8 @@ class Combinations(Operator[Join]):
     def _arranged(self, conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
         """Return conditions, those in order whose order is chosen."""
         number = self.writer.number(self.node)
-        return filters.arranged(self.node, number, self.writer.form.order(number), conditions)
+        order = self.writer.form.order(Site(FILTERS, number))
+        return filters.arranged(self.node, number, order, conditions)
 
     def _leg(self, pipe: Pipeline, place: int) -> Rows:
         """Return what a pipeline meets of an input."""

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from cqlduck.rewrite.physical.operator import Node, Operator
 from cqlduck.rewrite.plan import Difference, Filter, Plan, Project, UnionAll, filters
+from cqlduck.rewrite.plan.orders import FILTERS, Site
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, TS, WEIGHT, named, references
@@ -80,7 +81,7 @@ class Selection(LinearInOne[Filter]):
     def condition(self) -> exp.Expr:
         """The condition for WHERE, its filters in the order that is chosen."""
         number = self.writer.number(self.node)
-        return filters.restriction(self.node, number, self.writer.form.order(number))
+        return filters.restriction(self.node, number, self.writer.form.order(Site(FILTERS, number)))
 
     def of(self, ask: Ask, time: tuple[str, ...]) -> Rows:
         """Return those of the input's that meet it."""

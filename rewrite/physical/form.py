@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cqlduck.rewrite.plan.filters import Order
+from cqlduck.rewrite.plan.orders import FILTERS, Order, Site
 
-Orders = tuple[tuple[int, Order], ...]
-"""The orders of filters, by number of the operator; of others it is left to DuckDB."""
+Orders = tuple[tuple[Site, Order], ...]
+"""The orders that are chosen, by site; at others it is the default."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Form:
     Args:
         single: Whether the tick has one instant.
         staged: Whether what meets a state is kept in a temporary table first.
-        orders: The orders of filters that are chosen.
+        orders: The orders that are chosen, of filters and of pipelines of joins.
     """
 
     single: bool = False
@@ -39,18 +39,19 @@ class Form:
 
         >>> str(Form(single=True, staged=True))
         'a tick of one instant, in stages'
-        >>> str(Form(orders=((2, (1, 0)),)))
+        >>> str(Form(orders=((Site(FILTERS, 2), (1, 0)),)))
         'a tick of instants, filters of operator 2 in the order 2 1'
         """
         notes = [", in stages"] if self.staged else []
-        for number, order in self.orders:
+        for site, order in self.orders:
             places = " ".join(str(place + 1) for place in order)
-            notes.append(f", filters of operator {number} in the order {places}")
+            what = "filters" if site.kind == FILTERS else "inputs"
+            notes.append(f", {what} of operator {site.operator} in the order {places}")
         return f"a tick of {'one instant' if self.single else 'instants'}{''.join(notes)}"
 
-    def order(self, number: int) -> Order | None:
-        """Return the order of an operator's filters; None leaves it to DuckDB."""
-        return next((order for operator, order in self.orders if operator == number), None)
+    def order(self, site: Site) -> Order | None:
+        """Return the order that is chosen at a site, or None for the default."""
+        return next((order for at, order in self.orders if at == site), None)
 
 
 UNSTAGED = Form()

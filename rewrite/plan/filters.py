@@ -19,19 +19,14 @@ from sqlglot import exp
 from cqlduck.rewrite.plan import guards
 from cqlduck.rewrite.plan.conditions import conjuncts, names_in
 from cqlduck.rewrite.plan.nodes import Filter, Join, Plan
+from cqlduck.rewrite.plan.orders import FILTERS, Order, Site, mark
 from cqlduck.rewrite.plan.raising import split
-
-_MARK = "filters"
-"""What a condition is marked with in which filters are tested, among the notes of its node."""
 
 _CHEAP = (exp.Cast, exp.TryCast, exp.Coalesce, exp.And, exp.Or, exp.Case, exp.If)
 """Functions to sqlglot that cost no more than a comparison."""
 
 MAX_FILTERS = 62
 """A mask of what drops a tuple is a BIGINT; filters beyond stay where they are."""
-
-Order = tuple[int, ...]
-"""The filters by number, from 0, in the order in which they are tested."""
 
 
 def filters(node: Filter | Join) -> list[exp.Expr]:
@@ -96,15 +91,5 @@ def arranged(
     if order is not None:
         marked = [guards.nested([marked[place] for place in order])]
     for part in marked:
-        part.meta[_MARK] = number
+        mark(part, Site(FILTERS, number))
     return [*(part for part in conditions if id(part) not in mine), *marked]
-
-
-def tested_in(tree: exp.Expr) -> frozenset[int]:
-    """Return the numbers of the operators whose filters a statement tests."""
-    return frozenset(node.meta[_MARK] for node in tree.walk() if node.meta.get(_MARK) is not None)
-
-
-def is_order(numbers: Sequence[int], count: int) -> bool:
-    """Return whether numbers are an order of so many filters."""
-    return sorted(numbers) == list(range(count))

@@ -9,7 +9,7 @@ from cqlduck.rewrite import explain
 from cqlduck.rewrite.physical.form import UNSTAGED, Form
 from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
-from cqlduck.rewrite.statements.probes import Probe
+from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.steps import OperatorRow, Steps
 from cqlduck.rewrite.text.time import Duration
 
@@ -38,7 +38,7 @@ class Compiled:
         period: After its first tick it changes at multiples of so many instants alone, its windows
             being such; None if it may change at any.
         taken: The macros and types that it captured, as text (`macros.Captured`).
-        probes: How the filters of its selections are profiled, where their order can be chosen.
+        ordered: What has an order that can be chosen, and how it is profiled.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Compiled:
     period: Duration | None = None
     is_net: bool = False
     taken: str = ""
-    probes: tuple[Probe, ...] = ()
+    ordered: tuple[Ordered, ...] = ()
 
     @property
     def plan(self) -> Plan:

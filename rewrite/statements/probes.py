@@ -32,6 +32,7 @@ from cqlduck.rewrite.plan import (
     unique,
 )
 from cqlduck.rewrite.plan.filters import filters, tested
+from cqlduck.rewrite.plan.orders import FILTERS, Order, Site, is_order
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg import Rows
 from cqlduck.rewrite.relalg.builders import column
@@ -51,20 +52,29 @@ class Probe:
     """How the filters of a selection are profiled.
 
     Attributes:
-        operator: The number of its operator.
-        filters: The filters as text, by number.
+        site: Where the filters are.
+        names: The filters as text, by number.
         masks: The query of masks, and how many tuples of a sample have each.
         sample: The statement that keeps a larger sample in a temporary table.
         alone: For no filter, and then for each, the query of how many tuples of that one pass.
         parameters: The parameters that `masks` and `sample` take.
     """
 
-    operator: int
-    filters: tuple[str, ...]
+    site: Site
+    names: tuple[str, ...]
     masks: str
     sample: str
     alone: tuple[str, ...]
     parameters: frozenset[str]
+
+    @property
+    def default(self) -> Order:
+        """The order of the text."""
+        return tuple(range(len(self.names)))
+
+    def allows(self, order: Order) -> bool:
+        """Return whether an order is one of these filters."""
+        return is_order(order, len(self.names))
 
 
 def probes(writer: Writer) -> Iterator[Probe]:
@@ -108,7 +118,7 @@ def _probe(operator: int, chosen: list[exp.Expr], rows: Rows) -> Probe:
     )
     alone = exp.select(exp.Count(this=exp.Star())).from_(temp_table(_SAMPLE))
     return Probe(
-        operator,
+        Site(FILTERS, operator),
         tuple(part.sql("duckdb") for part in chosen),
         _masks(chosen, _sample(tuples, PROFILED_TUPLES)).sql("duckdb"),
         create.sql("duckdb"),

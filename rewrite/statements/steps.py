@@ -15,7 +15,7 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.physical.statement import Reusable, Statement
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import Plan, ToStream, properties, unique
-from cqlduck.rewrite.plan.filters import tested_in
+from cqlduck.rewrite.plan.orders import Site, marked_in
 from cqlduck.rewrite.plan.trees import placeholders
 from cqlduck.rewrite.relalg.elements import TS, WEIGHT, consolidate, references, state_table
 from cqlduck.rewrite.statements.choose import writer_of
@@ -32,8 +32,8 @@ class Step:
     stream. `prefetch` is what can be made before the tick. `is_stage` says that the form without
     stages does without it, `is_sure` that it is known to be no faster so. `shared` is what need not
     be made again in a tick, by whatever query. `makes` is the temporary table that it makes or adds
-    to. If it `needs` some, it does nothing when all of them are empty. `filters` are the operators
-    whose filters it tests, of those whose order can be chosen.
+    to. If it `needs` some, it does nothing when all of them are empty. `sites` are those whose
+    order shows in it.
     """
 
     operator: int
@@ -49,11 +49,11 @@ class Step:
     shared: Reusable | None = None
     makes: str | None = None
     needs: frozenset[str] = frozenset()
-    filters: frozenset[int] = frozenset()
+    sites: frozenset[Site] = frozenset()
 
 
 MAX_ORDERED = 32
-"""How many forms with a chosen order of filters are kept: of n filters there are n! orders."""
+"""How many forms with chosen orders are kept: of n filters there are n! orders."""
 
 
 class Steps:
@@ -122,7 +122,7 @@ class Steps:
     def unstored(self) -> list[Form]:
         """Return the forms that have been written and are to be stored, each statement once.
 
-        Those with a chosen order of filters are not: there are too many.
+        Those with chosen orders are not: there are too many.
         """
         return [
             form
@@ -222,7 +222,7 @@ def _step(statement: Statement) -> Step:
         shared=statement.shared,
         makes=_made(tree),
         needs=statement.needs,
-        filters=tested_in(tree),
+        sites=marked_in(tree),
         # last, because to write a tree that is not copied changes it
         sql=tree.sql("duckdb", pretty=True, copy=False),
     )

@@ -19,6 +19,7 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
+from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import Step, Steps
@@ -51,7 +52,7 @@ def plan_of(text: str, name: str, clock: Clock, make: Callable[[str], Plan]) -> 
         Synopsis(**{**synopsis, "columns": _columns(synopsis["columns"])})
         for synopsis in facts["synopses"]
     )
-    facts["probes"] = tuple(map(_probe, facts["probes"]))
+    facts["ordered"] = tuple(map(_ordered, facts["ordered"]))
     return Compiled(**facts, steps=Steps(name, clock, functools.partial(make, facts["root"])))
 
 
@@ -73,13 +74,14 @@ def form_text(form: Form) -> str:
 def form_of(text: str) -> Form:
     """Return a form from its text."""
     found = json.loads(text)
-    orders = tuple((operator, tuple(order)) for operator, order in found.pop("orders", ()))
+    orders = tuple((Site(*site), tuple(order)) for site, order in found.pop("orders", ()))
     return Form(**found, orders=orders)
 
 
 def _step(values: dict[str, Any]) -> Step:
-    for name in ("parameters", "needs", "filters"):
+    for name in ("parameters", "needs"):
         values[name] = frozenset(values[name])
+    values["sites"] = frozenset(Site(*site) for site in values["sites"])
     if values["passing"] is not None:
         columns, rest = values["passing"]["columns"], values["passing"]["rest"]
         values["passing"] = Passing(tuple(columns), rest)
@@ -92,9 +94,10 @@ def _step(values: dict[str, Any]) -> Step:
     return Step(**values)
 
 
-def _probe(values: dict[str, Any]) -> Probe:
-    for name in ("filters", "alone"):
+def _ordered(values: dict[str, Any]) -> Probe:
+    for name in ("names", "alone"):
         values[name] = tuple(values[name])
+    values["site"] = Site(*values["site"])
     return Probe(**{**values, "parameters": frozenset(values["parameters"])})
 
 

@@ -1,0 +1,49 @@
+"""What StreaMon asks of a policy, the same of every kind of point.
+
+Before a tick comes to a point the policy may `propose` another option, and says what of the tick it
+`wants` profiled. After the tick it `saw` what ran there, what that took, and what was found.
+"""
+
+from __future__ import annotations
+
+from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.streamon.points import Facts
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.trials import Proposal
+
+
+class Policy:
+    """How the options of one point are chosen."""
+
+    def default(self, facts: Facts) -> str:
+        """Return the option of a tick before anything is known of such ticks."""
+        raise NotImplementedError
+
+    def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
+        """Return what the next tick is to run in place of what stands, or None.
+
+        Args:
+            now: The option that stands.
+            known: What the profiler knows.
+            facts: What is known of the tick.
+        """
+        raise NotImplementedError
+
+    def wants(self, facts: Facts, now: str) -> Wanted | None:
+        """Return what the tick is to profile, within the budget; by default nothing.
+
+        Args:
+            facts: What is known of the tick.
+            now: The option that it runs.
+        """
+        return None
+
+    def saw(self, facts: Facts, option: str, seconds: float | None, found: Profiled | None) -> None:
+        """Take note of a tick; by default what the profiler counts is enough.
+
+        Args:
+            facts: What was known of it.
+            option: What ran.
+            seconds: What its statements took, or None if that was not counted.
+            found: What was found by what was wanted.
+        """

@@ -1,0 +1,103 @@
+"""The sites of queries: where an order is chosen, what of it is profiled, what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.statements.steps import Step
+from cqlduck.state.catalog import Query
+from cqlduck.state.choices import Point
+from cqlduck.state.probing import Wanted
+from cqlduck.state.tick import Ran, StepRan
+from cqlduck.streamon.executor import Executor
+from cqlduck.streamon.points import ORDERING, Facts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a tick does at a point where an order is chosen.
+
+    Attributes:
+        site: Where that is in the plan.
+        point: The point.
+        option: What it runs.
+        facts: What is known of the tick there.
+        wanted: What it is to profile, or None.
+    """
+
+    site: Site
+    point: Point
+    option: str
+    facts: Facts
+    wanted: Wanted | None
+
+
+class Sites:
+    """Chooses the orders of queries.
+
+    Args:
+        executor: What is asked at each point.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        """Begin without knowing any query."""
+        self._executor = executor
+        self._points: dict[str, tuple[Compiled, Sequence[Point]]] = {}
+
+    def choose(self, query: Query, compiled: Compiled, facts: Facts) -> tuple[Asked, ...]:
+        """Choose the orders of a query, and what of them is profiled in the tick."""
+        known = self._points.get(query.name)
+        if known is None or known[0] is not compiled:
+            sites = [about.site for about in compiled.ordered]
+            of = [Point(site.kind, query.name, site.operator, "", site.input) for site in sites]
+            known = self._points[query.name] = compiled, of
+        executor, frontier, ordering = self._executor, query.frontier, Point(ORDERING, query.name)
+
+        def algorithm() -> str:
+            return executor.choose(ordering, facts, frontier)
+
+        asked = []
+        for about, point in zip(compiled.ordered, known[1], strict=True):
+            mine = Facts(facts.elements, about=about, algorithm=algorithm)
+            option = executor.choose(point, mine, frontier)
+            wanted = None
+            if executor.adapts:
+                wanted = executor.reoptimizer.wants(point, mine, option)
+            asked.append(Asked(about.site, point, option, mine, wanted))
+        return tuple(asked)
+
+    def saw(self, asked: Sequence[Asked], steps: Sequence[Step], ran: Ran) -> None:
+        """Take note of what statements took whose order is chosen, and of what probes found.
+
+        Args:
+            asked: What was chosen.
+            steps: The statements of the tick.
+            ran: What it did.
+        """
+        took = _by_site(steps, ran.steps) if ran.steps else {}
+        found = {profiled.site: profiled for profiled in ran.profiles}
+        profiler, reoptimizer = self._executor.profiler, self._executor.reoptimizer
+        for one in asked:
+            seconds, elements = took.get(one.site), one.facts.elements
+            if seconds and elements:
+                profiler.statistics(one.point).record(one.option, seconds / elements)
+            reoptimizer.saw(one.point, one.facts, one.option, seconds, found.get(one.site))
+
+    def forget(self, owner: str) -> None:
+        """Forget a query."""
+        self._points.pop(owner, None)
+
+
+def _by_site(steps: Sequence[Step], ran: Sequence[StepRan]) -> dict[Site, float]:
+    """Return what the statements of each site took, but of those some of which were prefetched."""
+    found: dict[Site, float] = {}
+    ahead: set[Site] = set()
+    for step, one in zip(steps, ran, strict=True):
+        for site in step.sites:
+            found[site] = found.get(site, 0.0) + one.seconds
+            if one.is_prefetched:
+                ahead.add(site)
+    return {site: seconds for site, seconds in found.items() if site not in ahead}
