@@ -186,7 +186,7 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     current_time.refuse(copy, "ORDER BY")
     refuse_always(copy, catalog.volatile)
     known = {c.name.lower() for c in plan.columns}
-    result = _result(binder, plan)
+    result = _result(binder, plan, order)
     for term in copy.expressions:
         value = term.this if isinstance(term, exp.Ordered) else term
         if value.sql("duckdb").upper() == "ALL":
@@ -214,11 +214,11 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
     return copy.sql("duckdb").strip()
 
 
-def _result(binder: Binder, plan: Plan) -> Result | Combined:
+def _result(binder: Binder, plan: Plan, order: exp.Order) -> Result | Combined:
     """Return the result of a query as its ORDER BY sees it."""
     tree = unwrapped(binder.syntax.tree.copy())
     if isinstance(tree, exp.SetOperation):
-        return Combined(tree, [c.name for c in plan.columns])
+        return Combined(tree, [c.name for c in plan.columns], order)
     assert isinstance(tree, exp.Select)
     remove_operator(tree)
     return result_of(binder, tree, {})

@@ -673,7 +673,7 @@ class _SqlBuilder(_Builder):
         kinds = [self.one(lrefs)[1].kind if lrefs else "int" for _ in range(self.between(1, 2))]
         names = [self.name() for _ in kinds]
         listed = {name: Column(name, kind) for name, kind in zip(names, kinds, strict=True)}
-        sides = [self.side(left, lrefs, list(listed.values()))]
+        mine = self.scalars(lrefs, list(listed.values()))
         theirs = list(listed.values())
         if "NAME" in word:
             theirs = [
@@ -682,7 +682,8 @@ class _SqlBuilder(_Builder):
                 if self.chance(80) or column is theirs[0]
             ]
             listed |= {column.name: column for column in theirs if column.name not in listed}
-        sides.append(self.side(right, rrefs, theirs))
+        others = self.scalars(rrefs, theirs)
+        sides = [self.side(left, lrefs, mine), self.side(right, rrefs, others)]
         names, columns = list(listed), tuple(listed.values())
         text = f" {word} ".join(sides)
         grows: bool | None = True if word == "UNION" else None
@@ -692,7 +693,7 @@ class _SqlBuilder(_Builder):
             # the order of what is shown, which no element depends on
             text += f"⟦- ORDER BY {self.one(names)} -⟧"
         elif self.chance(40):
-            by = self.one([*names, str(self.between(1, len(names)))])
+            by = self.sides_order(draft, depth, columns, [[*mine.values()], [*others.values()]])
             terms = ", ".join(f"{name} NULLS LAST" for name in names)
             chosen = [f" LIMIT {self.between(0, 3)}", f" OFFSET {self.between(0, 2)}"]
             cut = self.one([chosen[0], chosen[1], "".join(chosen)])
@@ -700,10 +701,34 @@ class _SqlBuilder(_Builder):
             grows = False
         return _Shaped(text, columns, n + m, grows)
 
-    def side(self, item: str, refs: Refs, columns: Sequence[Column]) -> str:
-        """Return a side of a set operation with columns of these names and kinds."""
-        listed = ", ".join(f"{self.scalar(refs, c.kind)[0]} AS {c.name}" for c in columns)
-        return f"SELECT {listed} FROM {item}{self.where(refs)}"
+    def sides_order(
+        self, draft: _Draft, depth: int, columns: Sequence[Column], sides: list[list[str]]
+    ) -> str:
+        """Return the first term of ORDER BY of a set operation: of its result, or of a side."""
+        column = self.one(columns)
+        forms = [column.name, str(self.between(1, len(columns))), f"{column.name} IS NULL"]
+        forms += [
+            text
+            for side in sides
+            for text in side
+            if side.count(text) == 1 and not text.startswith("CAST(") and "current" not in text
+        ]
+        if depth < 2 and self.chance(25):
+            inner, irefs, _, _ = self.source(draft, depth + 1, 30)
+            values = [text for text, c in self.exact_of(irefs) if c.kind == column.kind]
+            values = values or [f"NULL::{KINDS[column.kind].type}"]
+            word = self.one(["IN", "NOT IN"])
+            return f"{column.name} {word} (SELECT {self.one(values)} FROM {inner})"
+        return self.one(forms)
+
+    def scalars(self, refs: Refs, columns: Sequence[Column]) -> dict[str, str]:
+        """Return expressions of the kinds of columns, by their names."""
+        return {column.name: self.scalar(refs, column.kind)[0] for column in columns}
+
+    def side(self, item: str, refs: Refs, listed: Mapping[str, str]) -> str:
+        """Return a side of a set operation with these columns."""
+        items = ", ".join(f"{text} AS {name}" for name, text in listed.items())
+        return f"SELECT {items} FROM {item}{self.where(refs)}"
 
     def shape_cte(self, draft: _Draft, depth: int) -> _Shaped:
         item, refs, n, _ = self.source(draft, depth, 20)

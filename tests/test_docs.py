@@ -376,6 +376,10 @@ REFUSED = (
     ("SELECT k FROM s ORDER BY v", "ORDER BY"),
     ("SELECT k, count(*) AS n FROM s GROUP BY k ORDER BY sum(v)", "ORDER BY"),
     ("SELECT DISTINCT k FROM s ORDER BY v LIMIT 3", "DISTINCT"),
+    (
+        "SELECT * REPLACE (-k AS k) FROM s UNION ALL SELECT * FROM s ORDER BY -k LIMIT 3",
+        "above a set operation",
+    ),
     ("SELECT k FROM s GROUP BY k ORDER BY count(*)", "ORDER BY"),
     ("BEGIN", "BEGIN"),
     ("DELETE FROM s", "DELETE"),

@@ -7,6 +7,7 @@ right at every instant is what `test_sql_differential` says, with random queries
 from __future__ import annotations
 
 from collections import Counter
+from typing import Literal
 
 import duckdb
 import pytest
@@ -99,9 +100,11 @@ MARKED = [
 ]
 
 
-def compared(body: str) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
+def compared(
+    body: str, recompute: Literal["allow", "always"] = "allow"
+) -> tuple[cqlduck.Connection, duckdb.DuckDBPyConnection]:
     """Return cqlduck with a query `q` over relations, and DuckDB with the same in tables."""
-    con, plain = cqlduck.connect(), duckdb.connect()
+    con, plain = cqlduck.connect(recompute=recompute), duckdb.connect()
     for name, (columns, rows) in TABLES.items():
         con.execute(f"CREATE RELATION {name} ({columns})")
         plain.execute(f"CREATE TABLE {name} ({columns})")
@@ -175,6 +178,71 @@ def test_order_by_of_a_set_operation_orders_what_table_shows(body: str) -> None:
     with con, plain:
         assert not [n for n in walk(con.engine.compiled["q"].plan) if isinstance(n, Recompute)]
         assert plain.sql(body).fetchall() == con.table("q").fetchall()
+
+
+ORDERED_SIDES = [
+    # a side lists the expression
+    "SELECT -v AS v, k FROM r UNION ALL SELECT c, k FROM u ORDER BY -V, 2 LIMIT 3",
+    "SELECT t || 'A' AS x, t || 'a' AS y FROM r UNION ALL SELECT 'Z', t FROM r "
+    "ORDER BY t || 'a', 1 DESC LIMIT 3",
+    "SELECT -v AS v, k FROM r UNION ALL BY NAME SELECT k, c FROM u ORDER BY -v, 2, 3 LIMIT 4",
+    "SELECT *, -v FROM r UNION ALL SELECT k, k, 'b', c FROM u ORDER BY -v, 1, 2, 3 LIMIT 4",
+    "SELECT -k AS k FROM r UNION ALL VALUES (-7), (2) ORDER BY -k LIMIT 3",
+    # one term is of neither side, so all are of the result
+    "SELECT -v AS v, k FROM r UNION ALL SELECT c, k FROM u ORDER BY -v, k + 0, 2 LIMIT 3",
+    "SELECT -v AS v, k FROM r UNION ALL SELECT c, k FROM u ORDER BY -v, sum(k) OVER (), 2 LIMIT 3",
+    "SELECT -k AS k FROM r UNION ALL VALUES (-7), (2) ORDER BY -k, k + 1 LIMIT 3",
+    # the first side that has the name
+    "SELECT k AS a, v AS b FROM r UNION ALL SELECT k AS m, c AS n FROM u UNION ALL "
+    "SELECT k AS n, v AS m FROM r ORDER BY n, 1 LIMIT 4",
+    "SELECT k AS a, v AS b FROM r UNION ALL SELECT k AS b, c AS a FROM u ORDER BY a, b LIMIT 4",
+    # it reads what no side does
+    "SELECT k FROM r UNION ALL SELECT k FROM r ORDER BY k IN (SELECT k FROM u), k LIMIT 3",
+    "SELECT k FROM r UNION ALL VALUES (2), (9) ORDER BY k = (SELECT min(k) FROM u), k LIMIT 3",
+    "WITH x AS (SELECT k FROM u WHERE c > 2) SELECT v FROM r UNION SELECT k FROM r "
+    "ORDER BY v NOT IN (SELECT k FROM x), v DESC LIMIT 3",
+    "SELECT max(k) AS m FROM (SELECT k FROM r EXCEPT SELECT v FROM r "
+    "ORDER BY EXISTS (SELECT 1 FROM u WHERE u.k > 4), k LIMIT 1)",
+]
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize("body", ORDERED_SIDES)
+def test_limit_chooses_by_the_order_of_a_set_operation(
+    body: str, recompute: Literal["allow", "always"]
+) -> None:
+    con, plain = compared(body, recompute)
+    with con, plain:
+        assert Counter(map(str, plain.sql(body).fetchall())) == Counter(
+            map(str, con.table("q").fetchall())
+        )
+
+
+def test_what_order_by_of_a_set_operation_reads_is_an_input() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER); CREATE RELATION u (k INTEGER)")
+        con.execute(
+            "CREATE CONTINUOUS QUERY q AS SELECT k FROM r UNION ALL SELECT k FROM r "
+            "ORDER BY k NOT IN (SELECT k FROM u), k LIMIT 1"
+        )
+        con.append("r", [(1,), (2,)], at=1)
+        con.append("u", [(2,)], at=2)
+        con.retract("u", [(2,)], at=4)
+        con.advance(5)
+        assert [con.as_of("q", t).fetchall() for t in range(6)] == [
+            [], [(1,)], [(2,)], [(2,)], [(1,)], [(1,)]
+        ]  # fmt: skip
+
+
+def test_a_star_hides_what_order_by_of_a_set_operation_means() -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE RELATION r (k INTEGER, v INTEGER)")
+        with pytest.raises(cqlduck.NotSupportedError, match="with several stars") as caught:
+            con.execute(
+                "CREATE CONTINUOUS QUERY q AS SELECT * REPLACE (-v AS v) FROM r UNION ALL "
+                "SELECT * FROM r ORDER BY -v LIMIT 2"
+            )
+        assert "name the columns" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("term", ["k + foo", "t", "sum(k)"])

@@ -101,18 +101,18 @@ def chosen_from_sides(
     except (NotIncremental, BindError):
         return None
     order = tree.args.get("order")
-    terms = _terms_of_sides([] if order is None else order.expressions, tree, plan)
+    terms = _terms_of_sides(order, tree, plan)
     return None if terms is None else _choice(tree, plan, len(plan.columns), terms, inputs)
 
 
 def _terms_of_sides(
-    written: Sequence[exp.Expr], tree: exp.SetOperation, plan: Plan
+    order: exp.Order | None, tree: exp.SetOperation, plan: Plan
 ) -> list[exp.Expr] | None:
     """Return the terms of ORDER BY over `c0`, `c1`, …, or None if the result does not have them."""
     names = [c.name for c in plan.columns]
-    result = Combined(tree, names)
+    result = Combined(tree, names, order)
     terms: list[exp.Expr] = []
-    for term in written:
+    for term in [] if order is None else order.expressions:
         value = without_parens(term.this) if isinstance(term, exp.Ordered) else term
         if value.sql("duckdb").upper() == "ALL" or isinstance(value, exp.Literal):
             terms.append(term.copy())

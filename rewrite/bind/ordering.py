@@ -9,7 +9,7 @@ as in DuckDB, and the result has it if it is listed, or in a star:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -153,48 +153,89 @@ class Result:
 class Combined:
     """The result of a set operation, and what its columns stand for on each side.
 
-    As in DuckDB a name is that of a column of the result, or of one of a side; an expression that a
-    side lists is its column, any other is one of columns of the result:
+    As in DuckDB a name is that of a column of the result, or of the first side that has it; an
+    expression that a side lists is its column. If there is any other expression in ORDER BY, all
+    of its terms are over the columns of the result alone:
 
-        SELECT a + 1 AS x, b FROM s UNION SELECT c, d FROM r ORDER BY x, c, a + 1, x + b
-                                                                      x  x  x      x + b
+        SELECT -a AS x, b FROM s UNION SELECT c, d FROM r ORDER BY x, c, -A          x, x, x
+                                                          ORDER BY x, -x, x + b      x, -x, x + b
 
     Args:
         tree: The set operation.
         names: What the columns of its result are called.
+        order: Its ORDER BY, if it has one.
     """
 
-    def __init__(self, tree: exp.SetOperation, names: Sequence[str]) -> None:
+    def __init__(
+        self, tree: exp.SetOperation, names: Sequence[str], order: exp.Order | None
+    ) -> None:
         """Take down what is listed."""
         self.names = {name.lower(): name for name in names}
-        self.is_plain = len(self.names) == len(names)
-        self.called: dict[str, set[str]] = {}
-        self.listed: dict[str, set[str]] = {}
-        for select in _sides(tree):
-            items = select.expressions
-            if any(part.args.get("by_name") for part in _set_operations(tree)):
+        self.called: dict[str, str] = {}
+        self.listed: dict[str, str | None] = {}
+        self.is_open = self.has_star = False
+        self._list(tree, names)
+        terms = [without_parens(_value(t)) for t in ([] if order is None else order.expressions)]
+        terms = [term for term in terms if not _is_place(term)]
+        self.is_simple = all(self._simple(term) is not None for term in terms)
+        self.is_unclear = self.is_open and any(
+            not isinstance(term, exp.Column) and _text(term) not in self.listed for term in terms
+        )
+
+    def _list(self, tree: exp.Expr, names: Sequence[str]) -> None:
+        """Take down what the sides of a query list, whose columns are those of the result."""
+        inner = unwrapped(tree)
+        if isinstance(inner, exp.SetOperation) and inner.args.get("by_name"):
+            left, right = _names_of(inner.this), _names_of(inner.expression)
+            if left is None or right is None:
+                self.is_open = self.has_star = True
+                return
+            places = {name: place for place, name in enumerate(dict.fromkeys([*left, *right]))}
+            self._list(inner.this, [names[places[name]] for name in left])
+            self._list(inner.expression, [names[places[name]] for name in right])
+        elif isinstance(inner, exp.SetOperation):
+            self._list(inner.this, names)
+            self._list(inner.expression, names)
+        elif isinstance(inner, exp.Select):
+            self._list_items(inner.expressions or [exp.Star()], names)
+        else:
+            self.has_star = True
+
+    def _list_items(self, items: Sequence[exp.Expr], names: Sequence[str]) -> None:
+        stars = [place for place, item in enumerate(items) if _is_several(item)]
+        self.has_star = self.has_star or bool(stars)
+        self.is_open = self.is_open or len(stars) > 1 or any(map(_is_changed, items))
+        first, last = (stars[0], stars[-1]) if stars else (len(items), -1)
+        more = len(names) - len(items)
+        own: dict[str, str | None] = {}
+        for place, item in enumerate(items):
+            if first <= place <= last:
                 continue
-            if len(items) != len(names) or any(e.is_star for e in items):
-                continue
-            own = [e.alias_or_name.lower() for e in items]
-            self.is_plain = self.is_plain and len({*own} - {""}) == len([n for n in own if n])
-            for item, called, name in zip(items, own, names, strict=True):
-                self.called.setdefault(called, set()).add(name)
-                self.listed.setdefault(_text(item.unalias()), set()).add(name)
+            name = names[place if place < first else place + more]
+            self.called.setdefault(item.alias_or_name.lower(), name)
+            text = _text(item.unalias())
+            own[text] = None if text in own else name
+        self.listed = own | self.listed
+
+    def _simple(self, bare: exp.Expr) -> exp.Expr | None:
+        """Return the column that a name or a listed expression is, or None."""
+        found: str | None = None
+        if isinstance(bare, exp.Column) and len(bare.parts) == 1:
+            found = self.names.get(bare.name.lower())
+            if found is None and self.has_star:
+                return None
+            found = found or self.called.get(bare.name.lower())
+        found = found or self.listed.get(_text(bare))
+        return None if found is None else column(found)
 
     def over(self, expression: exp.Expr) -> exp.Expr | None:
         """Return an expression of ORDER BY over the columns of the result, or None."""
-        if not self.is_plain:
+        if _is_place(without_parens(expression)):
+            return expression.copy()
+        if self.is_unclear:
             return None
-        bare = without_parens(expression)
-        is_name = isinstance(bare, exp.Column) and len(bare.parts) == 1
-        if is_name and bare.name.lower() in self.names:
-            return column(self.names[bare.name.lower()])
-        found = set(self.listed.get(_text(bare), ()))
-        if is_name:
-            found |= self.called.get(bare.name.lower(), set())
-        if found:
-            return column(*found) if len(found) == 1 else None
+        if self.is_simple:
+            return self._simple(without_parens(expression))
         changed = exp.paren(expression.copy())
         if changed.find(exp.Query) is not None:
             return None
@@ -204,30 +245,76 @@ class Combined:
             node.replace(column(self.names[node.name.lower()]))
         return changed.this  # type: ignore[no-any-return]  # sqlglot's args are untyped
 
+    def term(self, written: exp.Expr) -> exp.Expr:
+        """Return a term of ORDER BY over the columns of the result, or as it is if it has more.
+
+        Raises:
+            NotSupportedError: What it means depends on what a star stands for.
+        """
+        value = without_parens(_value(written))
+        if _is_place(value):
+            return written.copy()
+        if self.is_unclear:
+            raise NotSupportedError(
+                f"ORDER BY {value.sql('duckdb')} above a set operation with several stars",
+                hint="name the columns on its sides, or order by names of its columns alone",
+                offset=place_of(value),
+            )
+        found = self.over(value)
+        if found is None or not isinstance(written, exp.Ordered):
+            return found or written.copy()
+        changed = written.copy()
+        changed.set("this", found)
+        return changed
+
     def missing(self, expression: exp.Expr) -> exp.Expr:
         """Return the first column in an expression that the result does not have, or all of it."""
         missing = (c for c in expression.find_all(exp.Column) if self.over(c) is None)
         return next(missing, expression)
 
 
+def _value(term: exp.Expr) -> exp.Expr:
+    return term.this if isinstance(term, exp.Ordered) else term
+
+
+def _is_place(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Literal) or value.sql("duckdb").upper() == "ALL"
+
+
+def _is_several(item: exp.Expr) -> bool:
+    """Return whether an item of a SELECT list may be several columns."""
+    return item.is_star or item.find(exp.Columns) is not None
+
+
+def _is_changed(item: exp.Expr) -> bool:
+    """Return whether an item stands for several columns that may be expressions."""
+    stars = [item.this if isinstance(item, exp.Column) else item]
+    return item.find(exp.Columns) is not None or any(
+        isinstance(star, exp.Star) and bool(star.args.get("replace")) for star in stars
+    )
+
+
 def _text(expression: exp.Expr) -> str:
-    """Return an expression as it is compared."""
-    return without_parens(expression).sql("duckdb", identify=False).lower()
+    """Return an expression as it is compared: names in lower case."""
+    plain = without_parens(expression).copy()
+    for name in list(plain.find_all(exp.Identifier)):
+        name.set("this", name.name.lower())
+        name.set("quoted", False)
+    for call in list(plain.find_all(exp.Anonymous)):
+        call.set("this", call.name.lower())
+    return plain.sql("duckdb", identify=False)
 
 
-def _set_operations(tree: exp.Expr) -> Iterator[exp.SetOperation]:
+def _names_of(tree: exp.Expr) -> list[str] | None:
+    """Return what the columns of a query are called, in lower case, or None if it has a star."""
     inner = unwrapped(tree)
     if isinstance(inner, exp.SetOperation):
-        yield inner
-        yield from _set_operations(inner.this)
-        yield from _set_operations(inner.expression)
-
-
-def _sides(tree: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the SELECTs of a set operation, from the left."""
-    inner = unwrapped(tree)
-    if isinstance(inner, exp.SetOperation):
-        yield from _sides(inner.this)
-        yield from _sides(inner.expression)
-    elif isinstance(inner, exp.Select):
-        yield inner
+        left, right = _names_of(inner.this), _names_of(inner.expression)
+        if not inner.args.get("by_name") or left is None or right is None:
+            return left if right is not None or not inner.args.get("by_name") else None
+        return list(dict.fromkeys([*left, *right]))
+    if not isinstance(inner, exp.Select) or not inner.expressions:
+        return None
+    if any(map(_is_several, inner.expressions)):
+        return None
+    return [item.alias_or_name.lower() for item in inner.expressions]

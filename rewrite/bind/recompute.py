@@ -29,6 +29,7 @@ from cqlduck.rewrite.bind.bodies.turns import turning_points
 from cqlduck.rewrite.bind.context import Context, Ctes, with_ctes
 from cqlduck.rewrite.bind.from_clause import bind_item, is_join
 from cqlduck.rewrite.bind.from_items import CONSTANT_FUNCTIONS
+from cqlduck.rewrite.bind.ordering import Combined
 from cqlduck.rewrite.bind.scope import Item, Scope, refuse_always
 from cqlduck.rewrite.bind.windows import sample_of, window_of
 from cqlduck.rewrite.plan import INPUT, Recompute, place_in
@@ -105,7 +106,9 @@ class _Build:
         return found or below.joined(self.context, body, ctes, self.inputs)
 
     def sides(self, body: exp.SetOperation) -> None:
-        """Make each side of a set operation an input."""
+        """Make each side of a set operation an input, and what ORDER BY reads."""
+        written, order = body.copy(), body.args.get("order")
+        body.set("order", None)
         for side in ("this", "expression"):
             if not any(True for _ in body.args[side].find_all(exp.Table)):
                 continue
@@ -116,6 +119,16 @@ class _Build:
                 continue
             item = Item("side", plan, tuple((c.name, c) for c in plan.columns))
             body.set(side, exp.select("*").from_(self.inputs.add(item)))
+        if order is not None:
+            # what the sides list, and what they call it, is gone
+            names = [c.name for c in columns_of(body, self.inputs)]
+            right = body.expression.args.get("from_")
+            place = None if right is None else place_in(right.this)
+            if place is not None and not written.args.get("by_name"):
+                self.inputs.names[place] = tuple(names)
+            terms = map(Combined(written, names, order).term, order.expressions)
+            body.set("order", exp.Order(expressions=list(terms)))
+        self._take_others(body, {cte.alias.lower() for cte in body.find_all(exp.CTE)})
 
     def rewrite_query(self, body: exp.Query) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
@@ -128,6 +141,10 @@ class _Build:
             for node, _ in from_items(body):
                 if not self._is_shown_late(body, node):
                     self._take(node, own)
+        self._take_others(body, own)
+
+    def _take_others(self, body: exp.Query, own: set[str]) -> None:
+        """Make inputs of what is still read: by subqueries of expressions, and by CTEs."""
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
                 if not self._stands_alone(node, own):
