@@ -354,6 +354,8 @@ REFUSED = (
     ("SELECT k FROM (SELECT k FROM s) TABLESAMPLE 10%", "SAMPLE"),
     ("SELECT list(k) FROM s USING SAMPLE 10%", "SAMPLE"),
     ("SELECT * FROM (PIVOT s ON k USING sum(v))", "PIVOT"),
+    ("SELECT * FROM (PIVOT s ON k + 1 IN (2) USING sum(v))", "k + 1"),
+    ("SELECT * FROM (PIVOT s ON k IN (2) USING sum(v) FILTER (WHERE v > 1))", "FILTER"),
     ("SELECT k FROM s FOR UPDATE", "FOR UPDATE"),
     ("SELECT k INTO x FROM s", "SELECT INTO"),
     ("SELECT k FROM s AT (VERSION => 1)", "AT"),

@@ -53,6 +53,10 @@ UNPIVOTED = [
     "WITH x AS (SELECT k, v FROM r) SELECT * FROM (UNPIVOT x ON k, v INTO NAME n VALUE w)",
     "SELECT k FROM r WHERE k IN (SELECT w FROM u UNPIVOT (w FOR n IN (k)))",
     "SELECT * FROM (SELECT k, c FROM u UNION ALL SELECT v, k FROM r) UNPIVOT (w FOR n IN (c, k))",
+    # behind a join, it stands on all that is joined
+    "SELECT * FROM r JOIN u USING (k) UNPIVOT (w FOR n IN (v, c))",
+    "SELECT * FROM r JOIN u ON r.k < u.k UNPIVOT (w FOR n IN (v, c)) AS y WHERE w > 3",
+    "SELECT * FROM (r LEFT JOIN u USING (k)) UNPIVOT INCLUDE NULLS (w FOR n IN (v, c))",
 ]
 
 PIVOTED = [
@@ -71,6 +75,34 @@ PIVOTED = [
     "SELECT * FROM r PIVOT (avg(v) AS m, min(k) FOR t IN ('a', 'b') GROUP BY k) p WHERE a_m > 1",
     "SELECT a FROM (PIVOT r ON t IN ('a', 'b') USING count(DISTINCT v) GROUP BY k) ORDER BY a",
     "SELECT * FROM r PIVOT (bool_or(v > 5) FOR t IN ('a', 'b') GROUP BY k)",
+    "SELECT a FROM r PIVOT (sum(v) FOR t IN ('a', 'b') GROUP BY k, k)",
+    "SELECT * FROM r JOIN u USING (k) PIVOT (sum(v) FOR t IN ('a', 'b'))",
+    "SELECT * FROM r NATURAL JOIN u PIVOT (max(c) FOR t IN ('a', 'b') GROUP BY k)",
+    "SELECT * FROM r CROSS JOIN (SELECT c FROM u) x PIVOT (sum(v) FOR t IN ('a', 'b'))",
+    "SELECT n, y.* FROM (SELECT k AS n FROM u) x, r JOIN u USING (k) "
+    "PIVOT (max(v) FOR t IN ('a')) AS y",
+    "SELECT y.k, z.k AS j, a FROM r JOIN u USING (k) PIVOT (max(v) FOR t IN ('a')) AS y JOIN r z "
+    "ON z.v > y.a",
+    "SELECT x.k, a FROM (r LEFT JOIN u USING (k) PIVOT (max(v) FOR t IN ('a', 'b') GROUP BY k) "
+    "AS x)",
+    "SELECT * FROM u JOIN r PIVOT (max(v) FOR t IN ('a', 'b') GROUP BY k) USING (k) "
+    "UNPIVOT (w FOR n IN (a, b))",
+    "SELECT k FROM u WHERE EXISTS (SELECT 1 FROM r JOIN nobody USING (k) PIVOT (count(*) FOR t IN "
+    "('a') GROUP BY k) AS y WHERE y.k = u.k) OR c > 5",
+]
+
+PIVOTED_AGAIN = [
+    "SELECT * FROM (PIVOT r ON (k + 1) IN (2, 3) USING sum(v) GROUP BY t)",
+    "SELECT * FROM r PIVOT (sum(v) FOR lower(t) IN ('a', 'b') GROUP BY k)",
+    "SELECT * FROM r JOIN u USING (k) PIVOT (list(v ORDER BY v) FOR t IN ('a', 'b'))",
+    "WITH x AS (PIVOT r ON k IN (1, 2) USING list(v ORDER BY v)) SELECT * FROM x",
+    'WITH x AS (PIVOT r ON k IN (1, 2) USING sum(v)) SELECT x.t, u.k FROM x, u WHERE u.c > x."1"',
+    "WITH x AS (UNPIVOT r ON k, (v + 1) INTO NAME n VALUE w) SELECT n, sum(w) AS s "
+    "FROM x GROUP BY n",
+    "SELECT k FROM u WHERE k IN (SELECT k FROM (PIVOT r ON t IN ('a') USING list(v ORDER BY v) "
+    "GROUP BY k))",
+    "SELECT * FROM (PIVOT (PIVOT r ON t IN ('a', 'b') USING list(v ORDER BY v) GROUP BY k) "
+    "ON k IN (1, 2) USING max(a))",
 ]
 
 
@@ -130,6 +162,37 @@ def test_nothing_is_recomputed_and_all_is_as_in_duckdb(body: str) -> None:
         assert theirs.columns == mine.columns
         assert list(map(str, theirs.types)) == list(map(str, mine.types))
         assert Counter(map(str, theirs.fetchall())) == Counter(map(str, mine.fetchall()))
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize("body", [*PIVOTED, *PIVOTED_AGAIN, *UNPIVOTED])
+def test_a_pivot_without_a_law_is_as_in_duckdb(
+    body: str, recompute: Literal["allow", "always"]
+) -> None:
+    con, plain = compared(body, recompute)
+    with con, plain:
+        plan = con.engine.compiled["q"].plan
+        assert [n for n in walk(plan) if isinstance(n, Recompute)] or recompute == "allow"
+        mine, theirs = con.table("q"), plain.sql(body)
+        assert theirs.columns == mine.columns
+        assert Counter(map(str, theirs.fetchall())) == Counter(map(str, mine.fetchall()))
+
+
+@pytest.mark.parametrize(
+    "on", ["k + 1 IN (2, 3)", "-k IN (1)", "k || t IN ('1a')", "NOT (k) IN (1)"]
+)
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+def test_a_pivot_on_a_truth_value_is_refused(on: str, recompute: str) -> None:
+    """DuckDB looks for its values in the data."""
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute("CREATE RELATION r (k INTEGER, v BIGINT, t VARCHAR)")
+        for group in ("", " GROUP BY t"):
+            with pytest.raises(cqlduck.NotSupportedError, match="without the values") as caught:
+                con.execute(
+                    "CREATE CONTINUOUS QUERY q AS SELECT * FROM "
+                    f"(PIVOT r ON {on} USING sum(v){group})"
+                )
+            assert "ON (k + 1) IN (2, 3)" in (caught.value.hint or "")
 
 
 CHOSEN = [

@@ -97,10 +97,14 @@ class Binder(Context):
 
     def _pivot(self, tree: exp.Pivot, ctes: Ctes) -> Plan:
         """Return the plan of a PIVOT or UNPIVOT that is a query in FROM."""
-        if self.catalog.recompute == "always":
-            raise NotIncremental("the setting recompute is always", offset=place_of(tree))
-        source = item_alone(self, tree.this, Scope(volatile=self.catalog.volatile), ctes)
-        item = pivoted(self.catalog, source, tree, "pivot")
+        try:
+            if self.catalog.recompute == "always":
+                raise NotIncremental("the setting recompute is always")
+            source = item_alone(self, tree.this, Scope(volatile=self.catalog.volatile), ctes)
+            item = pivoted(self.catalog, source, tree, "pivot")
+        except NotIncremental as reason:
+            self._refuse(reason)
+            return recompute.recompute_pivot(self, tree, ctes, reason.message)
         columns = tuple(Column(public, known.type) for public, known in item.names)
         return with_names(item.plan, columns)
 
@@ -126,10 +130,15 @@ class Binder(Context):
     def _recomputed(
         self, tree: exp.Query, ctes: Ctes, reason: NotIncremental, *, whole: bool = False
     ) -> Recompute:
-        """Return the plan of a query without a delta rule, or of the `whole` of it.
+        """Return the plan of a query without a delta rule, or of the `whole` of it."""
+        self._refuse(reason)
+        return recompute.recompute(self, tree, ctes, reason.message, whole=whole)
+
+    def _refuse(self, reason: NotIncremental) -> None:
+        """Refuse what has no delta rule, if the setting `recompute` says so.
 
         Raises:
-            NotSupportedError: The setting `recompute` refuses it.
+            NotSupportedError: It does.
         """
         if self.catalog.recompute == "refuse":
             raise NotSupportedError(
@@ -137,4 +146,3 @@ class Binder(Context):
                 hint="the setting recompute = 'allow' recomputes it at each change",
                 offset=reason.offset,
             )
-        return recompute.recompute(self, tree, ctes, reason.message, whole=whole)

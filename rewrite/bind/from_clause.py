@@ -255,7 +255,7 @@ def is_join(tree: exp.Expr) -> bool:
     """
     return isinstance(tree, exp.Table) or (
         isinstance(tree, exp.Subquery)
-        and (bool(tree.args.get("joins") or tree.args.get("alias")) or is_join(tree.this))
+        and (any(tree.args.get(p) for p in ("joins", "alias", "pivots")) or is_join(tree.this))
     )
 
 

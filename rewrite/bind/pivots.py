@@ -15,6 +15,7 @@ from itertools import product
 
 from sqlglot import exp
 
+from cqlduck.rewrite.bind.bodies.refusals import finds_columns, has_filter
 from cqlduck.rewrite.bind.catalog import Catalog
 from cqlduck.rewrite.bind.grouping import group_by
 from cqlduck.rewrite.bind.projection import project, with_names
@@ -44,6 +45,8 @@ def pivoted(catalog: Catalog, item: Item, written: exp.Pivot, name: str) -> Item
         NotIncremental: It has no law.
     """
     work = _Pivot(catalog, item, written)
+    if finds_columns(written) or has_filter(written):
+        raise work.refused()
     plan = work.unpivoted() if written.args.get("unpivot") else work.grouped()
     alias = written.alias or name
     columns = tuple(Column(f"{alias}.{c.name}", c.type) for c in plan.columns)
@@ -170,10 +173,12 @@ class _Pivot:
         if len(columns) != len(keys) + len(cells):
             raise self.refused()
         read = narrowed(self.item.plan, tuple(known for _, known in self.item.names))
+        once = list(dict.fromkeys(keys))
         grouped, made, _ = group_by(
-            self.catalog, shown(read), [column(key.name) for key in keys], cells
+            self.catalog, shown(read), [column(key.name) for key in once], cells
         )
-        listed = [*(column(name) for name in grouped.keys), *made]
+        named = dict(zip(once, grouped.keys, strict=True))
+        listed = [*(column(named[key]) for key in keys), *made]
         plan = project(
             self.catalog,
             grouped,

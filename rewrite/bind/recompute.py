@@ -8,6 +8,8 @@ plain SQL over these inputs, which DuckDB evaluates. `bodies.ties` decides what 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from cqlduck.errors import BindError, NotSupportedError
@@ -81,6 +83,18 @@ def recompute(
     return build.finish(body)
 
 
+def recompute_pivot(context: Context, tree: exp.Pivot, ctes: Ctes, reason: str) -> Recompute:
+    """Return the plan of a PIVOT or UNPIVOT that is a query: all of what it stands on is read."""
+    whole = exp.Subquery(this=tree.copy())
+    body = exp.select("*").from_(whole, copy=False)
+    refuse_always(body, context.catalog.volatile)
+    refuse_clauses(body)
+    build = _Build(context, ctes, reason)
+    build.take(whole.this.this)
+    build.take_others(body)
+    return build.finish(body)
+
+
 class _Build:
     """Collects the inputs of a `Recompute` while their places in the query are taken."""
 
@@ -128,7 +142,7 @@ class _Build:
                 self.inputs.names[place] = tuple(names)
             terms = map(Combined(written, names, order).term, order.expressions)
             body.set("order", exp.Order(expressions=list(terms)))
-        self._take_others(body, {cte.alias.lower() for cte in body.find_all(exp.CTE)})
+        self.take_others(body)
 
     def rewrite_query(self, body: exp.Query) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
@@ -140,11 +154,12 @@ class _Build:
         if isinstance(body, exp.Select):
             for node, _ in from_items(body):
                 if not self._is_shown_late(body, node):
-                    self._take(node, own)
-        self._take_others(body, own)
+                    self.take(node, own)
+        self.take_others(body)
 
-    def _take_others(self, body: exp.Query, own: set[str]) -> None:
+    def take_others(self, body: exp.Query) -> None:
         """Make inputs of what is still read: by subqueries of expressions, and by CTEs."""
+        own = {cte.alias.lower() for cte in body.find_all(exp.CTE)}
         for node in list(body.find_all(exp.Subquery)):
             if isinstance(node.parent, (exp.From, exp.Join)) and self._needs_binding(node):
                 if not self._stands_alone(node, own):
@@ -153,22 +168,22 @@ class _Build:
                         hint="make the recursive query one of its own, and read that",
                         offset=place_of(node),
                     )
-                self._take(node, own)
+                self.take(node, own)
         # a CTE that reads nothing is put in the place of its name, with what it reads in turn
         while tables := [t for t in body.find_all(exp.Table) if not self._is_done(t, own)]:
             for table in tables:
-                self._take(table, own)
+                self.take(table, own)
         show_instants(body, self.inputs)
         refuse_operators(body)
 
-    def _is_done(self, table: exp.Table, own: set[str]) -> bool:
+    def _is_done(self, table: exp.Table, own: Collection[str]) -> bool:
         if not isinstance(table.this, exp.Identifier):
             return table.this.sql("duckdb").split("(")[0].lower() in CONSTANT_FUNCTIONS
         return table.name.startswith(INPUT) or (
             not table.args.get("db") and table.name.lower() in own
         )
 
-    def _take(self, node: exp.Expr, own: set[str]) -> None:
+    def take(self, node: exp.Expr, own: Collection[str] = ()) -> None:
         """Put an input in the place of an item of FROM, if it can be bound by itself."""
         if not self._stands_alone(node, own):
             return
@@ -192,7 +207,7 @@ class _Build:
             leg.set(part, node.args.get(part))
         node.replace(leg)
 
-    def _stands_alone(self, node: exp.Expr, own: set[str]) -> bool:
+    def _stands_alone(self, node: exp.Expr, own: Collection[str]) -> bool:
         """Return whether an item of FROM does not need what is around it."""
         if isinstance(node, exp.Table):
             return not self._is_done(node, own)

@@ -14,6 +14,7 @@ from sqlglot.tokens import Token, TokenType
 from cqlduck.errors import ParseError
 from cqlduck.rewrite.text import expressions, spelling
 from cqlduck.rewrite.text.parsed import MARK, place_of, unwrapped, words_of
+from cqlduck.rewrite.text.pivots import stand_on_joins
 from cqlduck.rewrite.text.reading import restore
 from cqlduck.rewrite.text.tokens import token_like, tokenize
 
@@ -64,6 +65,7 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
             text=text,
             offset=tokens[0].start,
         )
+    stand_on_joins(tree)
     for join in tree.find_all(exp.Join):
         _check_join(join, text)
         if join.args.get("kind") == "INNER":
