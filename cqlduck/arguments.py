@@ -52,6 +52,37 @@ def _text(given: object, error: type[Error], what: str, hint: str) -> str:
     raise error(f"{_shown(given)} is no {what}", hint=hint)
 
 
+def function(given: object) -> Callable[..., Any]:
+    """Return a function.
+
+    Raises:
+        DataError: It is none.
+    """
+    if callable(given):
+        return given
+    raise DataError(f"{_shown(given)} is no function", hint="pass what can be called")
+
+
+def handling(kind: object, nulls: object, exceptions: object) -> tuple[str, str, str]:
+    """Return how a function is called, and what becomes of NULLs and of exceptions.
+
+    Raises:
+        DataError: One of them is no option.
+    """
+    known = {
+        "type": (kind, ("native", "arrow")),
+        "null_handling": (nulls, ("default", "special")),
+        "exception_handling": (exceptions, ("default", "return_null")),
+    }
+    for what, (value, options) in known.items():
+        if value not in options:
+            raise DataError(
+                f"{_shown(value)} is no {what} of a function",
+                hint=f"it is {' or '.join(map(repr, options))}",
+            )
+    return str(kind), str(nulls), str(exceptions)
+
+
 def parameters(given: Any) -> Sequence[Any] | Mapping[str, Any] | None:
     """Return the values of a statement's parameters.
 

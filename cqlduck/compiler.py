@@ -15,6 +15,7 @@ import duckdb
 
 from cqlduck.errors import BindError, first_line
 from cqlduck.rewrite import Compiled, compile_query
+from cqlduck.rewrite.bind.functions import UserFunction, UserFunctions
 from cqlduck.rewrite.bind.macros import Captured, Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.text.cutting import OPERATORS
@@ -76,6 +77,10 @@ class Compiler:
             self.functions,
             known.called,
             known.types,
+            {
+                key: UserFunction(function.name, function.return_type, function.raises)
+                for key, function in catalogue.functions.items()
+            },
         )
         return compile_query(name, body, view)
 
@@ -104,9 +109,10 @@ class _View:
     macros: Macros
     recompute: str
     time_is_open: bool
-    functions: frozenset[str]
+    listed: frozenset[str]
     called: Mapping[str, Sequence[str]]
     types: Mapping[str, str]
+    functions: UserFunctions
 
     def lookup(self, name: str) -> Source | None:
         """Return the stream, relation or query of a name."""
@@ -166,7 +172,7 @@ class _View:
                 f"there is no function {unknown[1]}",
                 hint=suggestion(
                     unknown[1],
-                    (*map(str.capitalize, OPERATORS), *self.functions),
+                    (*map(str.capitalize, OPERATORS), *self.listed, *self.functions),
                     "duckdb_functions() lists what there is",
                     every=False,
                 ),

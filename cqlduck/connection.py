@@ -28,6 +28,7 @@ from cqlduck.errors import CatalogError, DataError, Error, NotSupportedError
 from cqlduck.housekeeping import STANDING
 from cqlduck.meter import Meter
 from cqlduck.reader import Reader
+from cqlduck.registration import functions
 from cqlduck.registration.names import is_registered
 from cqlduck.rewrite.text.dollars import place_before, spaced
 from cqlduck.rewrite.text.spelling import suggestion
@@ -175,6 +176,8 @@ class Connection:
         if own.closed or own.database.owner.process != os.getpid():
             own.database.owner.check()
             own.refuse_closed()
+        if own.catalogue.functions:
+            own.refuse_in_function()
         return own
 
     @property
@@ -329,6 +332,83 @@ class Connection:
                     hint=suggestion(name, frames.names, "there are"),
                 )
             engine.database.unregister(found)
+
+    def create_function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        parameters: Sequence[Any] | None = None,
+        return_type: Any = None,
+        *,
+        type: Literal["native", "arrow"] = "native",
+        null_handling: Literal["default", "special"] = "default",
+        exception_handling: Literal["default", "return_null"] = "default",
+        side_effects: bool = False,
+    ) -> None:
+        """Let SQL and continuous queries call a Python function.
+
+        It has to be deterministic: of equal arguments it gives equal values, whenever it is called
+        and whatever for. How often that is nobody says. The database keeps its name, its signature
+        and a digest of its source; after opening, queries that call it wait, with the state `waits
+        for function f`, until it is registered again. If its digest is another one by then, there
+        is a RuntimeWarning.
+
+            con.create_function("is_bot", lambda agent: "bot" in agent, ["VARCHAR"], "BOOLEAN")
+
+        Args:
+            name: Its name in SQL.
+            function: The function. An exception that it raises is the error of the query.
+            parameters: The DuckDB types of its parameters; by default by its annotations.
+            return_type: The DuckDB type of its values; by default by its annotation.
+            type: 'native' if it is called with the values of a row, 'arrow' if with Arrow arrays of
+                many rows, of which it gives an array. Which rows come together is not fixed.
+            null_handling: 'default' if a NULL argument gives NULL without a call; 'special' if the
+                function is called with None.
+            exception_handling: 'return_null' if an exception gives NULL. Then the order of its
+                calls among the filters of a query can be chosen.
+            side_effects: Whether the function does more than to return a value; that is refused.
+
+        Raises:
+            BindError: Types are missing, or are none.
+            CatalogError: DuckDB has a function of this name, or queries call one of this name and
+                another signature.
+            NotSupportedError: It has side effects, or the name means something else in SQL.
+
+        >>> with connect() as con:
+        ...     con.create_function("twice", lambda x: 2 * x, ["BIGINT"], "BIGINT")
+        ...     con.sql("SELECT twice(21)").fetchall()
+        [(42,)]
+        """
+        engine = self._engine
+        engine.refuse_in_listener("create_function()")
+        if side_effects:
+            raise NotSupportedError(
+                "a function with side effects cannot be part of a continuous query",
+                hint="how often it is called is not fixed; do what it does in a listener, or with "
+                "what subscribe() gives",
+            )
+        handling = arguments.handling(type, null_handling, exception_handling)
+        call = arguments.function(function)
+        with self._open():
+            functions.refuse_name(engine, arguments.name(name))
+        found = functions.described(name, call, parameters, return_type, handling)
+        callers = functions.create(engine, found, call)
+        if callers:
+            warnings.warn(
+                f"the function {name} has another source than when it was registered before; "
+                f"{', '.join(callers)} go on with it, but keep what the old one said",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def remove_function(self, name: str) -> None:
+        """Take back what `create_function` did.
+
+        Raises:
+            CatalogError: There is no function of this name, or a query calls it.
+        """
+        self._engine.refuse_in_listener("remove_function()")
+        functions.remove(self._engine, arguments.name(name))
 
     # -- elements ---------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ text; column and row, when it is about data), and what to do. It leaves everythi
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -195,7 +196,19 @@ def _rebuilt(kind: type[Error], args: tuple[Any, ...], parts: dict[str, Any]) ->
     return error
 
 
+_OF_FUNCTION = re.compile(r"Invalid Input Error: Python exception .* the UDF: FunctionError: (.*)")
+"""How DuckDB says what a user's function has raised."""
+
+
+def raised_by_function(said: str) -> str | None:
+    """Return what a user's function has raised, from the line in which DuckDB says it; or None."""
+    found = _OF_FUNCTION.match(said)
+    return None if found is None else found[1]
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says, or its kind where it says nothing."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    return raised_by_function(lines[0]) or lines[0]

@@ -109,7 +109,7 @@ class Query(Entry):
 
     Attributes:
         kind: What it yields: stream or relation.
-        state: active, inactive, failed or expired.
+        state: active, inactive, failed, expired, or 'waits for function f'.
         began: Its first instant, or None if it has not begun.
         frontier: The instant up to which its answer is final, or None.
         inputs: The streams, relations and queries that it reads.

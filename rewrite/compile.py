@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from cqlduck.errors import BindError, Error, NotSupportedError
-from cqlduck.rewrite.bind import current_time
+from cqlduck.rewrite.bind import current_time, functions
 from cqlduck.rewrite.bind.below import result_of
 from cqlduck.rewrite.bind.binder import Binder
 from cqlduck.rewrite.bind.catalog import Catalog
@@ -19,6 +19,7 @@ from cqlduck.rewrite.physical import identity
 from cqlduck.rewrite.physical.algebra import needs_lifetimes
 from cqlduck.rewrite.physical.evaluators import has_frame
 from cqlduck.rewrite.physical.form import FIRST
+from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
     Filter,
@@ -39,7 +40,7 @@ from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.probes import probes
 from cqlduck.rewrite.statements.steps import Steps, is_net, write_steps
 from cqlduck.rewrite.text.names import RESERVED, reserved
-from cqlduck.rewrite.text.parsed import place_of, remove_operator, unwrapped
+from cqlduck.rewrite.text.parsed import function_name, place_of, remove_operator, unwrapped
 from cqlduck.rewrite.text.queries import parse_query
 
 _OPEN = (
@@ -63,6 +64,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     try:
         syntax = parse_query(body)
         macros = expand_macros(syntax.tree, catalog.macros, catalog.aggregates, catalog.volatile)
+        called = functions.written(syntax.tree, catalog.functions)
         types = expand_types(syntax.tree, catalog.types, catalog.described)
         order = _take_order(syntax.tree)
         binder = Binder(catalog, syntax)
@@ -83,7 +85,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
     writer = writer_of(name, plan, catalog.clock, FIRST)
     steps = Steps(name, catalog.clock, lambda: plan)
     steps.add(FIRST, write_steps(writer))
-    answer = writer.answer(plan)
+    answer = _answer(writer, plan, catalog)
     return Compiled(
         "stream" if properties(plan).is_stream else "relation",
         plan.columns,
@@ -100,12 +102,24 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
             for d in (window.range, window.slide)
         ),
         any(map(_is_heavy, unique(plan))),
-        None if answer is None else answer.query().sql("duckdb"),
+        answer,
         properties(plan).period,
         is_net(plan, writer) or properties(plan).is_consolidated,
-        Captured(macros, binder.called, types).text(),
+        Captured(macros, binder.called, types, called).text(),
         tuple(probes(writer)),
     )
+
+
+def _answer(writer: Writer, plan: Plan, catalog: Catalog) -> str | None:
+    """Return how the answer is read from synopses, or None if it is not.
+
+    What calls a function of Python is not: the view of an answer is read without cqlduck, too.
+    """
+    found = writer.answer(plan)
+    query = None if found is None else found.query()
+    if query is None or any(functions.calls(query, catalog.functions)):
+        return None
+    return query.sql("duckdb")
 
 
 def _repeats(node: Plan) -> bool:
@@ -210,6 +224,13 @@ def _order(order: exp.Order, plan: Plan, binder: Binder) -> str:
             f"ORDER BY {missing_here.sql('duckdb')}, which is no column of the answer",
             hint="ORDER BY orders what table() shows; select the column too",
             offset=place_of(missing_here),
+        )
+    if (called := next(functions.calls(copy, catalog.functions), None)) is not None:
+        name = catalog.functions[function_name(called)].name
+        raise NotSupportedError(
+            f"ORDER BY calls {name}, a function of Python, without which the answer is read, too",
+            hint=f"select {name}(…) under a name, and order by that name",
+            offset=place_of(order),
         )
     return copy.sql("duckdb").strip()
 

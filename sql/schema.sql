@@ -66,6 +66,17 @@ CREATE TABLE IF NOT EXISTS cql_state.query_rows (
 );
 COMMENT ON TABLE cql_state.query_rows IS 'Continuous queries as they were after tick as_of, as in input_rows; begin_instant is NULL until time begins for the query.';
 
+CREATE TABLE IF NOT EXISTS cql_state.functions (
+    name VARCHAR NOT NULL,
+    parameters VARCHAR[] NOT NULL,
+    return_type VARCHAR NOT NULL,
+    type VARCHAR NOT NULL,
+    null_handling VARCHAR NOT NULL,
+    exception_handling VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL
+);
+COMMENT ON TABLE cql_state.functions IS 'The functions of Python that SQL may call: their signatures, and digests of their sources.';
+
 CREATE TABLE IF NOT EXISTS cql_state.operators (
     query VARCHAR NOT NULL,
     number INTEGER NOT NULL,

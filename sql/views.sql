@@ -38,6 +38,12 @@ LEFT JOIN (
 ) AS m ON m.moved[1] = r.position AND m.number > r.as_of;
 COMMENT ON VIEW cql_state.queries IS 'Continuous queries, with their frontiers.';
 
+CREATE OR REPLACE VIEW cql.functions WITH (DEFER_BINDING) AS
+SELECT f.name, f.parameters, f.return_type, f.type, f.null_handling, f.exception_handling, f.digest
+FROM cql_state.functions AS f
+ORDER BY lower(f.name);
+COMMENT ON VIEW cql.functions IS 'One row a function of Python that queries may call. The function itself belongs to the process: until it is registered again, queries that call it wait.';
+
 CREATE OR REPLACE VIEW cql.streams WITH (DEFER_BINDING) AS
 SELECT
     i.name,

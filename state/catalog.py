@@ -10,11 +10,16 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cqlduck.rewrite.bind.macros import Captured
 from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Clock, Instant, RawDuration, RawTime
+from cqlduck.state.functions import Function
 
 EXPIRED = "expired"
 """The state of a query that has stood still for so long that its inputs are not kept for it."""
+
+WAITS = "waits for function "
+"""What the state of a query begins with that calls a function which is not registered."""
 
 IN_ORDER = RawDuration(0)
 """The bound of a stream whose elements come in the order of time."""
@@ -162,6 +167,7 @@ class Catalogue:
     settings: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, Input] = field(default_factory=dict)
     queries: dict[str, Query] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
 
     @property
     def time_is_open(self) -> bool:
@@ -180,6 +186,7 @@ class Catalogue:
     def restore(self, saved: Catalogue) -> None:
         """Become what another catalogue is."""
         self.settings, self.inputs, self.queries = saved.settings, saved.inputs, saved.queries
+        self.functions = saved.functions
         self.__dict__.pop("clock", None)
         self.__dict__.pop("reading", None)
 
@@ -241,7 +248,7 @@ class Catalogue:
         return self.reading.stopped[query.name]
 
     def turn(self, query: Query, state: str) -> None:
-        """Let a query be in a state from now on: active, inactive, failed or expired."""
+        """Let a query be in a state from now on: active, inactive, failed, expired, or waiting."""
         query.state = state
         self.__dict__.pop("reading", None)
 
@@ -254,6 +261,20 @@ class Catalogue:
                 found.add(other.name)
                 readers.append(other)
         return readers
+
+    def functions_of(self, query: Query) -> Sequence[str]:
+        """Return the names of the users' functions that a query calls."""
+        if not self.functions or query.taken is None:
+            return ()
+        return Captured.of(query.taken).functions
+
+    def callers(self, function: str) -> list[Query]:
+        """Return the queries that call a user's function."""
+        return [
+            query
+            for query in self.queries.values()
+            if function.lower() in map(str.lower, self.functions_of(query))
+        ]
 
     def amends(self, query: Query) -> bool:
         """Return whether a query may be worked out again, and needs all of its inputs."""

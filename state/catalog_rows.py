@@ -19,6 +19,7 @@ from cqlduck.rewrite.plan import Column
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state.catalog import Catalogue, Input, Query
 from cqlduck.state.connection import Database
+from cqlduck.state.functions import Function
 
 ROWS = {"inputs": "input_rows", "queries": "query_rows"}
 """Where the rows of inputs and queries stand."""
@@ -89,6 +90,9 @@ def load(database: Database) -> Catalogue:
     """Read the catalogue."""
     catalogue = Catalogue()
     catalogue.settings = {n: v for n, v in database.rows("SELECT * FROM cql_state.settings")}
+    for row in database.rows("SELECT * FROM cql_state.functions"):
+        function = Function(row[0], tuple(row[1]), *row[2:])
+        catalogue.functions[function.name.lower()] = function
     for kind in ("inputs", "queries"):
         if not database.value(f"SELECT count(*) FROM cql_state.{ROWS[kind]}"):
             # to plan the view takes ten times as long
@@ -109,6 +113,18 @@ def load(database: Database) -> Catalogue:
                 thing = catalogue.queries[values["name"].lower()] = Query(columns=columns, **values)
             thing.saved = _state(kind, thing)
     return catalogue
+
+
+def write_function(database: Database, function: Function) -> None:
+    """Write the row of a user's function, in the place of one of the same name."""
+    delete_function(database, function.name)
+    values = [_plain(getattr(function, f.name)) for f in fields(function)]
+    database.execute("INSERT INTO cql_state.functions VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+
+
+def delete_function(database: Database, name: str) -> None:
+    """Delete the row of a user's function."""
+    database.execute("DELETE FROM cql_state.functions WHERE lower(name) = ?", [name.lower()])
 
 
 def choose(database: Database, catalogue: Catalogue, settings: Mapping[str, str]) -> None:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from cqlduck.errors import DatabaseError, first_line
 from cqlduck.state import claims, migrations, shadows
 from cqlduck.state.frames import Frames
+from cqlduck.state.functions import Callables
 from cqlduck.state.incoming import Incoming
 from cqlduck.state.paths import written
 from cqlduck.state.processes import Owner
@@ -133,6 +134,7 @@ class Database(Runner):
         self.is_new = in_memory or not os.path.exists(self.path)
         self.owner = Owner(self.connection)
         self.frames = Frames()
+        self.functions = Callables(self.connection)
         self.incoming = Incoming(self.connection, DUCKDBS if in_memory else ROW_GROUP)
         self.participants.append(self.incoming)
         self.threads = Threads(self.rows)

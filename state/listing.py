@@ -33,6 +33,16 @@ def has_table(database: Database, name: str) -> bool:
     )
 
 
+def has_function(database: Database, name: str) -> bool:
+    """Return whether DuckDB has a function or macro of a name."""
+    return bool(
+        database.value(
+            "SELECT EXISTS (FROM duckdb_functions() WHERE lower(function_name) = ?)",
+            [name.lower()],
+        )
+    )
+
+
 def has_views_or_macros(database: Database, known: Iterable[str]) -> bool:
     """Return whether somebody has made macros, or views besides those of some lower-case names."""
     return bool(

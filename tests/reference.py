@@ -21,6 +21,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import duckdb
+import python_functions
 
 Row = tuple[Any, ...]
 Columns = Sequence[tuple[str, str]]
@@ -695,6 +696,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     """Return the connection that all evaluations share."""
     if not _shared:
         _shared.append(duckdb.connect())
+        python_functions.register(_shared[0])
         atexit.register(_shared.clear)
         _shared[0].execute("SET threads = 1")
     return _shared[0]

@@ -1097,6 +1097,7 @@ def sql_cases(
     most_queries: int = 2,
     typed: bool = False,
     undated: bool = False,
+    functions: bool = False,
 ) -> Case:
     """Draw a case.
 
@@ -1114,10 +1115,11 @@ def sql_cases(
         most_queries: The most queries that are registered.
         typed: Columns of more of DuckDB's types.
         undated: Relations with changes of the beginning of time.
+        functions: Calls of functions of Python.
     """
     flags = _Flags(
         wide, False, negative, later, restarts, disorder, timestamp_by, False, paced,
-        most_queries, typed, undated,
+        most_queries, typed, undated, functions,
     )  # fmt: skip
     builder = _SqlBuilder(draw, flags)
     builder.shapes, builder.plain = shapes, plain

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, TypeVar
 
+import python_functions
 from hypothesis import strategies as st
 from kinds import FEW, KINDS
 from reference import (
@@ -281,6 +282,7 @@ class _Flags:
     most_queries: int
     typed: bool = False
     undated: bool = False
+    functions: bool = False
 
 
 @dataclass(frozen=True)
@@ -568,12 +570,16 @@ class _Builder:
         form, becomes = self.one([f for f in forms if kind in (None, f[1])])
         other = self.one(others) if "{other}" in form else ""
         made = re.sub(r"{(other)?}", lambda found: other if found[1] else text, form)
+        if self.flags.functions and becomes in ("int", "varchar") and self.chance(40):
+            # a sum is a HUGEINT
+            given = f"TRY_CAST({made} AS BIGINT)" if becomes == "int" else made
+            made = f"{self.one(python_functions.OF[becomes])}({given})"
         return made, becomes, True
 
     def predicate(self, refs: Refs, timed: bool = False) -> str:
         """Return a predicate over exact columns, perhaps of two parts, perhaps with the time."""
         first = self.comparison(refs, timed)
-        if self.chance(8):
+        if self.chance(60 if self.flags.functions else 8):
             first = self.pipeline(refs) or first
         if not self.chance(25):
             return first
@@ -590,6 +596,8 @@ class _Builder:
             "NOT contains({}, '0')", "length({}) < 5", "{} SIMILAR TO '-?[0-9]|[a-z]+'",
             "lower('A') = 'a'", "'ab' LIKE 'a%'",
         ]  # fmt: skip
+        if self.flags.functions:
+            forms = [*forms[:3], *(f"{name}({{}})" for name in python_functions.OF["bool"])]
         found = [
             self.one(forms).replace("{}", f"{self.one(usable)}::VARCHAR")
             for _ in range(self.between(2, 3) if usable else 0)

@@ -42,6 +42,12 @@ GIVEN = {
     "point": "stages",
     "option": "whole",
     "owner": "q",
+    "function": abs,
+    "return_type": "BIGINT",
+    "type": "native",
+    "null_handling": "default",
+    "exception_handling": "default",
+    "side_effects": False,
 }
 """An argument for each parameter of a public method: who adds a parameter adds it here."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import choices
 import pyarrow as pa
+import python_functions
 import reference
 import strategies
 from counts import halved_in_ci
@@ -29,6 +30,8 @@ def connect(
     case: strategies.Case, database: str, *, everywhere: bool = False, **options
 ) -> cqlduck.Connection:
     con = cqlduck.connect(database, **options)
+    if any(python_functions.NAME in query.cql for query in case.queries):
+        python_functions.register(con)
     choices.draw(con, case, everywhere=everywhere)
     if random.Random(str(case)).random() < 0.5:
         work_ahead(con)

@@ -22,6 +22,7 @@ import test_content
 import test_differential
 import test_dml
 import test_failing_queries
+import test_functions
 import test_identity
 import test_join_syntax
 import test_last_row
@@ -82,6 +83,10 @@ GENERATORS: Mapping[str, Generator] = {
             "case": test_sql_differential.ANY_CASE,
             "window_edge": st.sampled_from(["closed", "half_open"]),
         },
+    ),
+    # functions of Python in expressions, as filters, over restarts
+    "functions": Generator(
+        test_sql_differential.on_disk_if_it_restarts, {"case": test_functions.ANY_CASE}
     ),
     "rewritten": Generator(
         test_sql_differential.on_disk_if_it_restarts,

@@ -29,7 +29,7 @@ from cqlduck.rewrite.text.spelling import suggestion
 from cqlduck.rewrite.text.time import Clock, Instant
 from cqlduck.state import answers, catalog_rows, instants, machine, plans, records
 from cqlduck.state.buffers import Buffer
-from cqlduck.state.catalog import Catalogue, Input, Query
+from cqlduck.state.catalog import WAITS, Catalogue, Input, Query
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import InputBuffer
 from cqlduck.state.output_buffer import OutputBuffer
@@ -315,6 +315,11 @@ class Core:
             raise CatalogError(f"there is no continuous query {name}", hint=hint)
         return found
 
+    def active_state(self, query: Query) -> str:
+        """Return the state of a query that is to go on: active, or it waits for a function."""
+        missing = self.database.functions.missing(self.catalogue.functions_of(query))
+        return "active" if missing is None else WAITS + missing
+
     def is_net(self, query: Query) -> bool:
         """Return whether no two elements in a query's log have the same tuple and instant."""
         return self.compiled[query.name.lower()].is_net and not self.catalogue.amends(query)
@@ -381,13 +386,27 @@ class Core:
         """Refuse what cannot be done from inside a listener: its tick is not at its end.
 
         Raises:
-            DatabaseError: It is called from a listener.
+            DatabaseError: It is called from a listener, or from a user's function.
         """
+        self.refuse_in_function()
         if self._listening == threading.get_ident():
             raise DatabaseError(
                 f"{call} is called by a listener, inside of a tick that waits for the listener",
                 hint="a listener may read; note what is to be done, and do it after the call that "
                 "runs ticks, or in another thread",
+            )
+
+    def refuse_in_function(self) -> None:
+        """Refuse a call from inside a user's function: a statement waits for the function.
+
+        Raises:
+            DatabaseError: It is one.
+        """
+        name = self.database.functions.calling()
+        if name is not None:
+            raise DatabaseError(
+                f"the function {name} calls the connection, and a statement waits for the function",
+                hint="a function gives a value for its arguments; pass it what it needs, or join",
             )
 
     def may_return(self, error: BaseException) -> bool:

@@ -40,7 +40,7 @@ from cqlduck.state import (
     synopses,
 )
 from cqlduck.state.arrivals import Arrivals
-from cqlduck.state.catalog import Input, Query
+from cqlduck.state.catalog import WAITS, Input, Query
 from cqlduck.state.changed import Changed
 from cqlduck.state.contents import Frontier
 from cqlduck.state.input_buffer import InputBuffer
@@ -104,6 +104,8 @@ class Engine(Failing):
         self.streamon = StreaMon(base, self.compiled, adapts=self.adaptive)
         self.streamon.executor.number = self.ticks + 1
         self.configure(self.wanted)
+        for function in self.catalogue.functions.values():
+            base.functions.define(function, None)
         changed = self._compile_all()
         self._adopt(changed)
         for key in changed:
@@ -111,6 +113,7 @@ class Engine(Failing):
             plans.renew(base, name, self.compiled[key])
             self.streamon.forget(name, keeps_pins=True)
         self.streamon.opened()
+        self.turn_waiting()
         self._inspectable()
         self.kept = dict(self.compiled), self._taken, self.ticks
         base.participants.append(self)
@@ -190,6 +193,16 @@ class Engine(Failing):
             elif is_anew or query.name not in described:
                 synopses.describe(self.database, query.name, compiled)
 
+    def turn_waiting(self) -> None:
+        """Let the queries wait whose functions are not registered, and the others go on."""
+        if self.catalogue.functions:
+            for query in self.catalogue.queries.values():
+                if query.state == "active" or query.state.startswith(WAITS):
+                    state = self.active_state(query)
+                    if state != query.state:
+                        self.catalogue.turn(query, state)
+            self.recount()
+
     def _inspectable(self) -> None:
         """Bring what people look at up to date with what is registered."""
         if self.database.is_new:
@@ -200,6 +213,7 @@ class Engine(Failing):
             for query in self.catalogue.queries.values():
                 inspection.write_stubs(self.database, query, self.stubs(query))
             records.cut_all(self.database, self.kept_records)
+            catalog_rows.save(self.database, self.catalogue, self.ticks, ())
 
     def stubs(self, query: Query) -> dict[str, int | None]:
         """Return how far a query looks back on the store of each input that it reads itself."""

@@ -31,7 +31,7 @@ def set_active(engine: Engine, name: str, active: bool) -> None:
             if active:
                 raise _expired(engine, query)
             return
-        engine.catalogue.turn(query, "active" if active else "inactive")
+        engine.catalogue.turn(query, engine.active_state(query) if active else "inactive")
         engine.recount()
         if active:
             query.error = query.error_reason = query.error_row = None

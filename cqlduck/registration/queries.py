@@ -127,6 +127,7 @@ def begin(
     )
     query.number = engine.catalogue.next_number if old is None else old.number
     engine.catalogue.add(query)
+    query.state = engine.active_state(query)
     query.since = _begins_after(engine, query, options.get("history"))
     if old is not None:
         query.since = max((f for f in (query.since, old.frontier) if f is not None), default=None)

@@ -12,7 +12,14 @@ import re
 
 import duckdb
 
-from cqlduck.errors import BindError, Error, NotSupportedError, ParseError
+from cqlduck.errors import (
+    BindError,
+    DataError,
+    Error,
+    NotSupportedError,
+    ParseError,
+    raised_by_function,
+)
 from cqlduck.rewrite.text.inputs import BEFORE_ITEM
 from cqlduck.rewrite.text.spelling import misspelt, said_by_duckdb, suggestion
 from cqlduck.rewrite.text.statements import (
@@ -34,6 +41,7 @@ _MEANT = re.compile(r'Did you mean:? "?(\w+)"?\??$')
 _CUT = "..."
 """What DuckDB writes where a line is too long to be shown."""
 
+_OF_FUNCTIONS = "TRY(…) around the call gives NULL in its place"
 _OF_FILES = "see whether the file is there, and its permissions"
 
 
@@ -49,6 +57,8 @@ def from_duckdb(error: duckdb.Error, text: str, offset: int) -> Error:
     head = message.split("\n\nLINE ")[0].strip()
     first, _, rest = head.partition("\n")
     place = _place(message, text, offset)
+    if (raised := raised_by_function(first)) is not None:
+        return DataError(raised, hint=_OF_FUNCTIONS)
     setting = _SETTING.search(first)
     if setting is not None:
         return _no_setting(setting[1], rest).at(text, max(text.find(setting[1], offset), offset))

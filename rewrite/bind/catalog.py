@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from cqlduck.rewrite.bind.functions import UserFunctions
 from cqlduck.rewrite.bind.macros import Macros
 from cqlduck.rewrite.plan import Column, Source
 from cqlduck.rewrite.text.time import Clock
@@ -23,6 +24,10 @@ class Catalog(Protocol):
     @property
     def macros(self) -> Macros:
         """The macros of DuckDB, by lower-case name."""
+
+    @property
+    def functions(self) -> UserFunctions:
+        """The users' functions, by lower-case name."""
 
     @property
     def called(self) -> Mapping[str, Sequence[str]]:

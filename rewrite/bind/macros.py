@@ -60,16 +60,20 @@ class Captured:
         called: What DuckDB calls lists of columns that have no alias and name these, by the way
             they are written.
         types: What the user's types stand for whose names it has, by lower-case name.
+        functions: The names of the users' functions that it calls; see `functions`.
     """
 
     macros: Macros = field(default_factory=dict)
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    functions: Sequence[str] = ()
 
     def text(self) -> str:
         """Return it as text."""
         forms = {name: [asdict(form) for form in self.macros[name]] for name in sorted(self.macros)}
-        known = {"called": dict(self.called), "types": dict(self.types)}
+        known: dict[str, object] = {"called": dict(self.called), "types": dict(self.types)}
+        if self.functions:
+            known["functions"] = list(self.functions)
         return json.dumps({"macros": forms, **known})
 
     @staticmethod
@@ -81,7 +85,7 @@ class Captured:
             for form in forms:
                 lists = {key: tuple(form[key]) for key in ("parameters", "types")}
                 macros.setdefault(name, []).append(Macro(**{**form, **lists}))
-        return Captured(macros, known["called"], known["types"])
+        return Captured(macros, known["called"], known["types"], known.get("functions", ()))
 
 
 def expand_macros(
@@ -194,7 +198,7 @@ class _Known:
                 outer.set("this", wrapped)
                 wrapped = outer
             aggregate.replace(wrapped)
-        body.meta.update({key: place.meta[key] for key in _NOTES if key in place.meta})
+        body.meta.update(noted(place))
         place.replace(body)
 
     def _filled(self, name: str, call: exp.Func, forms: Sequence[Macro]) -> exp.Expr:
@@ -257,6 +261,11 @@ def note(node: exp.Expr) -> None:
             place.meta.setdefault("written", place.sql("duckdb"))
             place.meta["taken"] = True
         place = place.parent
+
+
+def noted(node: exp.Expr) -> dict[str, object]:
+    """Return what is noted of a node, for one that takes its place."""
+    return {key: node.meta[key] for key in _NOTES if key in node.meta}
 
 
 def _before(call: exp.Func) -> list[exp.Expr]:

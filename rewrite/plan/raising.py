@@ -175,6 +175,10 @@ def _function(tree: exp.Expr, types: Mapping[str, str]) -> str | None:
     if not operands:
         return None
     text, *others = operands
+    if name == "try":
+        # of another type, it might be cast where it is compared
+        shown = _shown(text, types)
+        return None if shown == _UNKNOWN else shown
     if name in _PATTERNS:
         are_constants = all(isinstance(o, exp.Literal) and o.is_string for o in others)
         return _when(are_constants and _all_of("VARCHAR", [text], types), "BOOLEAN")
