@@ -172,7 +172,7 @@ def test_only_what_raises_nothing_can_be_ordered(con):
         CREATE CONTINUOUS QUERY c AS
             SELECT k FROM s WHERE TRY(risky(line)) > 1 AND line LIKE '%a%' AND risky(line) < 5;
     """)
-    found = {n: [len(p.names) for p in con.engine.compiled[n].probes] for n in "abc"}
+    found = {n: [len(p.names) for p in con.engine.compiled[n].ordered] for n in "abc"}
     assert found == {"a": [2], "b": [], "c": [2]}
 
 
