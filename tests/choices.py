@@ -5,7 +5,11 @@ from __future__ import annotations
 import random
 
 import cqlduck
-from cqlduck.rewrite.plan.orders import FILTERS
+from cqlduck.rewrite.plan.join_graph import mask_of
+from cqlduck.rewrite.plan.orders import Order
+from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.rewrite.statements.ordered import Ordered
+from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.state.choices import Point
 from cqlduck.state.probing import Profiled, Wanted
 from cqlduck.streamon.budget import Budget
@@ -14,7 +18,6 @@ from cqlduck.streamon.points import (
     STAGED,
     STAGES,
     UNSTAGED,
-    WRITTEN,
     Facts,
     order_name,
 )
@@ -41,11 +44,9 @@ class Drawn(Reoptimizer):
             # the form of a tick of one instant without stages is compiled for such ticks alone
             often = 0.8 if (point.ticks or "").startswith("one") else 0.5
             option = STAGED if self.drawn.random() < often else UNSTAGED
-        elif self.everywhere and point.name == FILTERS:
-            assert facts.about is not None
-            order = list(facts.about.default)
-            self.drawn.shuffle(order)
-            option = self.drawn.choice([WRITTEN, order_name(tuple(order))])
+        elif self.everywhere and facts.about is not None:
+            order = self.order(facts.about)
+            option = self.drawn.choice([KINDS[point.name].options[0], order_name(order)])
             facts.algorithm()
         elif self.everywhere:
             option = self.drawn.choice(KINDS[point.name].options)
@@ -54,9 +55,18 @@ class Drawn(Reoptimizer):
         # a switch is written and logged, a trial is not
         return Proposal(option, is_trial=option == now or self.drawn.random() < 0.5)
 
+    def order(self, about: Ordered) -> Order:
+        """Draw an order that may be chosen."""
+        if isinstance(about, JoinPipeline):
+            met = [about.default[0]]
+            while len(met) < about.graph.count:
+                met.append(self.drawn.choice(about.graph.following(mask_of(met))))
+            return tuple(met)
+        return tuple(self.drawn.sample(about.default, len(about.default)))
+
     def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
         """Have a probe run in some ticks."""
-        if facts.about is None or not self.everywhere or self.drawn.random() > 0.3:
+        if not isinstance(facts.about, Probe) or not self.everywhere or self.drawn.random() > 0.3:
             return None
         return Wanted(facts.about, self.drawn.random() < 0.5)
 

@@ -161,7 +161,7 @@ class Counting(choices.Drawn):
         self.is_timed = True
 
     def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
-        return None if facts.about is None else Wanted(facts.about, self.is_timed)
+        return Wanted(facts.about, self.is_timed) if point.name == FILTERS else None
 
     def saw(
         self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import cqlduck
 from cqlduck.errors import Error
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER
 from cqlduck.state.choices import Point
 from cqlduck.streamon.points import ARRIVALS, KINDS, ORDERING, OUTPUT, STAGES, THREADS, UNSTAGED
 
@@ -27,8 +28,11 @@ APPLICATION = """
     CREATE CONTINUOUS QUERY chosen AS
         SELECT k, count(*) AS n FROM a [RANGE 4]
         WHERE k::VARCHAR LIKE '%1%' AND x::VARCHAR ~ '[0-7]$' GROUP BY k;
+    CREATE CONTINUOUS QUERY star AS
+        SELECT a.x, b.y, c.y AS z FROM a [RANGE 2], b [RANGE 3], b [RANGE 1] AS c
+        WHERE a.k = b.k AND a.x = c.y;
 """
-QUERIES = ("met", "sums", "passed", "chosen")
+QUERIES = ("met", "sums", "passed", "chosen", "star")
 
 
 @given(case=test_differential.ANY_CASE)
@@ -70,10 +74,12 @@ def expected() -> list[list[tuple[object, ...]]]:
     return EXPECTED[0]
 
 
+ORDERS = {FILTERS: ["2 1"], ORDER: ["1 3 2"]}
+
 OPTIONS = [
     (kind.name, option)
     for kind in KINDS.values()
-    for option in (*kind.options, *(["2 1"] if kind.has_orders else []))
+    for option in (*kind.options, *ORDERS.get(kind.name, ()))
     # it is asked when there is an order to choose
     if kind.name != ORDERING
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cqlduck.rewrite.plan.orders import FILTERS, Order, is_order
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER, Order, is_order
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.state.input_buffer import Place
 from cqlduck.state.tick import PASSING, PREFETCH
@@ -21,6 +21,7 @@ AHEAD, IN_TICK = "ahead", "in tick"
 COLUMNS, STATEMENT = "columns", "statement"
 BUFFER, LOG = "buffer", "log"
 WRITTEN = "written"
+PLANNED = "planned"
 OPTIMUM, A_GREEDY, SWEEP = "optimum", "a-greedy", "sweep"
 INDEPENDENT, LOCAL_SWAPS = "independent", "local-swaps"
 
@@ -99,10 +100,19 @@ KINDS: Mapping[str, Kind] = {
             has_orders=True,
         ),
         Kind(
+            ORDER,
+            "operator",
+            (PLANNED,),
+            "in which order the delta of an input of a join meets the other inputs, all counted "
+            "from 1 as EXPLAIN shows them, the one that changes first; planned is what the plan "
+            "gives: what matches once first, then as in the text",
+            has_orders=True,
+        ),
+        Kind(
             ORDERING,
             "query",
             (OPTIMUM, A_GREEDY, SWEEP, INDEPENDENT, LOCAL_SWAPS),
-            "which algorithm orders the filters",
+            "which algorithm orders the filters, and the inputs of joins",
         ),
     )
 }

@@ -305,7 +305,9 @@ class StreaMon:
                 hint=suggestion(str(name), [*KINDS], "there are"),
             )
         if option is not None and not (isinstance(option, str) and kind.has(option)):
-            example = "an order such as '2 1', or it has" if kind.has_orders else "it has"
+            example = "it has"
+            if kind.has_orders:
+                example = "an order such as '2 1', or several with commas, or it has"
             raise Error(
                 f"the point {name} has no option {option}",
                 hint=suggestion(str(option), kind.options, example),

@@ -13,6 +13,7 @@ terms: if one input is always the latest, its term suffices, with all lifetimes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -51,7 +52,11 @@ class Combinations(Operator[Join]):
 
     def _pipelines(self) -> Iterator[tuple[Rows, frozenset[str]]]:
         """Yield each pipeline, and the temporary tables without which it is empty."""
+        number = self.writer.number(self.node)
         for pipe in pipelines.of(self.writer.clock, self.node):
+            site = pipelines.site(self.node, number, pipe)
+            chosen = None if site is None else self.writer.form.order(site)
+            pipe = replace(pipe, site=site, order=chosen or pipe.order)
             for arm in pipelines.arms(self.node):
                 legs = {place: self._leg(pipe, place) for place in pipe.order}
                 read = list(legs[pipe.changed].tables())

@@ -13,9 +13,10 @@ lifetime replaces conditions between all pairs of inputs. It also fixes the orde
 reorder joins across a projection that computes something, and it never sees an inequality between
 lifetimes as the condition of a join of two inputs that share no equality.
 
-The order is greedy. The next input is one that an equality links to the inputs so far; among
-several, those that match a tuple at most once come first, as they cannot add tuples, then the first
-in the text. An input without a link comes when no other is left.
+By default the order is greedy. The next input is one that an equality links to the inputs so far;
+among several, those that match a tuple at most once come first, as they cannot add tuples, then the
+first in the text. An input without a link comes when no other is left. Which orders are legal is
+said by `join_graph`; where there are several, the order is a point of choice.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from cqlduck.rewrite.plan import (
     guards,
     properties,
 )
+from cqlduck.rewrite.plan.join_graph import join_graph, mask_of, owners, places
+from cqlduck.rewrite.plan.orders import ORDER, Order, Site, mark
 from cqlduck.rewrite.plan.raising import can_raise, parts, under_try
 from cqlduck.rewrite.plan.trees import nodes
 from cqlduck.rewrite.relalg import Rows, joined
@@ -58,13 +61,15 @@ class Pipeline:
         standing: The places of inputs of which only what stands through the whole tick is met.
         fresh: The places of inputs of which nothing from before the tick is met.
         implied: By column, what the conditions imply for the other inputs (`time_predicates`).
+        site: Where its order is chosen, if there is a choice.
     """
 
     changed: int
-    order: tuple[int, ...]
+    order: Order
     standing: frozenset[int]
     fresh: frozenset[int]
     implied: Mapping[str, exp.Expr]
+    site: Site | None = None
 
 
 def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
@@ -75,8 +80,10 @@ def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
     pipelines are empty. So is one that asks an input to stand whose tuples have to be of the tick.
     """
     latest = time_predicates.latest(clock, node)
-    places = range(len(node.inputs))
-    numbered = sorted(places, key=lambda place: not properties(node.inputs[place]).is_instantaneous)
+    numbered = sorted(
+        range(len(node.inputs)),
+        key=lambda place: not properties(node.inputs[place]).is_instantaneous,
+    )
     for number, place in enumerate(numbered):
         implied = time_predicates.of_time(clock, node, place)
         fresh = time_predicates.of_tick(node, implied) - {place}
@@ -88,49 +95,48 @@ def of(clock: Clock, node: Join) -> Iterator[Pipeline]:
         yield Pipeline(place, order(node, place), frozenset(before), frozenset(fresh), implied)
 
 
-def order(node: Join, first: int) -> tuple[int, ...]:
-    """Return the places of a join's inputs in the order in which a pipeline meets them.
+def site(node: Join, number: int, pipe: Pipeline) -> Site | None:
+    """Return where the order of a pipeline is chosen, or None if only one is legal.
+
+    Args:
+        node: The join.
+        number: The number of its operator.
+        pipe: The pipeline, in the default order.
+    """
+    has_choice = len(node.inputs) > 2 and join_graph(node).has_choice(pipe.order)
+    return Site(ORDER, number, pipe.changed) if has_choice else None
+
+
+def order(node: Join, first: int) -> Order:
+    """Return the places of a join's inputs in the order in which a pipeline meets them by default.
 
     Args:
         node: The join.
         first: The place of the input that the pipeline begins with.
     """
-    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    whose, graph = owners(node), join_graph(node)
     met = [first]
-    left = [place for place in range(len(node.inputs)) if place != first]
-    while left:
-        ranks = {place: _rank(node, owners, set(met), place) for place in left}
-        following = min(left, key=lambda place: (ranks[place], place))
-        met.append(following)
-        left.remove(following)
+    while len(met) < graph.count:
+        nearest = graph.following(mask_of(met))
+        met.append(min(nearest, key=lambda at: (not _meets_once(node, whose, set(met), at), at)))
     return tuple(met)
 
 
-def _rank(node: Join, owners: Mapping[str, int], met: set[int], place: int) -> int:
-    """Return how soon an input should be met: 0 first, 3 last."""
-    keys = set()
-    is_linked = False
+def _meets_once(node: Join, whose: Mapping[str, int], met: set[int], place: int) -> bool:
+    """Return whether each combination so far matches a tuple of an input at most."""
+    shown = set()
     for predicate in node.predicates:
-        read = _places(predicate, owners)
-        if place not in read or not read <= {*met, place} or len(read) < 2:
-            continue
-        is_linked = True
         if isinstance(predicate, (exp.EQ, exp.NullSafeEQ)):
             for side, other in (
                 (predicate.this, predicate.expression),
                 (predicate.expression, predicate.this),
             ):
-                if _places(side, owners) == {place} and _places(other, owners) <= met:
-                    keys.add(side)
-    if not keys:
-        return 2 if is_linked else 3
-    shown = {side.name for side in keys if isinstance(side, exp.Column)}
+                if isinstance(side, exp.Column) and whose.get(side.name) == place:
+                    read = places(other, whose)
+                    if read and read <= met:
+                        shown.add(side.name)
     key = properties(node.inputs[place]).key
-    return 0 if key is not None and key <= shown else 1
-
-
-def _places(tree: exp.Expr, owners: Mapping[str, int]) -> set[int]:
-    return {owners[c.name] for c in nodes(tree, exp.Column) if c.name in owners}
+    return bool(shown) and key is not None and key <= shown
 
 
 @dataclass(frozen=True)
@@ -162,10 +168,10 @@ def arms(node: Join) -> Iterator[Arm]:
     then the equalities behind it count as if they stood before it.
     """
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
-    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    whose = owners(node)
 
     def is_one(tree: exp.Expr) -> bool:
-        return len(_places(tree, owners)) <= 1
+        return len(places(tree, whose)) <= 1
 
     early: list[exp.Expr] = []
     for number, condition in enumerate(node.predicates):
@@ -173,12 +179,12 @@ def arms(node: Join) -> Iterator[Arm]:
         if not can_raise(condition, types):
             early.append(condition)
             continue
-        links = [c for c in rest if _is_link(c, owners)]
-        if not links or _are_linked(node, owners, early):
+        links = [c for c in rest if _is_link(c, whose)]
+        if not links or _are_linked(node, whose, early):
             yield Arm(tuple(early), rest)
             return
         raising = list(dict.fromkeys(parts(condition, types, is_one)))
-        if any(len(_places(part, owners)) != 1 for part in raising):
+        if any(len(places(part, whose)) != 1 for part in raising):
             safe = [c for c in links if not can_raise(c, types)]
             yield Arm((*early, *safe), tuple(c for c in rest if c not in safe))
             return
@@ -189,20 +195,20 @@ def arms(node: Join) -> Iterator[Arm]:
     yield Arm(tuple(early))
 
 
-def _is_link(condition: exp.Expr, owners: Mapping[str, int]) -> bool:
+def _is_link(condition: exp.Expr, whose: Mapping[str, int]) -> bool:
     """Return whether a condition is an equality between inputs."""
     if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
         return False
-    one, other = (_places(side, owners) for side in (condition.this, condition.expression))
+    one, other = (places(side, whose) for side in (condition.this, condition.expression))
     return bool(one and other) and not one & other
 
 
-def _are_linked(node: Join, owners: Mapping[str, int], conditions: list[exp.Expr]) -> bool:
+def _are_linked(node: Join, whose: Mapping[str, int], conditions: list[exp.Expr]) -> bool:
     """Return whether equalities connect all inputs."""
     groups = [{place} for place in range(len(node.inputs))]
     for condition in conditions:
-        if _is_link(condition, owners):
-            read = _places(condition, owners)
+        if _is_link(condition, whose):
+            read = places(condition, whose)
             met = [group for group in groups if group & read]
             groups = [group for group in groups if not group & read] + [set().union(*met)]
     return len(groups) == 1
@@ -241,7 +247,7 @@ def nested(
         legs: By place, the lifetimes of each input that it meets.
         arranged: Puts conditions whose order is chosen in order.
     """
-    owners = {c.name: place for place, plan in enumerate(node.inputs) for c in plan.columns}
+    whose = owners(node)
     types = {c.name: c.type for plan in node.inputs for c in plan.columns}
     shown = {c.name for c in node.columns}
     waiting = [*arm.early, *pipe.implied.values()]
@@ -251,8 +257,8 @@ def nested(
     for step, place in enumerate(pipe.order[1:], 1):
         met.add(place)
         plan, other = node.inputs[place], f"i{place}"
-        ready = [c for c in waiting if _places(c, owners) <= met]
-        waiting = [c for c in waiting if not _places(c, owners) <= met]
+        ready = [c for c in waiting if places(c, whose) <= met]
+        waiting = [c for c in waiting if not places(c, whose) <= met]
         ends = not properties(plan).never_expires
         conditions = [preserving_sides(condition, types).copy() for condition in arranged(ready)]
         if ends:
@@ -266,7 +272,7 @@ def nested(
             if arm.guarded:
                 conditions.append(_guard([*conditions, _both(name, other)], arm.guarded))
         read = {c.name for condition in later for c in nodes(condition, exp.Column)}
-        listed = [n for n, owner in owners.items() if owner in met and n in read | shown]
+        listed = [n for n, owner in whose.items() if owner in met and n in read | shown]
         enter = greatest(qualified(name, ENTER), qualified(other, ENTER))
         leave: exp.Expr = forever()
         if has_end and ends:
@@ -274,6 +280,8 @@ def nested(
         elif has_end or ends:
             leave = qualified(name if has_end else other, LEAVE)
         weight = exp.Mul(this=qualified(name, WEIGHT), expression=qualified(other, WEIGHT))
+        if pipe.site is not None:
+            mark(weight, pipe.site)
         rows = joined(
             {name: rows, other: legs[place]},
             [

@@ -19,8 +19,11 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
+from cqlduck.rewrite.plan.join_graph import JoinGraph
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.compiled import Compiled
+from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import Step, Steps
 from cqlduck.rewrite.text.time import Clock
@@ -94,10 +97,17 @@ def _step(values: dict[str, Any]) -> Step:
     return Step(**values)
 
 
-def _ordered(values: dict[str, Any]) -> Probe:
+def _ordered(values: dict[str, Any]) -> Ordered:
+    values["site"] = Site(*values["site"])
+    if "graph" in values:
+        graph = values["graph"]
+        equalities = tuple(map(tuple, graph["equalities"]))
+        values["graph"] = JoinGraph(graph["count"], equalities, tuple(graph["others"]))
+        for name in ("names", "default"):
+            values[name] = tuple(values[name])
+        return JoinPipeline(**values)
     for name in ("names", "alone"):
         values[name] = tuple(values[name])
-    values["site"] = Site(*values["site"])
     return Probe(**{**values, "parameters": frozenset(values["parameters"])})
 
 

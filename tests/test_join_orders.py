@@ -1,0 +1,319 @@
+"""Orders of the pipelines of joins: which are legal, the thesis's examples, and what runs."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import choices
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cqlduck
+from cqlduck.rewrite.physical.form import FIRST, Form
+from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, mask_of
+from cqlduck.rewrite.plan.orders import ORDER, Order, Site
+from cqlduck.rewrite.statements.join_probes import JoinPipeline
+from cqlduck.streamon.points import PLANNED
+
+
+def graph(count: int, *edges: tuple[int, int]) -> JoinGraph:
+    """A join graph of equalities; inputs are counted from 1, as in the thesis."""
+    return JoinGraph(count, tuple((1 << a - 1, 1 << b - 1) for a, b in edges))
+
+
+def tree(known: JoinGraph, root: int) -> SpanningTree:
+    found = known.tree(root - 1)
+    assert found is not None
+    return found
+
+
+def legal(known: JoinGraph, root: int) -> list[str]:
+    every = itertools.permutations(range(known.count))
+    orders = (order for order in every if order[0] == root - 1 and known.allows(order))
+    return ["".join(str(at + 1) for at in order) for order in orders]
+
+
+FIGURE_5_3_A = graph(6, (1, 2), (1, 3), (3, 4), (3, 5), (5, 6))
+
+
+def from_one(numbers: str) -> Order:
+    return tuple(int(number) - 1 for number in numbers)
+
+
+def test_example_5_2_3() -> None:
+    found = tree(FIGURE_5_3_A, 1)
+    paths = [found.paths[place] for place in found.others]
+    assert [from_one(path) for path in ("2", "3", "34", "35", "356")] == paths
+    assert from_one("134256") == found.pipeline(from_one("32145"))
+    assert FIGURE_5_3_A.allows(from_one("123456"))
+    assert not FIGURE_5_3_A.allows(from_one("124356"))
+
+
+def test_a_star_begins_anywhere_but_meets_its_root_first() -> None:
+    star = graph(4, (1, 2), (1, 3), (1, 4))
+    assert ["1234", "1243", "1324", "1342", "1423", "1432"] == legal(star, 1)
+    assert ["2134", "2143"] == legal(star, 2)
+    assert (from_one("1"), from_one("13")) == tree(star, 2).paths[0:3:2]
+
+
+def test_a_chain_leaves_a_choice_in_the_middle_only() -> None:
+    chain = graph(3, (1, 2), (2, 3))
+    assert [["123"], ["213", "231"], ["321"]] == [legal(chain, root) for root in (1, 2, 3)]
+    assert [False, True, False] == [
+        chain.has_choice(from_one(order)) for order in ("123", "213", "321")
+    ]
+
+
+def test_a_cyclic_join_is_ordered_by_its_shortest_paths() -> None:
+    ring = graph(4, (1, 2), (2, 3), (3, 4), (4, 1))
+    assert (from_one("2"), from_one("23"), from_one("4")) == tree(ring, 1).paths[1:]
+    # the ring may be met from both sides
+    assert ["1234", "1243", "1423", "1432"] == legal(ring, 1)
+
+
+def test_what_needs_several_inputs_comes_after_all_of_them() -> None:
+    """A condition a.x + b.x = c.x, with a and b linked."""
+    known = JoinGraph(3, ((0b001, 0b010), (0b011, 0b100)))
+    assert ["123"] == legal(known, 1)
+    assert from_one("23") == tree(known, 1).paths[2]
+
+
+def test_a_weaker_link_comes_later_and_none_at_all_last() -> None:
+    known = JoinGraph(4, ((0b0001, 0b0010),), (0b0101,))
+    assert ["1234"] == legal(known, 1)
+    assert known.tree(0) is None
+    alone = JoinGraph(3, ())
+    assert ["123", "132"] == legal(alone, 1)
+
+
+GRAPHS = st.integers(3, 6).flatmap(
+    lambda n: st.builds(
+        lambda parents, more: graph(n, *((p + 1, k) for k, p in enumerate(parents, 2)), *more),
+        st.tuples(*(st.integers(0, k) for k in range(n - 1))),
+        st.lists(
+            st.tuples(st.integers(1, n), st.integers(1, n)).filter(lambda edge: edge[0] != edge[1]),
+            max_size=3,
+        ),
+    )
+)
+"""Connected join graphs: for each input but the first one that came before, and some edges more."""
+
+
+@given(known=GRAPHS, data=st.data())
+def test_orders_of_logical_filters_give_legal_pipelines(known: JoinGraph, data) -> None:
+    """Each filter's path is joined before what the filters behind it add; and back again."""
+    root = data.draw(st.integers(0, known.count - 1))
+    found = known.tree(root)
+    assert found is not None
+    filters = tuple(data.draw(st.permutations(range(known.count - 1))))
+    pipeline = found.pipeline(filters)
+    assert known.allows(pipeline)
+    assert pipeline[0] == root
+    assert found.pipeline(found.filters(pipeline)) == pipeline
+    first = found.paths[found.others[filters[0]]]
+    assert pipeline[1 : 1 + len(first)] == first
+    for place in found.others:
+        before = mask_of(pipeline[: pipeline.index(place)])
+        assert found.before(place) & ~before == 0
+
+
+@given(known=GRAPHS, data=st.data())
+def test_what_follows_is_linked_to_what_was_met(known: JoinGraph, data) -> None:
+    met = [data.draw(st.integers(0, known.count - 1))]
+    edges = [{a.bit_length() - 1, b.bit_length() - 1} for a, b in known.equalities]
+    while len(met) < known.count:
+        following = known.following(mask_of(met))
+        linked = {b for edge in edges for a in met for b in edge - {a} if a in edge} - set(met)
+        assert set(following) == linked
+        met.append(data.draw(st.sampled_from(following)))
+    assert known.allows(tuple(met))
+
+
+# -- in the engine ------------------------------------------------------------------------------
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (a INTEGER, b INTEGER, t INTEGER) TIMESTAMP BY t;" for name in "rsuv"
+)
+STAR = """CREATE CONTINUOUS QUERY q AS SELECT r.a, s.b AS sb, u.b AS ub, v.b AS vb
+    FROM r [RANGE 5], s [RANGE 7], u [ROWS 9], v [RANGE 3]
+    WHERE r.a = s.a AND r.b = u.b AND r.a = v.a;"""
+
+
+def play(con: cqlduck.Connection, ticks: range) -> None:
+    for t in ticks:
+        batches = {
+            name: pa.table(
+                {
+                    "a": pa.array([(t + n * number) % 3 for n in range(4)], pa.int32()),
+                    "b": pa.array([(t * number + n) % 4 for n in range(4)], pa.int32()),
+                    "t": pa.array([t] * 4, pa.int32()),
+                }
+            )
+            for number, name in enumerate("rsuv", 1)
+        }
+        con.tick(batches, to=t)
+
+
+def answers(con: cqlduck.Connection) -> list[tuple[object, ...]]:
+    return sorted(con.changes("q").fetchall())
+
+
+def standing(con: cqlduck.Connection) -> dict[int, tuple[str, str]]:
+    rows = con.sql(
+        "SELECT input, option, chosen_by FROM cql.points WHERE point = 'order' AND input > 0"
+    )
+    return {number: (option, chosen_by) for number, option, chosen_by in rows.fetchall()}
+
+
+def test_each_pipeline_with_a_choice_is_a_point(con: cqlduck.Connection) -> None:
+    con.execute(STREAMS + STAR)
+    play(con, range(1))
+    default = (PLANNED, "default")
+    assert {1: default, 2: default, 3: default, 4: default} == standing(con)
+    con.execute("DROP CONTINUOUS QUERY q")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT r.a FROM r [RANGE 5], s [RANGE 7], u [RANGE 3]"
+                " WHERE r.a = s.a AND s.b = u.b")  # fmt: skip
+    play(con, range(1, 2))
+    assert {2: default} == standing(con)
+    con.execute("DROP CONTINUOUS QUERY q")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT r.a FROM r [RANGE 5], s [RANGE 7] "
+                "WHERE r.a = s.a")  # fmt: skip
+    play(con, range(2, 3))
+    assert {} == standing(con)
+
+
+def test_example_5_1_1(con: cqlduck.Connection) -> None:
+    """⟨1⟩ meets (1,2) and (1,3) of R₂, and of R₃ 2 alone."""
+    con.execute("""
+        CREATE RELATION r1 (a INTEGER); CREATE RELATION r2 (a INTEGER, b INTEGER);
+        CREATE RELATION r3 (b INTEGER);
+        CREATE CONTINUOUS QUERY q AS SELECT r1.a, r2.a AS a2, r2.b, r3.b AS b3
+            FROM r1, r2, r3 WHERE r1.a = r2.a AND r2.b = r3.b
+    """)
+    con.append("r2", [(1, 2), (1, 3), (2, 3)], at=1)
+    con.append("r3", [(2,)], at=1)
+    for name in ("r1", "r2", "r3"):
+        con.heartbeat(name, 1)
+    con.append("r1", [(1,)], at=2)
+    for name in ("r1", "r2", "r3"):
+        con.heartbeat(name, 2)
+    con.advance(2)
+    assert [(1, 1, 2, 2, 2, 1)] == con.changes("q").fetchall()
+    assert {2} == standing(con).keys()
+
+
+def test_an_order_is_written_into_its_pipeline_alone(con: cqlduck.Connection) -> None:
+    con.execute(STREAMS + STAR)
+    compiled = con.engine.compiled["q"]
+    sites = [about.site for about in compiled.ordered]
+    assert [0, 1, 2, 3] == [site.input for site in sites]
+    default = {site: [s for s in compiled.steps.of(FIRST) if site in s.sites] for site in sites}
+    assert all(len(steps) == 1 for steps in default.values())
+    form = Form(staged=True, orders=((sites[0], from_one("1423")),))
+    for site in sites:
+        (step,) = (s for s in compiled.steps.of(form) if site in s.sites)
+        assert (step in default[site]) == (site != sites[0])
+    (step,) = (s for s in compiled.steps.of(form) if sites[0] in s.sites)
+    inputs = sorted(("i1", "i2", "i3"), key=lambda name: step.sql.index(f"AS {name}\n"))
+    assert ["i3", "i1", "i2"] == inputs
+    # without stages one statement has all pipelines
+    unstaged = Form(orders=form.orders)
+    (step,) = (s for s in compiled.steps.of(unstaged) if s.sites)
+    assert set(sites) == step.sites
+
+
+SECOND = ["2 1 3 4, 3 1 2 4, 4 1 2 3", "2 1 4 3, 3 1 4 2, 4 1 3 2"]
+EVERY = [
+    f"1 {' '.join(order)}, {SECOND[number % 2]}, {('1 2 3', '1 3 2')[number % 2]}"
+    for number, order in enumerate(itertools.permutations("234"))
+]
+"""Orders of a star of four inputs, and of three."""
+
+
+@pytest.mark.parametrize("kind", ["", "LEFT", "ANTI", "raising"])
+def test_orders_change_no_answer(kind: str) -> None:
+    found = []
+    for wish in (None, *EVERY):
+        with cqlduck.connect() as con:
+            con.execute(STREAMS)
+            if kind == "raising":
+                con.execute(STAR.replace("r.a = v.a", "(r.a || v.a)::INTEGER % 11 = 0"))
+            elif kind:
+                con.execute("CREATE CONTINUOUS QUERY q AS SELECT x.* FROM (SELECT r.a, s.b "
+                            "FROM r [RANGE 5], s [RANGE 7], u [ROWS 9] WHERE r.a = s.a AND "
+                            f"r.b = u.b) x {kind} JOIN v [RANGE 1] ON x.b = v.b "
+                            "AND x.a < v.a")  # fmt: skip
+            else:
+                con.execute(STAR)
+            if wish is not None:
+                con.pin(ORDER, wish)
+            play(con, range(9))
+            if wish is not None:
+                assert {"user"} <= {who for _, who in standing(con).values()}
+            found.append(answers(con))
+    assert found[0]
+    assert all(found[0] == other for other in found)
+
+
+def test_a_pin_says_orders_of_several_pipelines(con: cqlduck.Connection) -> None:
+    con.execute(STREAMS + STAR)
+    # the second one has a Cartesian product, the last one another number of inputs
+    con.pin(ORDER, "1 4 2 3, 3 4 1 2, 2 1 4 3, 3 1 2", "q")
+    play(con, range(2))
+    assert {
+        1: ("1 4 2 3", "user"), 2: ("2 1 4 3", "user"),
+        3: (PLANNED, "default"), 4: (PLANNED, "default"),
+    } == standing(con)  # fmt: skip
+    shown = con.explain("q")
+    assert "order of operator 1, input 1: 1 4 2 3, chosen by user" in shown
+    assert "--   3: u [ROWS 9]" in shown
+    con.pin(ORDER, None, "q")
+    play(con, range(2, 4))
+    assert {(PLANNED, "default")} == set(standing(con).values())
+
+
+def test_orders_are_rows_that_stay(tmp_path: Path) -> None:
+    path = tmp_path / "some.duckdb"
+    with cqlduck.connect() as con:
+        con.execute(STREAMS + STAR)
+        play(con, range(9))
+        expected = answers(con)
+    for first, wish in ((0, "1 4 2 3"), (3, "1 3 4 2, 2 1 4 3"), (6, None)):
+        with cqlduck.connect(path) as con:
+            if first == 0:
+                con.execute(STREAMS + STAR)
+            else:
+                assert standing(con)[1][1] == "user"
+            con.pin(ORDER, wish)
+            play(con, range(first, first + 3))
+            con.check()
+    with cqlduck.connect(path) as con:
+        assert expected == answers(con)
+        (about, *_) = con.engine.compiled["q"].ordered
+        assert isinstance(about, JoinPipeline)
+        assert about.site == Site(ORDER, about.site.operator, 0)
+        assert about.allows(from_one("1423"))
+        assert not about.allows(from_one("2134"))
+        logged = con.sql("SELECT DISTINCT input FROM cql.plan_log WHERE point = 'order' ORDER BY 1")
+        assert [(1,), (2,)] == logged.fetchall()
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers())
+def test_random_orders_change_no_answer(seed: int) -> None:
+    if not EXPECTED:
+        with cqlduck.connect() as con:
+            con.execute(STREAMS + STAR)
+            play(con, range(7))
+            EXPECTED.extend(answers(con))
+    with cqlduck.connect() as con:
+        choices.draw(con, seed, everywhere=True)
+        con.execute(STREAMS + STAR)
+        play(con, range(7))
+        assert answers(con) == EXPECTED
+
+
+EXPECTED: list[tuple[object, ...]] = []
