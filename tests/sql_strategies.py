@@ -624,7 +624,19 @@ class _SqlBuilder(_Builder):
     # Set operations, CTEs, and items of FROM that are not sources.
 
     def shape_pivot(self, draft: _Draft, depth: int) -> _Shaped:
-        item, refs, n, _ = self.source(draft, depth, 60)
+        ordered = self.chance(50)
+        item, refs, n, _ = self.source(draft, depth, 60, ordered)
+        if self.chance(25):
+            # it stands on the whole join
+            inner, irefs, m, _ = self.source(draft, depth + 1, 20)
+            a, b = self.name(), self.name()
+            value, column = self.one(irefs)
+            ordered = ordered and column.exact
+            more = [(f"{a}.{b}", replace(column, name=b))]
+            join = self.one(["CROSS JOIN", "JOIN", "LEFT JOIN"])
+            on = "" if "CROSS" in join else f" ON {self.condition(refs, more)}"
+            item = f"{item} {join} (SELECT {value} AS {b} FROM {inner}) AS {a}{on}"
+            refs, n = [*refs, *more], n * (m + 1)
         keys = self.exact_of(refs, "int", "varchar")
         alias, cells = self.name(), [self.name(), self.name()]
         if not keys or self.chance(50):
@@ -634,15 +646,23 @@ class _SqlBuilder(_Builder):
         first = self.one(values)
         second = self.one([value for value in values if value != first])
         numbers = self.exact_of(refs, "int")
+        grouped = other.exact
         call, kind = "count(*)", "int"
         if numbers and self.chance(60):
             value = self.one(numbers)[1].name
-            call, kind = self.one([(f"sum({value})", "int"), (f"max({value})", "int")])
+            calls = [(f"sum({value})", "int"), (f"max({value})", "int")]
+            if ordered:
+                told = [(c.name, c) for _, c in refs if grouped or c.name in (value, column.name)]
+                calls += [(f"first({value}⟦+ ORDER BY {self.terms(told)}+⟧)", "int")]
+            call, kind = self.one(calls)
         made = [Column(name, kind) for name in cells]
-        group = f" GROUP BY {other.name}" if other.exact else ""
+        group = f" GROUP BY {other.name}" if grouped else ""
+        on = key.split(".")[1]
+        if column.kind == "varchar" and self.chance(15):
+            on = f"upper({on})"
         named = f"{first} AS {cells[0]}, {second} AS {cells[1]}"
         items, columns = self.listed([(f"{alias}.{c.name}", c) for c in made])
-        pivot = f"PIVOT ({call} FOR {key.split('.')[1]} IN ({named}){group}) AS {alias}"
+        pivot = f"PIVOT ({call} FOR {on} IN ({named}){group}) AS {alias}"
         return _Shaped(f"SELECT ⟦({items})⟧ FROM {item} {pivot}", columns, n)
 
     def unpivoted(self, item: str, refs: Refs, alias: str, rows: int) -> _Shaped:

@@ -299,7 +299,28 @@ HAND_WRITTEN: dict[str, str] = {
         "SELECT k, count(*) AS n FROM ⟦s RANGE 4⟧ GROUP BY k "
         "HAVING count(*) >= (SELECT max(b) / 10 FROM ⟦u RANGE 3⟧)"
     ),
+    # Ties in PIVOT.
+    "lists in a pivot": (
+        "SELECT * FROM ⟦s RANGE 3⟧ x PIVOT (list(a⟦+ ORDER BY k NULLS LAST, a NULLS LAST+⟧) "
+        "FOR v IN ('x', 'y') GROUP BY v)"
+    ),
+    "first in a pivot by what it does not name": (
+        "SELECT * FROM (PIVOT ⟦s RANGE 3⟧ ON v IN ('x', 'y') "
+        "USING first(a⟦+ ORDER BY a NULLS LAST+⟧))"
+    ),
+    "last in the pivot of a join": (
+        "SELECT * FROM ⟦s RANGE 3⟧ x JOIN ⟦u⟧ y USING (k) PIVOT (last(b⟦+ ORDER BY k NULLS LAST, "
+        "a NULLS LAST, v NULLS LAST, b NULLS LAST+⟧) FOR v IN ('x', 'y') GROUP BY k)"
+    ),
     # Set operations.
+    "union, ordered by a subquery": (
+        "SELECT k FROM ⟦s RANGE 1⟧ UNION ALL SELECT k FROM ⟦r⟧ "
+        "ORDER BY k IN (SELECT k FROM ⟦u NOW⟧), k LIMIT 2"
+    ),
+    "except, ordered by what a side lists": (
+        "SELECT -k AS k, a FROM ⟦s RANGE 3⟧ EXCEPT SELECT k, c FROM ⟦r⟧ "
+        "ORDER BY -k⟦+, a NULLS LAST+⟧ LIMIT 2"
+    ),
     "except": "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT SELECT k FROM ⟦r⟧",
     "except all": "SELECT k FROM ⟦s RANGE 3⟧ EXCEPT ALL SELECT k FROM ⟦r⟧",
     "intersect": "SELECT k FROM ⟦s RANGE 3⟧ INTERSECT SELECT k FROM ⟦r⟧",

@@ -23,6 +23,7 @@ from cqlduck.rewrite.bind.bodies.inputs import Inputs
 from cqlduck.rewrite.bind.bodies.instants import show_instants
 from cqlduck.rewrite.bind.bodies.keys import keys_of
 from cqlduck.rewrite.bind.bodies.lateral import why_alone, why_refused
+from cqlduck.rewrite.bind.bodies.pivoted import order_pivots
 from cqlduck.rewrite.bind.bodies.postponed import postpone_shown
 from cqlduck.rewrite.bind.bodies.refusals import refuse_clauses, refuse_operators
 from cqlduck.rewrite.bind.bodies.select_parts import from_items
@@ -280,6 +281,7 @@ class _Build:
         timed = current_time.mentions(body)
         turns, always = turning_points(body, inputs) if timed else ([], False)
         break_ties(body, inputs)
+        order_pivots(body, inputs)
         body = show_canonical(body, inputs)
         postpone_shown(body, inputs, {place for place, _ in turns})
         is_guarded = guard_conditions(body, inputs)

@@ -91,16 +91,16 @@ class _Ties:
         columns = self.inputs.columns_of(item)
         if columns is None:
             kinds = self.inputs.types_in(self.body, [column(alias)]) or [""]
-            return _terms(column(alias), kinds[0])
-        return [t for c in columns for t in _terms(column(c.name, alias), c.type)]
+            return terms_by(column(alias), kinds[0])
+        return [t for c in columns for t in terms_by(column(c.name, alias), c.type)]
 
     # -- aggregates --------------------------------------------------------------------------------
 
     def order_aggregates(self) -> None:
         """Order the arguments of aggregates that depend on it."""
-        calls = [call for call in self.parts.calls() if not _is_orderless(call)]
+        calls = [call for call in self.parts.calls() if not is_orderless(call)]
         sums = [call for call in calls if function_name(call) in SUMS]
-        types = self.inputs.types_in(self.body, [_value(call) for call in sums]) if sums else ()
+        types = self.inputs.types_in(self.body, [value_of(call) for call in sums]) if sums else ()
         exact = {
             id(call)
             for call, kind in zip(sums, types or (), strict=bool(types))
@@ -108,7 +108,7 @@ class _Ties:
         }
         for call in calls:
             if id(call) not in exact:
-                _order_call(call, self.terms)
+                order_call(call, self.terms)
 
     # -- windows -----------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class _Ties:
             elif (
                 isinstance(function, exp.Func)
                 and function_name(function) in self.parts.aggregates
-                and not _is_orderless(function)
+                and not is_orderless(function)
             ):
                 self.order_argument(function)
 
@@ -169,10 +169,10 @@ class _Ties:
 
     def order_argument(self, function: exp.Func) -> None:
         if function_name(function) in SUMS and not self.grouped:
-            types = self.inputs.types_in(self.body, [_value(function)])
+            types = self.inputs.types_in(self.body, [value_of(function)])
             if types and sums_exactly(types[0]):
                 return
-        _order_call(function, self.rows)
+        order_call(function, self.rows)
 
     # -- rows --------------------------------------------------------------------------------------
 
@@ -253,11 +253,13 @@ def plain_value(value: exp.Expr) -> exp.Expr:
     return value
 
 
-def _value(call: exp.Func) -> exp.Expr:
+def value_of(call: exp.Func) -> exp.Expr:
+    """Return the first argument of an aggregate without DISTINCT and ORDER BY."""
     return plain_value(call.expressions[0] if isinstance(call, exp.Anonymous) else call.this)
 
 
-def _is_orderless(call: exp.Func) -> bool:
+def is_orderless(call: exp.Func) -> bool:
+    """Return whether the order of the tuples is of no account to an aggregate."""
     if function_name(call) not in ORDERLESS:
         return False
     if isinstance(call, exp.Anonymous):
@@ -296,7 +298,7 @@ def _term(tree: exp.Expr) -> exp.Expr:
     return exp.Ordered(this=tree.copy(), nulls_first=False)
 
 
-def _terms(value: exp.Expr, kind: str) -> list[exp.Expr]:
+def terms_by(value: exp.Expr, kind: str) -> list[exp.Expr]:
     """Return the terms by which a value decides: itself, and what tells equal ones apart."""
     told = identity(value, kind)
     return [_term(value)] if told is None else [_term(value), _term(told)]
@@ -331,7 +333,7 @@ def _order_result(body: exp.Query, inputs: Inputs, chosen: bool = False) -> None
         order_also(body, [_term(exp.Literal.number(place)) for place in places])
 
 
-def _order_call(call: exp.Func, terms: Callable[[], list[exp.Expr]]) -> None:
+def order_call(call: exp.Func, terms: Callable[[], list[exp.Expr]]) -> None:
     """Add terms to the ORDER BY inside an aggregate; a DISTINCT one orders by its value."""
     if isinstance(call, exp.Anonymous):
         last = call.expressions[-1] if call.expressions else None
