@@ -44,6 +44,7 @@ class Housekeeping:
         results: What is read from the logs without a copy.
         history: How long changes of answers are kept, where a query does not say.
         standing: How long inputs are kept for a query that stands still; or 'unbounded'.
+        trace_room: How many rows a query writes at least before a trace of a stream is cut again.
         tails: How many elements of a query's answer are not in what is kept of it yet, as far as
             they have been counted.
         lost: Of queries, the last instant of an element that history has let go of, for those who
@@ -59,6 +60,7 @@ class Housekeeping:
     results: Results
     history: str | None = None
     standing: str = STANDING
+    trace_room: int = retention.TRACE
     tails: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
     _compacted: dict[str, int] = field(default_factory=dict)
@@ -117,10 +119,10 @@ class Housekeeping:
                     self._forget_history(query)
                 wrote = self._wrote.pop(query.name, 0)
                 for synopsis in self.compiled[query.name.lower()].synopses:
-                    if synopsis.is_log:
+                    if synopsis.is_log or synopsis.reach is not None:
                         room = self._room[synopsis.name] = self._room.get(synopsis.name, 0) - wrote
-                        if room <= 0:
-                            self._compact(query, synopsis)
+                        if room <= 0 and query.frontier is not None:
+                            self._shorten(query, synopsis, query.frontier)
             queries = self.catalogue.queries.values()
             stand = [q for q in queries if q.state != "active"]
             if stand:
@@ -252,10 +254,17 @@ class Housekeeping:
         if last is not None:
             self.lost[query.name] = last
 
-    def _compact(self, query: Query, synopsis: Synopsis) -> None:
-        """Make a log of a query's state net if it has grown, and see how much may come now."""
-        if query.frontier is None:
-            return
+    def _shorten(self, query: Query, synopsis: Synopsis, frontier: Instant) -> None:
+        """Keep a trace short, and see how much may come before it is worth a look again."""
+        if synopsis.is_log:
+            self._compact(synopsis, frontier)
+        elif synopsis.reach is not None and not self.catalogue.amends(query):
+            until = Instant(frontier - synopsis.reach - 1)
+            left = retention.forget_trace(self.database, synopsis.name, until)
+            self._room[synopsis.name] = max(self.trace_room, left)
+
+    def _compact(self, synopsis: Synopsis, frontier: Instant) -> None:
+        """Make a log of a query's state net if it has grown."""
         rows, last = self.database.rows(
             f"SELECT (SELECT count(*) FROM cql_state.{quoted(synopsis.name)}), compacted_rows "
             "FROM cql_state.synopses WHERE table_name = ?",
@@ -264,7 +273,7 @@ class Housekeeping:
         self._room[synopsis.name] = max(retention.LOG, 2 * last) - rows
         if rows > max(retention.LOG, 2 * last):
             own = [c for c in synopsis.columns if c.name not in ("_ts", "_weight")]
-            netting.compact(self.database, synopsis.name, own, query.frontier)
+            netting.compact(self.database, synopsis.name, own, frontier)
             self.database.execute(
                 "UPDATE cql_state.synopses SET compacted_rows = (SELECT count(*) FROM "
                 f"cql_state.{quoted(synopsis.name)}) WHERE table_name = ?",

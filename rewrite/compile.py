@@ -94,7 +94,7 @@ def compile_query(name: str, body: str, catalog: Catalog) -> Compiled:
         binder.sources,
         steps,
         identity(plan).id,
-        tuple(writer.synopses),
+        writer.written_synopses(),
         dict(writer.spans),
         order_sql,
         any(map(_repeats, unique(plan))),

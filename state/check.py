@@ -80,7 +80,9 @@ class Checker:
             query: The query.
             compiled: Its plan.
         """
-        for content in contents(query.name, compiled.plan, self._catalogue.clock):
+        for content in contents(
+            query.name, compiled.plan, self._catalogue.clock, compiled.synopses
+        ):
             state, rows, reason = self._state(query, content)
             synopsis = content.synopsis
             yield Checked(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.plan import NEVER
 from cqlduck.rewrite.statements.at_rest import Need
 from cqlduck.rewrite.statements.content import Content
@@ -66,14 +67,23 @@ class Frontier:
                 after = Instant(self.value(f"SELECT CAST({need.after.sql('duckdb')} AS BIGINT)"))
             if known > max(after, self.instants["since"]):
                 needed = "all of it" if after == NEVER else f"what came after {self.shown(after)}"
+                is_trace = isinstance(need.source, Synopsis)
+                what = "the trace of a stream below" if is_trace else need.source.name
                 return (
-                    f"{need.source.name} has forgotten what came up to {self.shown(known)}; "
+                    f"{what} has forgotten what came up to {self.shown(known)}; "
                     f"{needed} would have to be kept"
                 )
         return None
 
     def _forgotten(self, need: Need) -> Instant | None:
-        """Return up to which instant the store or log of a source is cut, or None."""
+        """Return up to which instant the store or log of a source, or a trace, may be cut."""
+        if isinstance(need.source, Synopsis):
+            begin, frontier = self.query.begin_instant, self.query.frontier
+            assert begin is not None
+            assert frontier is not None
+            reach = need.source.reach
+            until = None if reach is None else Instant(frontier - reach - 1)
+            return until if until is not None and until >= begin else None
         name = need.source.name.lower()
         if need.source.is_query:
             return self.catalogue.queries[name].history_from

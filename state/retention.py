@@ -3,8 +3,9 @@
 A stream's store is cut at the earliest position of its stubs: for each query that reads it, the
 frontier less the span of its windows. It is cut not in every tick, but when a fifth of it can go.
 Nothing after the earliest heartbeat of all inputs is cut, because the next registered query begins
-there. A relation forgets deleted tuples whose deletion all queries have read. Logs of traces are
-replaced by their net content. Both happen when they have doubled since the last time.
+there. A relation forgets deleted tuples whose deletion all queries have read. The traces of
+relations are replaced by their net content. Both happen when they have doubled since the last time.
+The traces of streams are cut as stores are, at the frontier less the span of the windows above.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ LOG = 100_000
 """How many elements a log may have before it is first made net."""
 
 
+TRACE = 10_000
+"""How many rows a query writes at least before the trace of a stream is cut again."""
+
+
 def forget(database: Database, thing: Input, until: Instant) -> None:
     """Cut a stream's store.
 
@@ -27,6 +32,18 @@ def forget(database: Database, thing: Input, until: Instant) -> None:
     """
     database.execute(f"DELETE FROM cql_state.{quoted(thing.table)} WHERE _ts <= {until}")
     thing.forgotten = until
+
+
+def forget_trace(database: Database, table: str, until: Instant) -> int:
+    """Cut the trace of a stream; return how many elements are left.
+
+    Args:
+        database: The database, inside a transaction.
+        table: The trace.
+        until: The instant up to which nobody needs its elements.
+    """
+    database.execute(f"DELETE FROM cql_state.{quoted(table)} WHERE _ts <= {until}")
+    return int(database.value(f"SELECT count(*) FROM cql_state.{quoted(table)}"))
 
 
 def forget_ended(database: Database, thing: Input, until: Instant) -> None:

@@ -123,7 +123,9 @@ def adopt(database: Database, frontier: Frontier, compiled: Compiled) -> None:
     missing = {s.name for s in compiled.synopses if s.name not in known}
     fill = [
         content
-        for content in contents(query.name, compiled.plan, frontier.catalogue.clock)
+        for content in contents(
+            query.name, compiled.plan, frontier.catalogue.clock, compiled.synopses
+        )
         if content.synopsis.name in missing
     ]
     for content in fill:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 import cqlduck
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.statements.content import Content, contents
 from cqlduck.state.connection import Database
 from cqlduck.state.input_buffer import Stay
@@ -186,8 +187,8 @@ def test_a_row_too_few_and_one_too_many_are_seen(con: cqlduck.Connection) -> Non
         tried.add(line["kind"])
         base.execute(f"CREATE OR REPLACE TEMP TABLE before AS FROM {table}")
         for broken in (
-            f"DELETE FROM {table} WHERE rowid = (SELECT min(rowid) FROM {table})",
-            f"INSERT INTO {table} FROM {table} ORDER BY rowid LIMIT 1",
+            f"DELETE FROM {table} WHERE rowid = (SELECT max(rowid) FROM {table})",
+            f"INSERT INTO {table} FROM {table} ORDER BY rowid DESC LIMIT 1",
             *_later(base, table),
         ):
             base.execute(broken)
@@ -206,7 +207,7 @@ def test_a_row_too_few_and_one_too_many_are_seen(con: cqlduck.Connection) -> Non
 def _later(base: Database, table: str) -> Iterator[str]:
     """Yield a statement that dates a row of a log after the frontier, if it is one."""
     if "_ts" in [name for name, *_ in base.rows(f"DESCRIBE {table}")]:
-        yield f"UPDATE {table} SET _ts = 1000 WHERE rowid = (SELECT min(rowid) FROM {table})"
+        yield f"UPDATE {table} SET _ts = 1000 WHERE rowid = (SELECT max(rowid) FROM {table})"
 
 
 def test_a_sum_that_is_wrong_is_named_with_its_operator(con: cqlduck.Connection) -> None:
@@ -280,7 +281,7 @@ def renew(con: cqlduck.Connection, name: str) -> Iterator[str]:
     query, base = con.engine.query(name), con.engine.database
     compiled = con.engine.compiled[name]
     values = {"t1": query.frontier, "begin": query.begin_instant, "since": -(2**63)}
-    for content in reversed(contents(name, compiled.plan, con.engine.clock)):
+    for content in reversed(contents(name, compiled.plan, con.engine.clock, compiled.synopses)):
         if content.query is None:
             continue
         sql, table = content.query.sql("duckdb"), f'cql_state."{content.synopsis.name}"'
@@ -422,7 +423,8 @@ def had(content: Content, spans: dict[str, int | None]) -> str:
     for need in content.needs:
         if need.source.kind == "relation":
             continue
-        span = spans[need.source.name]
+        is_trace = isinstance(need.source, Synopsis)
+        span = need.source.reach if is_trace else spans[need.source.name]
         if span is None:
             continue
         if need.after is None or need.after.find(exp.Placeholder).this == "begin":
@@ -445,7 +447,7 @@ def test_the_table_of_contents_is_that_of_the_code(
         kinds = OWN.get(operator, (operator,))
         said[operator, over] = {
             found.synopsis.kind: had(found, compiled.spans)
-            for found in contents(name, compiled.plan, con.engine.clock)
+            for found in contents(name, compiled.plan, con.engine.clock, compiled.synopses)
             if found.operator.split(":")[0] in kinds or operator.startswith("queries")
         }
     assert said == table()

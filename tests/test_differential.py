@@ -32,6 +32,7 @@ def connect(
     con = cqlduck.connect(database, **options)
     if any(python_functions.NAME in query.cql for query in case.queries):
         python_functions.register(con)
+    con.engine.housekeeping.trace_room = 3
     choices.draw(con, case, everywhere=everywhere)
     if random.Random(str(case)).random() < 0.5:
         work_ahead(con)

@@ -84,12 +84,15 @@ class Log(Operator[Trace]):
 
     def standing(self) -> Rows:
         """Return the log up to $t0."""
+        if properties(self.node).is_stream:
+            self.writer.trace_reads_back(self.writer.table(self.node, "trace"), None)
         return elements_to_lifetimes(self._logged(), self.node.columns)
 
     def rows(
         self, low: exp.Expr | None, high: exp.Expr, span: Duration | None, extra: tuple[str, ...]
     ) -> Rows:
         """Return the elements of a traced stream with `low` < `_ts` ≤ `high`."""
+        self.writer.trace_reads_back(self.writer.table(self.node, "trace"), span)
         both = Rows.union([self._logged(), self.elements()])
         conditions = [until(column(TS), high)]
         if low is not None:

@@ -20,8 +20,8 @@ class Synopsis:
         operator: The number of the operator in its plan.
         kind: 'groups', 'counts', 'outliers', 'rows' or 'trace'.
         columns: Its columns.
-        reach: For the trace of a stream, how many instants an element is needed after its own, or
-            None for ever.
+        reach: For the trace of a stream, how many instants before the frontier its elements are
+            still needed; None is all of them.
         is_log: Whether it is a log of a relation's elements, which may be compacted.
     """
 

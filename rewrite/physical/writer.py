@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sqlglot import exp
@@ -46,7 +46,8 @@ class Writer:
     """Takes the statements of one plan, in one form, and passes on what operators ask of others.
 
     `statements` are to run in order: first the deltas, then `updates` of synopses. `spans` says for
-    each stream that is read how many instants before $t0 its elements are still needed (None: all).
+    each stream that is read how many instants before $t0 its elements are still needed (None: all),
+    `reaches` the same of the traces of streams.
     """
 
     query: str
@@ -60,6 +61,7 @@ class Writer:
     updates: list[Statement] = field(default_factory=list)
     synopses: list[Synopsis] = field(default_factory=list)
     spans: dict[str, Duration | None] = field(default_factory=dict)
+    reaches: dict[str, Duration | None] = field(default_factory=dict)
     place: Place = field(init=False)
     operators: dict[int, _Answers] = field(default_factory=dict)
     _staged: dict[int, str] = field(default_factory=dict)
@@ -105,12 +107,11 @@ class Writer:
         kind: str,
         columns: tuple[Column, ...],
         *,
-        reach: Duration | None = None,
         is_log: bool = False,
     ) -> str:
         """Ask for a synopsis; return its table."""
         name = self.table(node, kind)
-        self.synopses.append(Synopsis(name, self.number(node), kind, columns, reach, is_log))
+        self.synopses.append(Synopsis(name, self.number(node), kind, columns, is_log=is_log))
         return name
 
     def delta(self, node: Plan, query: exp.Query, purpose: str) -> str:
@@ -305,6 +306,17 @@ class Writer:
         """
         known = self.spans.get(source.name, ZERO)
         self.spans[source.name] = None if known is None or span is None else max(known, span)
+
+    def trace_reads_back(self, table: str, span: Duration | None) -> None:
+        """Note how far back the trace of a stream is read, as `reads_back` does of a store."""
+        known = self.reaches.get(table, ZERO)
+        self.reaches[table] = None if known is None or span is None else max(known, span)
+
+    def written_synopses(self) -> tuple[Synopsis, ...]:
+        """Return the synopses, after all statements are written: they say what is read of them."""
+        return tuple(
+            replace(synopsis, reach=self.reaches.get(synopsis.name)) for synopsis in self.synopses
+        )
 
     def arrivals(self, source: Source) -> Rows:
         """Return the arrivals of a stream in the tick."""

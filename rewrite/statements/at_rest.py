@@ -14,7 +14,7 @@ instant. No synopsis has the content of earlier instants, so it is for operators
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -27,6 +27,7 @@ from cqlduck.rewrite.operators import (
     row_windows,
 )
 from cqlduck.rewrite.physical.place import Place
+from cqlduck.rewrite.physical.statement import Synopsis
 from cqlduck.rewrite.physical.writer import Writer
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -76,14 +77,14 @@ from cqlduck.rewrite.text.time import ZERO, Duration
 
 @dataclass(frozen=True)
 class Need:
-    """That a store still has what came after an instant.
+    """That a store, or the trace of a stream, still has what came after an instant.
 
     Args:
-        source: The stream, relation or query whose store or log it is.
+        source: The stream, relation or query whose store or log it is; or the trace.
         after: The instant, as an expression over the parameters; None if it is all that counts.
     """
 
-    source: Source
+    source: Source | Synopsis
     after: exp.Expr | None
 
 
@@ -122,10 +123,10 @@ class AtRest(_Reading):
     """Says what stands when no tick is under way.
 
     Attributes:
-        synopses_of: The numbers of the operators that have a synopsis, each with its kind.
+        synopses_of: The synopses by the numbers of their operators and their kinds.
     """
 
-    synopses_of: frozenset[tuple[int, str]] = frozenset()
+    synopses_of: Mapping[tuple[int, str], Synopsis] = field(default_factory=dict)
 
     def has(self, node: Plan, kind: str) -> bool:
         """Return whether an operator has a synopsis of a kind."""
@@ -174,6 +175,7 @@ class AtRest(_Reading):
         """Return the elements of a stream with `low` < `_ts` ≤ `high`."""
         if not isinstance(node, Trace):
             return super().rows(node, low, high, span=span, extra=extra)
+        self.needs.append(Need(self.synopses_of[self.number(node), "trace"], low))
         log = Rows.of(state_table(self.table(node, "trace")), element_names(node.columns))
         bounds = [until(column(TS), high), *([] if low is None else [after(column(TS), low)])]
         return log.where(*bounds)

@@ -4,8 +4,8 @@
     outliers   the values among them that are not fixed-point numbers
     counts     the multiplicity of each tuple in each input; append-only: its first instant
     rows       the last rows of the stream, from its store
-    trace      for a relation, the sum of the log: the input at the frontier; for a stream, all of
-               its elements, if nothing below has to remember earlier content
+    trace      for a relation, the sum of the log: the input at the frontier; for a stream, those of
+               its elements that are still needed, if nothing below has to remember earlier content
     content    the relation at the last boundary
     panes      γ of the arrivals of each of the last panes, from the stream's store
 
@@ -72,7 +72,10 @@ from cqlduck.rewrite.relalg.elements import (
 from cqlduck.rewrite.relalg.values import FLOATING, identity_columns, may_vary
 from cqlduck.rewrite.statements.at_rest import AtRest, Need, Past, without_past
 from cqlduck.rewrite.statements.choose import writer_of
-from cqlduck.rewrite.text.time import Clock
+from cqlduck.rewrite.text.time import Clock, Duration
+
+Synopses = Mapping[tuple[int, str], Synopsis]
+"""The synopses of a query, by the numbers of their operators and their kinds."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +100,21 @@ class Content:
     reason: str | None = None
 
 
-def contents(name: str, plan: Plan, clock: Clock) -> tuple[Content, ...]:
+def contents(
+    name: str, plan: Plan, clock: Clock, synopses: Iterable[Synopsis]
+) -> tuple[Content, ...]:
     """Return the content of each synopsis of a query, from the bottom of its plan.
 
     Args:
         name: The name of the query.
         plan: Its plan.
         clock: The clock.
+        synopses: The synopses, as its statements read them.
     """
     writer = writer_of(name, plan, clock)
     nodes = {writer.number(node): node for node in unique(plan)}
-    return tuple(_content(writer, nodes[s.operator], s) for s in writer.synopses)
+    known = {(s.operator, s.kind): s for s in synopses}
+    return tuple(_content(writer, nodes[s.operator], s, known) for s in known.values())
 
 
 @dataclass(frozen=True)
@@ -129,7 +136,7 @@ class _Found:
     values: Mapping[str, exp.Expr]
 
 
-def _content(writer: Writer, node: Plan, synopsis: Synopsis) -> Content:
+def _content(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> Content:
     operator = f"{kind_of(node)}: {describe(node)}".rstrip(": ")
     if synopsis.kind == "trace" and properties(node).is_stream:
         assert isinstance(node, Trace)
@@ -140,7 +147,7 @@ def _content(writer: Writer, node: Plan, synopsis: Synopsis) -> Content:
                 f"{describe(unknown)}, and what stood there at earlier instants is not kept"
             )
             return Content(synopsis, operator, reason=reason)
-    found = _found(writer, node, synopsis)
+    found = _found(writer, node, synopsis, known)
     query = found.held.project(_listed(found.held, synopsis), "content").query()
     return Content(
         synopsis,
@@ -162,12 +169,12 @@ def _listed(held: Rows, synopsis: Synopsis) -> list[exp.Expr]:
     return [now if name == TS and not dated else column(name) for name in names]
 
 
-def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
+def _found(writer: Writer, node: Plan, synopsis: Synopsis, known: Synopses) -> _Found:
     rest = AtRest(
         writer.query,
         writer.plan,
         writer.clock,
-        synopses_of=frozenset((s.operator, s.kind) for s in writer.synopses),
+        synopses_of=known,
     )
     table = Rows.of(state_table(synopsis.name), [c.name for c in synopsis.columns])
     values: dict[str, exp.Expr] = {"t0": parameter("t1")}
@@ -201,6 +208,8 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
         case "trace", Trace() if properties(node).is_stream:
             reads = past = Past(writer.query, writer.plan, writer.clock)
             held, kept = past.elements(node.input), table
+            if synopsis.reach is not None:
+                held, kept = (_needed(rows, synopsis.reach) for rows in (held, kept))
             columns = _without(columns, {WEIGHT})
             values = {"t0": exp.paren(add(parameter("begin"), -1)), "low": number(NEVER)}
         case "trace", Trace():
@@ -223,6 +232,13 @@ def _found(writer: Writer, node: Plan, synopsis: Synopsis) -> _Found:
 def _up_to_now(log: Rows) -> Rows:
     """Return the elements of a log that count at the frontier: none is of a later instant."""
     return log.where(until(column(TS), parameter("t1")))
+
+
+def _needed(trace: Rows, reach: Duration) -> Rows:
+    """Return the elements of the trace of a stream that are still needed; others may be gone."""
+    return trace.where(
+        exp.GTE(this=column(TS), expression=add(parameter("t1"), -reach)), alias="trace"
+    )
 
 
 def _each_once(rows: Rows, columns: Iterable[Column]) -> Rows:
