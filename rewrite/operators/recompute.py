@@ -25,9 +25,9 @@ from sqlglot import exp
 
 from cqlduck.rewrite.operators.instants import AT, LISTED, Instants, Laid, at, laid_out
 from cqlduck.rewrite.physical.operator import Operator
-from cqlduck.rewrite.plan import Plan, Recompute, properties
+from cqlduck.rewrite.plan import Column, Plan, Recompute, properties
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import cast, column, typed_null
+from cqlduck.rewrite.relalg.builders import cast, column
 from cqlduck.rewrite.relalg.elements import (
     ENTER,
     LEAVE,
@@ -123,12 +123,9 @@ class OneByOne(Recomputation):
             laid = _laid_out(plan, place, table)
             purpose = f"input {place} at these instants"
             self.writer.keep(self.node, table(f"at{place}").name, laid, purpose)
-        listed = [typed_null(c.type) for c in self.node.columns]
-        nothing = exp.select(
-            *[named(e, c.name) for e, c in zip(listed, self.node.columns, strict=True)],
-            *[named(cast(exp.null(), "BIGINT"), name) for name in (AT, NEXT)],
-        ).where(exp.false(), copy=False)
-        self.writer.keep(self.node, table("results").name, nothing, "room for the results")
+        columns = [*self.node.columns, *(Column(name, "BIGINT") for name in (AT, NEXT))]
+        name = table("results").name
+        self.writer.room(self.node, name, columns, "room for the results")
         following = named(cast(parameter("next"), "BIGINT"), NEXT)
         one = Instants(cast(parameter("at"), "BIGINT"), AT, more=(following,))
         results = at(self.node, inputs_at(self.node, table), one).query()

@@ -17,7 +17,7 @@ from cqlduck.rewrite.physical.statement import Reusable, Statement, Synopsis
 from cqlduck.rewrite.plan import Aggregate, Column, Plan, RowWindow, Source
 from cqlduck.rewrite.plan.trees import nodes, placeholders
 from cqlduck.rewrite.relalg import Rows
-from cqlduck.rewrite.relalg.builders import typed_nothing
+from cqlduck.rewrite.relalg.builders import data_type
 from cqlduck.rewrite.relalg.elements import ENTER, LEAVE, WEIGHT, lifetime_names, temp_table
 from cqlduck.rewrite.text.time import ZERO, Clock, Duration
 
@@ -125,6 +125,30 @@ class Writer:
         self.statements.append(Statement(self.number(node), purpose, _create(name, query)))
         return name
 
+    def room(
+        self,
+        node: Plan,
+        name: str,
+        columns: Sequence[Column],
+        purpose: str,
+        *,
+        is_stage: bool = False,
+    ) -> None:
+        """Make a temporary table for what later statements of the tick insert.
+
+        What several threads insert into a table that CREATE TABLE AS has made of no rows, DuckDB
+        (release 2.0) does not find before the transaction has ended. So its columns are listed.
+        """
+        listed = [
+            exp.ColumnDef(
+                this=exp.to_identifier(c.name, quoted=True), kind=data_type(c.type).copy()
+            )
+            for c in columns
+        ]
+        create = _create(name, None)
+        create.set("this", exp.Schema(this=create.this, expressions=listed))
+        self.statements.append(Statement(self.number(node), purpose, create, is_stage=is_stage))
+
     def gather(
         self, node: Plan, parts: Sequence[tuple[exp.Query, frozenset[str]]], purpose: str
     ) -> None:
@@ -138,10 +162,7 @@ class Writer:
         name = f"_cql_delta_{self.instance(node)}"
         self.deltas[id(node)] = name
         columns = [*node.columns, *(Column(c, "BIGINT") for c in (ENTER, LEAVE, WEIGHT))]
-        create = _create(name, typed_nothing(columns))
-        self.statements.append(
-            Statement(self.number(node), "an empty table", create, is_stage=True)
-        )
+        self.room(node, name, columns, "an empty table", is_stage=True)
         for query, needs in parts:
             tree = exp.insert(query, temp_table(name), copy=False)
             self.statements.append(Statement(self.number(node), purpose, tree, needs=needs))
@@ -331,7 +352,7 @@ class Writer:
         return Rows.of(stream(source.name))
 
 
-def _create(name: str, query: exp.Query) -> exp.Create:
+def _create(name: str, query: exp.Query | None) -> exp.Create:
     return exp.Create(
         this=temp_table(name),
         kind="TABLE",

@@ -22,7 +22,7 @@ def column(name: str, item: str | None = None) -> exp.Column:
 
 
 @cache
-def _data_type(type_name: str) -> exp.DataType:
+def data_type(type_name: str) -> exp.DataType:
     """Return a type of DuckDB's; those that sqlglot cannot read are left as they are."""
     if not type_name.startswith("TUPLE") and '"NULL"' not in type_name:
         with contextlib.suppress(SqlglotError):
@@ -32,7 +32,7 @@ def _data_type(type_name: str) -> exp.DataType:
 
 def cast(expression: exp.Expr, type_name: str) -> exp.Cast:
     """Return a copy of an expression cast to a DuckDB type; each type's name is parsed once."""
-    return exp.Cast(this=expression.copy(), to=_data_type(type_name).copy())
+    return exp.Cast(this=expression.copy(), to=data_type(type_name).copy())
 
 
 def typed_null(type_name: str) -> exp.Expr:

@@ -231,6 +231,7 @@ def _step(statement: Statement) -> Step:
 def _made(tree: exp.Expr) -> str | None:
     """Return the temporary table that a statement makes or adds to, or None."""
     table = tree.this if isinstance(tree, (exp.Create, exp.Insert)) else None
+    table = table.this if isinstance(table, exp.Schema) else table
     return table.name if isinstance(table, exp.Table) and table.db == "temp" else None
 
 

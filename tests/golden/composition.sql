@@ -20,10 +20,9 @@ SELECT
 FROM temp._cql_stream_s() WHERE _ts > $since AND _ts <= $t1 - 6 AND _ts > $t0 - 6 AND _ts <= $t0;
 
 -- binary-join
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_q_3e3ce0545105_2 AS
-SELECT
-  CAST(NULL AS BIGINT) AS "s.v", CAST(NULL AS TEXT) AS "r.name", CAST(NULL AS BIGINT) AS _cql_enter,
-  CAST(NULL AS BIGINT) AS _cql_leave, CAST(NULL AS BIGINT) AS _weight WHERE FALSE;
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_q_3e3ce0545105_2 (
+  "s.v" BIGINT, "r.name" TEXT, _cql_enter BIGINT, _cql_leave BIGINT, _weight BIGINT
+);
 INSERT INTO temp._cql_delta_q_3e3ce0545105_2
 SELECT i0."s.v", i1."r.name", GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,
   LEAST(i0._cql_leave, i1._cql_leave) AS _cql_leave, i0._weight * i1._weight AS _weight
@@ -178,10 +177,9 @@ SELECT
 FROM temp._cql_stream_s() WHERE _ts > $since AND _ts <= $t1 - 6 AND _ts > $t0 - 6 AND _ts <= $t0;
 
 -- binary-join
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_q_664c5df7da9f_2 AS
-SELECT
-  CAST(NULL AS INT) AS "s.k", CAST(NULL AS BIGINT) AS "s.v", CAST(NULL AS BIGINT) AS _cql_enter,
-  CAST(NULL AS BIGINT) AS _cql_leave, CAST(NULL AS BIGINT) AS _weight WHERE FALSE;
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_q_664c5df7da9f_2 (
+  "s.k" INT, "s.v" BIGINT, _cql_enter BIGINT, _cql_leave BIGINT, _weight BIGINT
+);
 INSERT INTO temp._cql_delta_q_664c5df7da9f_2
 SELECT i0."s.k", i0."s.v", GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,
   LEAST(i0._cql_leave, i1._cql_leave) AS _cql_leave, i0._weight * i1._weight AS _weight

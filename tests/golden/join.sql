@@ -2,19 +2,19 @@
 SELECT s.v, t.w FROM s [RANGE 10] JOIN t [RANGE 5] ON s.k = t.k
 ----
 project(binary-join(seq-window(stream(s)), seq-window(stream(t))))
-19ab491b8adeef0f
+a0bcc1aa1875bef6
 
 -- title: USING merges the columns
 SELECT k, v, w FROM s [ROWS 2] JOIN t [RANGE 5] USING (k)
 ----
 project(binary-join(seq-window(stream(s)), seq-window(stream(t))))
-149ea86ebef2c997
+6dcea374b916cbf4
 
 -- title: unbounded on both sides: nothing ends, so the changes are insertions
 SELECT s.v, t.w FROM s JOIN t ON s.k = t.k
 ----
 i-stream(project(binary-join(seq-window(stream(s)), seq-window(stream(t)))))
-6625ff378c117e2a
+d03008bda0cad3a5
 
 -- title: a comma and WHERE are a join, a condition on one side included
 SELECT s.v FROM s [NOW], t [RANGE 5] WHERE s.k = t.k AND t.w > 0

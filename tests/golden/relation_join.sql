@@ -2,7 +2,7 @@
 SELECT s.v, r.name FROM s [RANGE 10] JOIN r ON s.k = r.k
 ----
 project(binary-join(seq-window(stream(s)), relation(r)))
-660f67f3a6e6012d
+8d34682358e1100a
 
 -- title: with a NOW window each element meets the relation once
 SELECT Rstream(s.v, r.name) FROM s [NOW] JOIN r ON s.k = r.k
@@ -14,4 +14,4 @@ r-stream(project(binary-join(seq-window(stream(s)), relation(r))))
 SELECT a.name, b.name AS other FROM r a JOIN r b ON a.k = b.k
 ----
 project(binary-join(relation(r), relation(r)))
-e47f08e089f012cb
+e82c0488cc6fdedc

@@ -9,10 +9,10 @@ SELECT t.w, x.n FROM t [RANGE 5] JOIN
     (SELECT k, count(*) AS n FROM s [RANGE 10] GROUP BY k) x ON t.k = x.k
 ----
 project(binary-join(seq-window(stream(t)), project(project(aggregate(project(seq-window(stream(s))))))))
-a0b1ed43bc86e1c5
+c675f5c069197169
 
 -- title: a common table expression is a subquery with a name
 WITH x AS (SELECT DISTINCT k FROM s [RANGE 10]) SELECT r.name FROM x JOIN r USING (k)
 ----
 project(binary-join(project(duplicate-eliminate(project(seq-window(stream(s))))), relation(r)))
-ad7ff865ae6de14e
+41b3e4346dfb522e

@@ -2,4 +2,4 @@
 SELECT s.v, t.w, r.name FROM s [RANGE 10], t [RANGE 5], r WHERE s.k = t.k AND t.k = r.k
 ----
 project(mjoin(seq-window(stream(s)), seq-window(stream(t)), relation(r)))
-f1c71ecc534b3fca
+759b70eb4753f411

@@ -215,11 +215,9 @@ SELECT a, k, _cql_enter, _cql_leave, _weight FROM lives_l;
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_namedrelation2 AS
 SELECT j, b, _cql_enter, _cql_leave, _weight FROM lives_r;
 -- an empty table
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_join AS
-SELECT
-  CAST(NULL AS INT) AS a, CAST(NULL AS INT) AS k, CAST(NULL AS INT) AS j, CAST(NULL AS INT) AS b,
-  CAST(NULL AS BIGINT) AS _cql_enter, CAST(NULL AS BIGINT) AS _cql_leave,
-  CAST(NULL AS BIGINT) AS _weight WHERE FALSE;
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_delta_join (
+  a INT, k INT, j INT, b INT, _cql_enter BIGINT, _cql_leave BIGINT, _weight BIGINT
+);
 -- combinations that begin or end
 INSERT INTO temp._cql_delta_join
 SELECT i0.a, i0.k, i1.j, i1.b, GREATEST(i0._cql_enter, i1._cql_enter) AS _cql_enter,

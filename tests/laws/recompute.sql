@@ -185,9 +185,9 @@ FROM (
   ) AS pairs GROUP BY _cql_at, k, v
 ) AS net;
 -- room for the results
-CREATE OR REPLACE TEMPORARY TABLE temp._cql_results_recompute AS
-SELECT CAST(NULL AS INT) AS k, CAST(NULL AS INT128) AS total, CAST(NULL AS BIGINT) AS _cql_at,
-  CAST(NULL AS BIGINT) AS _cql_next WHERE FALSE;
+CREATE OR REPLACE TEMPORARY TABLE temp._cql_results_recompute (
+  k INT, total INT128, _cql_at BIGINT, _cql_next BIGINT
+);
 -- worked out again: a law
 INSERT INTO temp._cql_results_recompute
 SELECT
