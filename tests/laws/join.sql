@@ -205,8 +205,6 @@ SELECT a, k, j, b, _cql_leave AS _ts, -_weight AS _weight FROM lives WHERE _cql_
 --   combinations that begin or end: i1._cql_enter < i0._cql_leave -> i1._cql_enter <= i0._cql_leave 2
 --   combinations that begin or end: i0._cql_enter < i1._cql_leave -> i0._cql_enter <= i1._cql_leave 2
 --   combinations that begin or end: i1._cql_leave -> i1._cql_enter 4
--- same, the table is empty:
---   an empty table: CAST(NULL AS BIGINT) AS _weight -> -(CAST(NULL AS BIGINT)) AS _weight
 ----
 -- what begins or ends
 CREATE OR REPLACE TEMPORARY TABLE temp._cql_lives_namedrelation AS
