@@ -68,6 +68,7 @@ def connect(
     strict: bool = False,
     threads: int | None = None,
     trace: Trace | None = None,
+    unbounded: Literal["allow", "refuse"] = "allow",
     variables: bool = True,
     window_edge: Literal["closed", "half_open"] | None = None,
 ) -> Connection:
@@ -99,6 +100,8 @@ def connect(
         strict: Whether to retract what is not there is an error, rather than a row of `cql.late`.
         threads: How many threads DuckDB has; by default one for each core.
         trace: Is called with every SQL statement and its parameters before it runs.
+        unbounded: With 'refuse', a query that would keep more with each element for ever is an
+            error that says what would bound it. EXPLAIN shows what a query keeps, in any case.
         variables: Whether SQL may name data frames that are variables of the caller.
         window_edge: Whether RANGE w at t is [t − w, t] ('closed', the default) or (t − w, t]
             ('half_open').
@@ -134,6 +137,7 @@ class Connection:
                     kept_records=int(settings.records),
                     standing=str(settings.standing),
                     strict=settings.strict,
+                    refuses_unbounded=settings.unbounded == "refuse",
                     history=None if settings.history is None else str(settings.history),
                     wanted=settings.lasting,
                 )

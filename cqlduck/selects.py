@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cqlduck.engine import Engine
+from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.statements.memory import memory_of
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
@@ -32,6 +34,20 @@ def of_changes(engine: Engine, query: Query, since: Instant | None, until: Insta
     )
 
 
+def memory(compiled: Compiled, kept: str | None) -> str:
+    """Return what a query keeps, and what bounds it, as comments.
+
+    Args:
+        compiled: Its plan.
+        kept: How long its changes are kept, or None.
+    """
+    lines = [f"--   {one}" for one in memory_of(compiled)]
+    history = "each change is kept; WITH (keep = '7 days'), or the setting history, bounds it"
+    if kept is not None and kept != "unbounded":
+        history = f"bounded by {kept}"
+    return "\n".join(["-- memory", *lines, f"--   its history: {history}"])
+
+
 def explain(engine: Engine, query: Query) -> str:
     """Return the plan of a query, the statements of its ticks, and those of reads.
 
@@ -42,4 +58,5 @@ def explain(engine: Engine, query: Query) -> str:
         earlier = engine.answer_sql(query, Instant(query.frontier - 1))
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
     parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
+    parts.append(memory(engine.compiled[query.name.lower()], query.keep or engine.history))
     return "\n\n".join(parts)

@@ -25,7 +25,11 @@ from cqlduck.state.paths import written
 from cqlduck.state.records import MAX_RECORDS
 from cqlduck.state.running import Trace
 
-WORDS = {"window_edge": ("closed", "half_open"), "recompute": ("allow", "refuse", "always")}
+WORDS = {
+    "window_edge": ("closed", "half_open"),
+    "recompute": ("allow", "refuse", "always"),
+    "unbounded": ("allow", "refuse"),
+}
 """The settings that are one of several words."""
 
 LASTING = ("granularity", "instant", "recompute", "window_edge")
@@ -64,6 +68,7 @@ class Settings:
     strict: bool = False
     threads: int | None = None
     trace: Trace | None = None
+    unbounded: Literal["allow", "refuse"] = "allow"
     variables: bool = True
     window_edge: Literal["closed", "half_open"] | None = None
 

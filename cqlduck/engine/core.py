@@ -60,6 +60,7 @@ class Core:
     adaptive: bool = True
     max_tick: int = MAX_TICK
     strict: bool = False
+    refuses_unbounded: bool = False
     history: str | None = None
     kept_records: int = records.MAX_RECORDS
     standing: str = STANDING

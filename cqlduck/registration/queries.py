@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cqlduck import selects
 from cqlduck.engine import Engine
-from cqlduck.errors import BindError, CatalogError
+from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite import Compiled
+from cqlduck.rewrite.statements.memory import memory_of, unbounded
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
 from cqlduck.state import catalog_rows, inspection, records
 from cqlduck.state.catalog import EXPIRED, Query
 from cqlduck.state.columns import typed
+from cqlduck.state.connection import quoted
 
 
 def create(engine: Engine, statement: CreateQuery) -> None:
@@ -34,6 +37,50 @@ def create(engine: Engine, statement: CreateQuery) -> None:
             old.keep = _kept_for(engine, options.get("keep"))
         else:
             _replace(engine, statement, old)
+
+
+def explain_create(engine: Engine, statement: CreateQuery) -> str:
+    """Return what CREATE CONTINUOUS QUERY would do, and do nothing: plan, tables, memory.
+
+    Raises:
+        Error: As `create` would.
+    """
+    old = engine.catalogue.queries.get(statement.name.lower())
+    if old is None or not statement.or_replace:
+        is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
+    compiled = engine.compile(statement.name, statement.body)
+    _refuse_unbounded(engine, statement, compiled)
+    there = () if old is None else engine.compiled[old.name.lower()].synopses
+    lines = []
+    if old is not None and not statement.or_replace:
+        lines.append(f"--   {old.name} is there already, and stays as it is")
+    elif old is not None and _says_the_same(engine, old, statement):
+        lines.append(f"--   {old.name} says the same, and goes on")
+    else:
+        dropped = [("dropped", synopsis) for synopsis in there]
+        made = [("made", synopsis) for synopsis in compiled.synopses]
+        for done, synopsis in [*dropped, *made]:
+            lines.append(f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "
+                         f"cql_state.{quoted(synopsis.name)}")  # fmt: skip
+    tables = "\n".join(["-- synopses", *(lines or ["--   none"])])
+    kept = dict(statement.options).get("keep", engine.history)
+    return "\n\n".join([compiled.explain(), tables, selects.memory(compiled, kept)])
+
+
+def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled) -> None:
+    """Refuse a query that keeps more with each element for ever, if the connection does.
+
+    Raises:
+        NotSupportedError: It is one.
+    """
+    if not engine.refuses_unbounded:
+        return
+    for one in unbounded(memory_of(compiled)):
+        raise NotSupportedError(
+            f"{statement.name} would keep {one.what}, which {one.bound.in_words}",
+            hint=f"it would be bounded by {' and '.join(one.bound.cure)}; connect with "
+            "unbounded='allow' to have it so",
+        )
 
 
 def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
@@ -111,6 +158,7 @@ def begin(
     engine: Engine, statement: CreateQuery, compiled: Compiled, old: Query | None = None
 ) -> None:
     """Register a query; it goes on with the log of an `old` one, if it replaces one."""
+    _refuse_unbounded(engine, statement, compiled)
     options = dict(statement.options)
     if compiled.counts_instants and engine.catalogue.settings.get("time") is None:
         engine.set_time("integer", "a window without a unit")

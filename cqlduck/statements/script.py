@@ -22,6 +22,7 @@ from cqlduck.rewrite.text.statements import (
     Dml,
     Drop,
     Explain,
+    ExplainCreate,
     RefreshRelation,
     Show,
     Sql,
@@ -109,6 +110,9 @@ def _run(engine: Engine, statement: Statement, parameters: Parameters) -> Rows:
             return _copied(engine, f"SELECT * FROM {_VIEWS[statement.kind]}")
         case Explain():
             lines = selects.explain(engine, engine.query(statement.name)).splitlines()
+            return relation.of_table(pa.table({"explain": lines}))
+        case ExplainCreate():
+            lines = queries.explain_create(engine, statement.create).splitlines()
             return relation.of_table(pa.table({"explain": lines}))
         case Dml():
             return _run_dml(engine, statement, parameters)

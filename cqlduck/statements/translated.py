@@ -26,6 +26,7 @@ from cqlduck.rewrite.text.statements import (
     CreateQuery,
     CreateRelation,
     Dml,
+    ExplainCreate,
     RefreshRelation,
     Sql,
     Statement,
@@ -133,6 +134,8 @@ def too_deep(text: str, offset: int) -> ParseError:
 def placed(error: Error, statement: Statement, text: str) -> Error:
     """Move an error's place from the body of a query to the whole text."""
     part = None
+    if isinstance(statement, ExplainCreate):
+        statement = statement.create
     if isinstance(statement, CreateQuery):
         part = statement.body
     elif isinstance(statement, (Sql, Dml)):

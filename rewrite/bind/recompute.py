@@ -91,8 +91,8 @@ def recompute_pivot(context: Context, tree: exp.Pivot, ctes: Ctes, reason: str) 
     refuse_always(body, context.catalog.volatile)
     refuse_clauses(body)
     build = _Build(context, ctes, reason)
-    build.take(whole.this.this)
-    build.take_others(body)
+    build.add_input(whole.this.this)
+    build.add_other_inputs(body)
     return build.finish(body)
 
 
@@ -143,7 +143,7 @@ class _Build:
                 self.inputs.names[place] = tuple(names)
             terms = map(Combined(written, names, order).term, order.expressions)
             body.set("order", exp.Order(expressions=list(terms)))
-        self.take_others(body)
+        self.add_other_inputs(body)
 
     def rewrite_query(self, body: exp.Query) -> None:
         """Make the items of FROM inputs, and all that the expressions' subqueries read."""
@@ -155,10 +155,10 @@ class _Build:
         if isinstance(body, exp.Select):
             for node, _ in from_items(body):
                 if not self._is_shown_late(body, node):
-                    self.take(node, own)
-        self.take_others(body)
+                    self.add_input(node, own)
+        self.add_other_inputs(body)
 
-    def take_others(self, body: exp.Query) -> None:
+    def add_other_inputs(self, body: exp.Query) -> None:
         """Make inputs of what is still read: by subqueries of expressions, and by CTEs."""
         own = {cte.alias.lower() for cte in body.find_all(exp.CTE)}
         for node in list(body.find_all(exp.Subquery)):
@@ -169,11 +169,11 @@ class _Build:
                         hint="make the recursive query one of its own, and read that",
                         offset=place_of(node),
                     )
-                self.take(node, own)
+                self.add_input(node, own)
         # a CTE that reads nothing is put in the place of its name, with what it reads in turn
         while tables := [t for t in body.find_all(exp.Table) if not self._is_done(t, own)]:
             for table in tables:
-                self.take(table, own)
+                self.add_input(table, own)
         show_instants(body, self.inputs)
         refuse_operators(body)
 
@@ -184,7 +184,7 @@ class _Build:
             not table.args.get("db") and table.name.lower() in own
         )
 
-    def take(self, node: exp.Expr, own: Collection[str] = ()) -> None:
+    def add_input(self, node: exp.Expr, own: Collection[str] = ()) -> None:
         """Put an input in the place of an item of FROM, if it can be bound by itself."""
         if not self._stands_alone(node, own):
             return

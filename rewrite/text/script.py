@@ -24,7 +24,7 @@ from cqlduck.rewrite.text.inputs import (
     refresh_relation,
 )
 from cqlduck.rewrite.text.reader import Reader
-from cqlduck.rewrite.text.statements import Dml, Drop, Explain, Show, Sql, Statement
+from cqlduck.rewrite.text.statements import Dml, Drop, Explain, ExplainCreate, Show, Sql, Statement
 from cqlduck.rewrite.text.tokens import tokenize
 
 
@@ -126,6 +126,12 @@ def _read_show(reader: Reader, offset: int) -> Statement | None:
 def _read_explain(reader: Reader, _: int) -> Statement | None:
     # the tokenizer keeps what follows EXPLAIN as one string
     inner = Reader(reader.text, _shifted(reader.text, reader.tokens[0].end + 1))
+    if inner.accept("CREATE"):
+        or_replace = inner.accept("OR", "REPLACE")
+        if not inner.accept("CONTINUOUS"):
+            return None
+        inner.expect("QUERY")
+        return ExplainCreate(create_query(inner, or_replace), reader.tokens[0].start)
     inner.refuse_slip("CONTINUOUS QUERY", alone=True)
     if not inner.accept("CONTINUOUS"):
         return None

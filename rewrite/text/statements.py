@@ -112,6 +112,14 @@ class Explain:
 
 
 @dataclass(frozen=True)
+class ExplainCreate:
+    """`EXPLAIN CREATE [OR REPLACE] CONTINUOUS QUERY …`: what the statement would do."""
+
+    create: CreateQuery
+    offset: int = 0
+
+
+@dataclass(frozen=True)
 class Dml:
     """An INSERT, UPDATE or DELETE; `name` is its target as written, `text` the whole statement.
 
@@ -145,6 +153,7 @@ Statement = (
     | AlterStream
     | Show
     | Explain
+    | ExplainCreate
     | Dml
     | Sql
 )

@@ -1,0 +1,202 @@
+"""What bounds what a query keeps: the verdict, beside what is seen to grow."""
+
+import pytest
+
+import cqlduck
+from cqlduck.rewrite.statements.memory import Growth, memory_of
+from cqlduck.state import retention
+
+INPUTS = """
+    CREATE STREAM s (k INTEGER, v BIGINT, x DOUBLE);
+    CREATE STREAM u (k INTEGER, w BIGINT);
+    CREATE RELATION r (k INTEGER, name VARCHAR);
+"""
+
+QUERIES = {
+    "a filter": "SELECT k, v FROM s WHERE v > 3",
+    "a window": "SELECT * FROM s [RANGE 20]",
+    "a window, grouped": "SELECT k, sum(x) AS x FROM s [RANGE 20] GROUP BY k",
+    "a stream, grouped": "SELECT k, count(*) AS n FROM s GROUP BY k",
+    "a stream, grouped by what goes on": "SELECT v, count(*) AS n, sum(x) AS x FROM s GROUP BY v",
+    "a stream, counted": "SELECT count(*) AS n FROM s",
+    "a median": "SELECT median(v) AS m FROM s",
+    "a median over a window": "SELECT k, median(v) AS m FROM s [RANGE 20] GROUP BY k",
+    "rows": "SELECT * FROM s [ROWS 7]",
+    "rows by partition": "SELECT * FROM s [PARTITION BY v ROWS 2]",
+    "rows by partition and range": "SELECT * FROM s [PARTITION BY v ROWS 2 RANGE 20]",
+    "tumbling": "SELECT k, max(v) AS m FROM s [TUMBLE 10] GROUP BY k",
+    "distinct": "SELECT DISTINCT v FROM s",
+    "distinct in a window": "SELECT DISTINCT v FROM s [RANGE 20]",
+    "a join of streams": "SELECT s.v, u.w FROM s, u WHERE s.v = u.w",
+    "a join of windows": "SELECT s.v, u.w FROM s [RANGE 20], u [RANGE 9] WHERE s.v = u.w",
+    "a join with now": "SELECT s.v, u.w FROM s [NOW], u WHERE s.v = u.w",
+    "a join with a relation": "SELECT s.v, r.name FROM s [RANGE 20], r WHERE s.k = r.k",
+    "in": "SELECT v FROM s [RANGE 20] WHERE k IN (SELECT k FROM r)",
+    "in a stream": "SELECT v FROM s [NOW] WHERE v IN (SELECT w FROM u)",
+    "an outer join": "SELECT s.v, u.w FROM s [RANGE 20] LEFT JOIN u [RANGE 9] ON s.k = u.k",
+    "except": "SELECT v FROM s EXCEPT SELECT w FROM u",
+    "except in windows": "SELECT v FROM s [RANGE 20] EXCEPT ALL SELECT w FROM u [RANGE 20]",
+    "a stream in a window": (
+        "SELECT count(*) AS n FROM (SELECT Istream(v) FROM s [RANGE 5]) [RANGE 20]"
+    ),
+    "a stream that is joined": (
+        "SELECT z.v, u.w FROM (SELECT Istream(v) FROM s [ROWS 3]) z, u [NOW] WHERE z.v = u.w"
+    ),
+    "a limit": "SELECT v FROM s [RANGE 20] ORDER BY v LIMIT 3",
+    "a limit over all": "SELECT v FROM s ORDER BY v LIMIT 3",
+    "the last minutes": "SELECT k, v FROM s WHERE v > current_timestamp - 20",
+    "union": "SELECT v FROM s [RANGE 20] UNION SELECT w FROM u [ROWS 3]",
+    "a relation, grouped": "SELECT name, count(*) AS n FROM r GROUP BY name",
+}
+
+
+def sizes(con, name):
+    """Return how many rows each thing has that a query keeps, by what it is."""
+    con.engine.reading(everything=True)
+    base = con.engine.database
+    return {
+        one.what: int(base.value(f'SELECT count(*) FROM cql_state."{one.table}"'))
+        for one in memory_of(con.engine.compiled[name])
+    }
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_what_is_bounded_does_not_grow_and_all_else_does(name, monkeypatch):
+    monkeypatch.setattr(retention, "LOG", 10)
+    with cqlduck.connect() as con:
+        con.execute(INPUTS)
+        con.heartbeat("s", -1)
+        con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES[name]}")
+        con.engine.housekeeping.trace_room = 1
+        con.append("r", [(k, "ab"[k % 2]) for k in range(3)])
+        seen = []
+        for t in range(0, 240, 5):
+            at = range(t, t + 5)
+            con.append("s", [(i % 3, i, float("inf") if i % 2 else 1.0) for i in at], at=at)
+            con.append("u", [(i % 3, i) for i in at], at=at)
+            # a relation that changes, and stays as large as it is
+            con.retract("r", [(t % 3, "ab"[t % 3 % 2])], at=t)
+            con.append("r", [(t % 3, "ab"[t % 3 % 2])], at=t)
+            con.advance(t + 4)
+            if t in (115, 235):
+                seen.append(sizes(con, "q"))
+        before, after = seen
+        for one in memory_of(con.engine.compiled["q"]):
+            if one.bound.growth <= Growth.RELATION:
+                assert after[one.what] <= 1.2 * before[one.what] + 30, str(one)
+            elif one.bound.growth is Growth.EVER:
+                assert after[one.what] >= 1.8 * before[one.what], str(one)
+            elif "s.k" not in str(one):
+                # with each new v, and each infinity
+                assert after[one.what] >= 1.8 * before[one.what], str(one)
+
+
+VERDICTS = [
+    ("a filter", ["the store of s is bounded by the last instant of s"]),
+    (
+        "a stream, grouped",
+        [
+            "the store of s is bounded by the last instant of s",
+            "groups of operator 1 grows with each new s.k; it would be bounded by a window: "
+            "s [RANGE 1 HOUR]",
+        ],
+    ),
+    (
+        "rows by partition",
+        [
+            "the store of s is bounded by the last instant of s",
+            "rows of operator 1 grows with each new v of s; it would be bounded by RANGE beside "
+            "ROWS",
+        ],
+    ),
+    (
+        "a join with now",
+        [
+            "the store of s is bounded by the last 2 instants of s",
+            "the store of u grows for ever, with each element of u; it would be bounded by a "
+            "window: u [RANGE 1 HOUR]",
+        ],
+    ),
+    (
+        "in",
+        [
+            "the store of s is bounded by the last 22 instants of s",
+            "groups of operator 4 is bounded by the relation r",
+        ],
+    ),
+]
+
+
+@pytest.fixture
+def con():
+    with cqlduck.connect() as con:
+        con.execute(INPUTS)
+        yield con
+
+
+@pytest.mark.parametrize(("name", "verdicts"), VERDICTS, ids=[name for name, _ in VERDICTS])
+def test_the_verdict_in_words(con, name, verdicts):
+    compiled = con.engine.compile("q", QUERIES[name])
+    assert list(map(str, memory_of(compiled))) == verdicts
+
+
+def lines(con, text):
+    return [line for (line,) in con.execute(text).fetchall()]
+
+
+def test_explain_create_does_nothing_and_says_what_it_would_do(con):
+    text = "CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 5] GROUP BY k"
+    said = lines(con, f"EXPLAIN {text}")
+    assert "0 project: " in said[0]
+    assert any(line.startswith("--   made: groups of operator") for line in said)
+    assert "--   groups of operator 1 is bounded by s [RANGE 5]" in said
+    assert not con.queries
+    con.execute(text)
+    assert "--   q says the same, and goes on" in lines(
+        con, "EXPLAIN CREATE OR REPLACE" + text.removeprefix("CREATE")
+    )
+    said = lines(con, "EXPLAIN CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT k FROM s")
+    assert any(line.startswith("--   dropped: groups of operator") for line in said)
+    assert "--   q is there already, and stays as it is" in lines(
+        con, "EXPLAIN CREATE CONTINUOUS QUERY IF NOT EXISTS q AS SELECT k FROM s"
+    )
+    assert con.queries["q"].text.startswith("SELECT k, count(*)")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ("EXPLAIN CREATE CONTINUOUS QUERY s AS SELECT 1 FROM u", "s is there already", 33),
+        ("EXPLAIN CREATE CONTINUOUS QUERY z AS SELECT no FROM s", "there is no column no", 45),
+        ("EXPLAIN CREATE CONTINUOUS QUERY z WITH (kep = 3) AS SELECT k FROM s", "", 41),
+        ("EXPLAIN CREATE CONTINUOUS z", "", 27),
+    ],
+)
+def test_explain_create_refuses_what_create_refuses(con, text, message, column):
+    with pytest.raises(cqlduck.Error) as caught:
+        con.execute(text)
+    assert caught.value.message.startswith(message)
+    assert (caught.value.line, caught.value.column) == (1, column)
+
+
+def test_history_is_a_part_of_memory(con):
+    text = "EXPLAIN CREATE CONTINUOUS QUERY q WITH (keep = '7') AS SELECT k FROM s"
+    assert "--   its history: bounded by 7" in lines(con, text)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+    assert lines(con, "EXPLAIN CONTINUOUS QUERY q")[-1].startswith("--   its history: each change")
+
+
+def test_what_grows_for_ever_is_refused_on_request():
+    with cqlduck.connect(unbounded="refuse") as con:
+        con.execute(INPUTS)
+        con.execute(f"CREATE CONTINUOUS QUERY a AS {QUERIES['a stream, grouped']}")
+        for verb in ("CREATE", "CREATE OR REPLACE", "EXPLAIN CREATE"):
+            with pytest.raises(cqlduck.NotSupportedError) as caught:
+                con.execute(f"{verb} CONTINUOUS QUERY q AS {QUERIES['a join of streams']}")
+            assert caught.value.message == (
+                "q would keep the store of s, which grows for ever, with each element of s"
+            )
+            assert "s [RANGE 1 HOUR]" in str(caught.value.hint)
+        assert list(con.queries) == ["a"]
+    with pytest.raises(cqlduck.Error, match="unbounded is allow or refuse, not 'no'"):
+        cqlduck.connect(unbounded="no")
