@@ -466,10 +466,14 @@ class _SqlBuilder(_Builder):
             condition = f" WHERE {both}" if correlated or self.chance(50) else self.where(irefs, 80)
             word = "NOT EXISTS" if form == "not exists" else "EXISTS"
             return f"{word} (SELECT 1 FROM {inner}{condition})", word == "EXISTS" and where
-        (outer, _), (value, _column) = self.one(pairs)
+        (outer, _), (value, column) = self.one(pairs)
         more = f" WHERE {both}" if correlated else self.where(irefs)
         if depth < 2 and self.chance(25):
             inner, more = self.inner(draft, depth, irefs, inner, more)
+        if form in ("in", "not in", "any", "all") and self.chance(15):
+            # a value that names what is around the subquery
+            around = self.one([text for text, c in exact if c.kind == column.kind])
+            value = self.one([around, f"coalesce({value}, {around})"])
         if form in ("in", "not in"):
             word = "NOT IN" if form == "not in" else "IN"
             return f"{outer} {word} (SELECT {value} FROM {inner}{more})", word == "IN" and where

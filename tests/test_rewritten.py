@@ -132,6 +132,17 @@ MARKED = [
     "SELECT x.k, c FROM r x LEFT JOIN u ON x.k = u.k WHERE c > 3 OR x.k IN (SELECT k FROM u)",
 ]
 
+AROUND = [
+    "SELECT k, t IN (SELECT t FROM u) AS i, v NOT IN (SELECT r.v FROM nobody) AS j FROM r",
+    "SELECT k, v NOT IN (SELECT c + r.k FROM u) AS i FROM r",
+    "SELECT k, v < ANY (SELECT c + r.k FROM u) AS i, v > ALL (SELECT -r.k FROM u) AS j FROM r",
+    "SELECT k FROM r WHERE v > 20 OR NOT (t IN (SELECT t FROM u WHERE c > 3))",
+    "SELECT k, count(*) AS n FROM r GROUP BY k HAVING count(*) > 1 OR k NOT IN "
+    "(SELECT c - r.k FROM u)",
+    "SELECT k, t FROM r WHERE t NOT IN (SELECT t FROM u)",
+]
+"""Tests of a subquery whose value, and not its WHERE, names columns around it."""
+
 
 def compared(
     body: str, recompute: Literal["allow", "always"] = "allow"
@@ -162,6 +173,17 @@ def test_nothing_is_recomputed_and_all_is_as_in_duckdb(body: str) -> None:
         mine, theirs = con.table("q"), plain.sql(body)
         assert theirs.columns == mine.columns
         assert list(map(str, theirs.types)) == list(map(str, mine.types))
+        assert Counter(map(str, theirs.fetchall())) == Counter(map(str, mine.fetchall()))
+
+
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+@pytest.mark.parametrize("body", AROUND)
+def test_a_value_that_names_what_is_around(
+    body: str, recompute: Literal["allow", "always"]
+) -> None:
+    con, plain = compared(body, recompute)
+    with con, plain:
+        mine, theirs = con.table("q"), plain.sql(body)
         assert Counter(map(str, theirs.fetchall())) == Counter(map(str, mine.fetchall()))
 
 

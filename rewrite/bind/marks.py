@@ -140,7 +140,9 @@ class _Mark:
         """Return what yields the value of a test, and the value."""
         test = test_of(node)
         plan, value, partners = bound(self.context, test, self.scope, self.ctes)
-        self.is_correlated = bool(partners)
+        own = {c.name for c in plan.columns}
+        reads_around = value is not None and not names_in([value]) <= own
+        self.is_correlated = bool(partners) or reads_around
         if value is None or test.left is None:
             self.check(plan, partners)
             found = self.any(plan, partners)
@@ -186,7 +188,7 @@ class _Mark:
         has_left: bool,
     ) -> tuple[exp.Expr, exp.Expr]:
         """Return whether there is anything to compare with, and whether a NULL is among it."""
-        if not partners and not self.grows:
+        if not self.is_correlated and not self.grows:
             return self.counted(plan, is_null(value))
         some = exp.false() if has_left else self.mark(plan, partners)
         return some, exp.false() if has_value else self.mark(plan, [*partners, is_null(value)])
