@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cqlduck.rewrite.plan.orders import Site
+from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.rewrite.statements.ordered import Ordered
 from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.state.connection import Database
@@ -51,7 +52,27 @@ class Profiled:
     seconds: float
 
 
-def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> Profiled:
+@dataclass(frozen=True)
+class JoinProfiled:
+    """What a probe of a pipeline has found.
+
+    Attributes:
+        site: Where the pipeline is.
+        counts: How many tuples have so many combinations, of the path to each other input.
+        fixed: The seconds that meeting the inputs took.
+        seconds: How long the probe took.
+    """
+
+    site: Site
+    counts: Mapping[tuple[int, ...], int]
+    fixed: float
+    seconds: float
+
+
+Found = Profiled | JoinProfiled
+
+
+def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> Found:
     """Take a sample and profile the filters on it; after the statements of the tick have run.
 
     Args:
@@ -60,11 +81,27 @@ def profile(database: Database, wanted: Wanted, instants: Mapping[str, int]) -> 
         instants: The parameters of the tick.
     """
     started, probe = time.perf_counter(), wanted.about
+    if isinstance(probe, JoinPipeline):
+        return _matches(database, probe, instants)
     assert isinstance(probe, Probe)
     given = {name: instants[name] for name in probe.parameters}
     masks = {int(mask): int(tuples) for mask, tuples in database.rows(probe.masks, given)}
     times = _times(database, probe, given) if wanted.is_timed else None
     return Profiled(probe.site, masks, times, time.perf_counter() - started)
+
+
+def _matches(
+    database: Database, pipeline: JoinPipeline, instants: Mapping[str, int]
+) -> JoinProfiled:
+    """Take a sample of a delta, and count what each tuple matches on the path to each input."""
+    started = time.perf_counter()
+    given = {name: instants[name] for name in pipeline.parameters}
+    database.execute(pipeline.sample, {name: given[name] for name in pipeline.sampled})
+    begun = time.perf_counter()
+    rows = database.rows(pipeline.matches, given)
+    counts = {tuple(map(int, row[:-1])): int(row[-1]) for row in rows}
+    ended = time.perf_counter()
+    return JoinProfiled(pipeline.site, counts, ended - begun, ended - started)
 
 
 def _times(database: Database, probe: Probe, given: Mapping[str, int]) -> tuple[float, ...] | None:

@@ -27,7 +27,7 @@ from cqlduck.state.input_buffer import Buffered
 from cqlduck.state.names import Names
 from cqlduck.state.output_buffer import OutputBuffer
 from cqlduck.state.prefetch import Prefetcher
-from cqlduck.state.probing import Profiled, Wanted, profile
+from cqlduck.state.probing import Found, Wanted, profile
 from cqlduck.state.profile import PROBES
 from cqlduck.state.reusable import Tables
 
@@ -92,7 +92,7 @@ class Ran:
     elements: int = 0
     rows: int = 0
     steps: tuple[StepRan, ...] = ()
-    profiles: tuple[Profiled, ...] = ()
+    profiles: tuple[Found, ...] = ()
 
 
 @dataclass(frozen=True)

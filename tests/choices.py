@@ -9,9 +9,8 @@ from cqlduck.rewrite.plan.join_graph import mask_of
 from cqlduck.rewrite.plan.orders import Order
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
 from cqlduck.rewrite.statements.ordered import Ordered
-from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.state.choices import Point
-from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.points import (
     KINDS,
@@ -66,12 +65,15 @@ class Drawn(Reoptimizer):
 
     def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
         """Have a probe run in some ticks."""
-        if not isinstance(facts.about, Probe) or not self.everywhere or self.drawn.random() > 0.3:
+        about = facts.about
+        if about is None or not self.everywhere or self.drawn.random() > 0.3:
             return None
-        return Wanted(facts.about, self.drawn.random() < 0.5)
+        if isinstance(about, JoinPipeline) and about.tree is None:
+            return None
+        return Wanted(about, self.drawn.random() < 0.5)
 
     def saw(
-        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:
         """What was seen does not count."""
 

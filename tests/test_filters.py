@@ -23,7 +23,7 @@ from cqlduck.rewrite.plan.orders import FILTERS, Site
 from cqlduck.rewrite.statements.probes import Probe
 from cqlduck.rewrite.statements.steps import MAX_ORDERED
 from cqlduck.state.choices import Point
-from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.state.probing import Found, Profiled, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
 from cqlduck.streamon.ordering import CONFIRMING_TICKS, WINDOW
@@ -164,9 +164,9 @@ class Counting(choices.Drawn):
         return Wanted(facts.about, self.is_timed) if point.name == FILTERS else None
 
     def saw(
-        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:
-        if found is not None:
+        if isinstance(found, Profiled):
             self.found.append(found)
 
 

@@ -16,7 +16,16 @@ from cqlduck.rewrite.physical.form import FIRST, Form
 from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree, mask_of
 from cqlduck.rewrite.plan.orders import ORDER, Order, Site
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
-from cqlduck.streamon.points import PLANNED
+from cqlduck.state.choices import Point
+from cqlduck.state.probing import Found, JoinProfiled, Wanted
+from cqlduck.streamon import join_orders, joins, ordering
+from cqlduck.streamon.budget import Budget
+from cqlduck.streamon.join_orders import Matches
+from cqlduck.streamon.joins import JoinOrder
+from cqlduck.streamon.ordering import CONFIRMING_TICKS
+from cqlduck.streamon.points import A_GREEDY, INDEPENDENT, OPTIMUM, PLANNED, SWEEP, Facts
+from cqlduck.streamon.profiler import Statistics
+from cqlduck.streamon.trials import Proposal
 
 
 def graph(count: int, *edges: tuple[int, int]) -> JoinGraph:
@@ -317,3 +326,231 @@ def test_random_orders_change_no_answer(seed: int) -> None:
 
 
 EXPECTED: list[tuple[object, ...]] = []
+
+
+# -- what is profiled, and what follows ---------------------------------------------------------
+
+
+class Probing(choices.Drawn):
+    """Runs all probes in each tick, and keeps what they found."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(budget)
+        self.found: list[JoinProfiled] = []
+
+    def wants(self, point: Point, facts: Facts, now: str) -> Wanted | None:
+        about = facts.about
+        return Wanted(about) if isinstance(about, JoinPipeline) and about.tree else None
+
+    def saw(
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
+    ) -> None:
+        if isinstance(found, JoinProfiled):
+            self.found.append(found)
+
+
+def probing(con: cqlduck.Connection) -> list[JoinProfiled]:
+    streamon = con.engine.streamon
+    made = streamon.executor.reoptimizer = Probing(streamon.budget)
+    return made.found
+
+
+def rows(con: cqlduck.Connection, name: str, values: list[tuple[int, int]], at: int) -> None:
+    con.append(name, [(a, b, at) for a, b in values])
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_probe_counts_what_tuples_match_on_each_path(
+    con: cqlduck.Connection, single: bool
+) -> None:
+    """Windows as in example 5.1.1."""
+    con.execute(STREAMS)
+    found = probing(con)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT r.a FROM r [RANGE 9], s [RANGE 9], "
+                "u [RANGE 9], v [NOW] WHERE r.a = s.a AND v.b = u.b AND r.a = v.a")  # fmt: skip
+    rows(con, "s", [(1, 2), (1, 3), (2, 3), (4, 9)], 1)
+    rows(con, "u", [(0, 2)], 1)
+    rows(con, "r", [(1, 0), (2, 0), (3, 0), (1, 0)], 1)
+    con.advance(1)
+    found.clear()
+    rows(con, "v", [(1, 2), (2, 2), (3, 0), (4, 0), (1, 2)], 2)
+    con.advance(2 if single else 3)
+    # v alone has a pipeline: it is of an instant; paths to r, to s over r, to u
+    (one,) = found
+    assert one.site.input == 3
+    expected = {(2, 4, 1): 2, (1, 1, 1): 1, (1, 0, 0): 1, (0, 0, 0): 1}
+    assert expected == dict(one.counts)
+    # what has left a window matches no more
+    found.clear()
+    rows(con, "v", [(1, 0), (2, 0)], 11)
+    con.advance(11)
+    # what ends in the tick meets others as well
+    ended = expected if single else {}
+    assert {**ended, (0, 0, 0): 2 + ended.get((0, 0, 0), 0)} == dict(found[-1].counts)
+
+
+@pytest.mark.parametrize(
+    ("items", "where"),
+    [
+        # no equality links all
+        ("r [RANGE 9], s [RANGE 9], u [RANGE 9]", "r.a = s.a AND r.b < u.b"),
+        # what has a state of its own
+        ("r [RANGE 9], s [ROWS 9], u [RANGE 9]", "r.a = s.a AND r.a = u.a"),
+        # what may raise
+        ("r [RANGE 9], s [RANGE 9], u [RANGE 9]",
+         "r.a = s.a AND r.a = u.a AND (r.b || s.b)::INTEGER < 10"),
+    ],
+)  # fmt: skip
+def test_what_is_not_at_hand_is_not_probed(con: cqlduck.Connection, items: str, where: str) -> None:
+    con.execute(STREAMS)
+    found = probing(con)
+    con.execute(f"CREATE CONTINUOUS QUERY q AS SELECT r.a FROM {items} WHERE {where}")
+    play(con, range(2))
+    assert [] == found
+    assert [None] == list({o.tree for o in con.engine.compiled["q"].ordered} or {None})
+
+
+STAR_TREE = tree(graph(4, (1, 2), (1, 3), (1, 4)), 1)
+
+
+def brute(known: Matches, order: Order) -> float:
+    """Rows in and out of all steps, tuple by tuple."""
+    total = 0.0
+    for counts, tuples in known.counts.items():
+        size = 1.0
+        for place in order[1:]:
+            after = size * counts[known.tree.others.index(place)]
+            total += tuples * (size + after)
+            size = after
+    return total / known.tuples
+
+
+@given(
+    counts=st.dictionaries(
+        st.tuples(*[st.integers(0, 4)] * 3), st.integers(1, 20), min_size=1, max_size=6
+    ),
+    start=st.permutations((1, 2, 3)),
+)
+def test_the_optimum_of_a_star_has_the_fewest_rows(counts, start) -> None:
+    known = Matches(STAR_TREE, counts)
+    every = [(0, *rest) for rest in itertools.permutations((1, 2, 3))]
+    for order in every:
+        assert known.cost(order) == pytest.approx(brute(known, order))
+    found = join_orders.optimum(known, (0, *start), 1.0)
+    assert known.cost(found) == pytest.approx(min(map(known.cost, every)))
+    least = min(map(known.cost, every))
+    if least >= 0.9 * known.cost((0, *start)):
+        assert join_orders.optimum(known, (0, *start)) == (0, *start)
+
+
+@given(known=GRAPHS, data=st.data())
+def test_the_optimum_is_legal_and_none_that_is_costs_less(known: JoinGraph, data) -> None:
+    root = data.draw(st.integers(0, known.count - 1))
+    paths = tree(known, root + 1)
+    kinds = st.tuples(*[st.integers(0, 3)] * (known.count - 1))
+    matches = Matches(paths, data.draw(st.dictionaries(kinds, st.integers(1, 9), min_size=1,
+                                                       max_size=4)))  # fmt: skip
+    pipelines = {
+        paths.pipeline(filters) for filters in itertools.permutations(range(known.count - 1))
+    }
+    found = join_orders.optimum(matches, min(pipelines), 1.0)
+    assert known.allows(found)
+    # all orders that respect the paths: each is the pipeline of its own filters
+    assert matches.cost(found) == pytest.approx(min(map(matches.cost, pipelines)))
+
+
+ABOUT = JoinPipeline(
+    Site(ORDER, 1, 0), ("r", "s", "u"), (0, 1, 2), graph(3, (1, 2), (1, 3)),
+    tree(graph(3, (1, 2), (1, 3)), 1),
+)  # fmt: skip
+
+
+class Ticks:
+    """Ticks of a query with a pipeline, by what is said of them."""
+
+    def __init__(self, algorithm: str = OPTIMUM) -> None:
+        self.policy = JoinOrder(Budget())
+        self.now = PLANNED
+        self.facts = Facts(1000, about=ABOUT, algorithm=lambda: algorithm)
+        self.proposals: list[Proposal] = []
+
+    def probed(self, counts: dict[tuple[int, ...], int], fixed: float = 1e-3) -> None:
+        found = JoinProfiled(ABOUT.site, counts, fixed, 0.002)
+        self.policy.saw(self.facts, self.now, None, found)
+
+    def run(self, ticks: int, seconds: float) -> str:
+        """Let an element take so long; return what the last tick ran."""
+        for _ in range(ticks):
+            found = self.policy.propose(self.now, Statistics(), self.facts)
+            if found is not None:
+                self.proposals.append(found)
+                self.now = found.option
+            self.policy.saw(self.facts, self.now, seconds * 1000, None)
+        return self.now
+
+
+DROPPED_BY_THIRD = {(10, 0): 95, (10, 1): 5}
+
+
+@pytest.mark.parametrize("algorithm", [OPTIMUM, A_GREEDY, INDEPENDENT, SWEEP])
+def test_what_drops_most_is_met_first(algorithm: str) -> None:
+    ticks = Ticks(algorithm)
+    ticks.run(5, 30e-6)
+    assert ticks.proposals == []
+    ticks.probed(DROPPED_BY_THIRD)
+    assert ticks.run(1, 10e-6) == "1 3 2"
+    assert "s drops 0 % (fan-out 10.0), u drops 95 % (fan-out 1.0)" in ticks.proposals[0].reason
+    assert "one takes 1.6 rows in this order, 21.5 before" in ticks.proposals[0].reason
+    assert ticks.run(10, 10e-6) == "1 3 2"
+    assert len(ticks.proposals) == 1
+
+
+def test_nothing_is_known_before_it_is_known_what_an_element_takes() -> None:
+    ticks = Ticks()
+    ticks.probed(DROPPED_BY_THIRD)
+    assert ticks.run(1, 30e-6) == PLANNED
+    assert ticks.run(5, 30e-6) == "1 3 2"
+
+
+def test_what_is_fixed_cannot_be_saved() -> None:
+    ticks = Ticks()
+    ticks.run(5, 30e-6)
+    ticks.probed(DROPPED_BY_THIRD, fixed=29e-3)
+    assert ticks.run(3, 30e-6) == PLANNED
+    ticks.probed(DROPPED_BY_THIRD, fixed=20e-3)
+    assert ticks.run(3, 30e-6) == "1 3 2"
+
+
+def test_a_pipeline_that_turns_out_slower_is_taken_back() -> None:
+    ticks = Ticks()
+    ticks.run(5, 30e-6)
+    ticks.probed(DROPPED_BY_THIRD)
+    assert ticks.run(CONFIRMING_TICKS + 1, 40e-6) == "1 3 2"
+    assert ticks.run(1, 30e-6) == PLANNED
+    assert "the model erred" in ticks.proposals[-1].reason
+    ticks.probed(DROPPED_BY_THIRD)
+    assert ticks.run(3, 30e-6) == PLANNED
+
+
+def test_what_is_measured_is_put_into_force_and_shown(
+    con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each tuple matches hundreds of s, and none of u; what that takes does not matter here."""
+    monkeypatch.setattr(joins, "LEAST_GAIN", -1.0)
+    monkeypatch.setattr(ordering, "TOLERANCE", 1e9)
+    con.engine.streamon.budget.fraction = 1.0
+    choices.measure(con)
+    con.execute(STREAMS)
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM r [NOW], s [RANGE 90], "
+                "u [RANGE 90] WHERE r.a = s.a AND r.b = u.b"
+                )  # fmt: skip
+    for t in range(9):
+        for name, count, odd in (("r", 2000, 0), ("s", 200, 0), ("u", 2000, 1)):
+            numbers = pa.array([2 * n + odd for n in range(count)], pa.int32())
+            ones, at = pa.array([1] * count, pa.int32()), pa.array([t] * count, pa.int32())
+            con.append(name, pa.table({"a": ones, "b": numbers, "t": at}))
+        con.advance(t)
+    assert {1: ("1 3 2", "measured")} == standing(con)
+    shown = con.explain("q")
+    assert "input 1: 1 3 2, chosen by measured" in shown
+    assert "u [RANGE 90] drops 100 %" in shown

@@ -10,55 +10,18 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from cqlduck.rewrite.plan.orders import Order
-from cqlduck.state.probing import Profiled
-from cqlduck.streamon import orders
-from cqlduck.streamon.ordering import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Ordering
+from cqlduck.state.probing import Found, Profiled
+from cqlduck.streamon.ordering import CONFIRMING_TICKS, LEAST_GAIN, WINDOW, Ordering, Rounds
 from cqlduck.streamon.orders import Profile
-from cqlduck.streamon.points import (
-    A_GREEDY,
-    INDEPENDENT,
-    LOCAL_SWAPS,
-    OPTIMUM,
-    SWEEP,
-    WRITTEN,
-    Facts,
-    order_name,
-    order_of,
-)
+from cqlduck.streamon.points import WRITTEN, Facts, order_name, order_of
 
 TIMED_EVERY = 16
 """Every how many probes the filters are timed: their times change less than what they drop."""
-
-ALGORITHMS: Mapping[str, Callable[[Profile, Order], Order]] = {
-    OPTIMUM: orders.optimum,
-    A_GREEDY: orders.greedy,
-    INDEPENDENT: orders.independent,
-    LOCAL_SWAPS: orders.local_swaps,
-}
-"""How an order follows from a profile and the order before; `SWEEP` also has a position."""
-
-
-@dataclass
-class Rounds:
-    """The rounds of Sweep, whose stages take turns: each is a probe, about another filter.
-
-    Attributes:
-        position: Which filter the next stage is about, by its place in the order.
-    """
-
-    position: int = 0
-
-    def ordered(self, profile: Profile, before: Order, algorithm: str) -> Order:
-        """Return the order that an algorithm makes of a profile and the order before."""
-        if algorithm != SWEEP:
-            return ALGORITHMS[algorithm](profile, before)
-        self.position = self.position % (len(before) - 1) + 1
-        return orders.sweep(profile, before, self.position)
 
 
 @dataclass
@@ -87,8 +50,9 @@ class FilterOrder(Ordering):
         """Forget the masks; what filters take stays."""
         self.window.clear()
 
-    def learn(self, found: Profiled) -> bool:
+    def learn(self, found: Found) -> bool:
         """Take note of what a probe has found; return whether an order can follow from it."""
+        assert isinstance(found, Profiled)
         for mask, tuples in found.masks.items():
             self.window.extend([mask] * tuples)
         for place, seconds in enumerate(found.times or ()):

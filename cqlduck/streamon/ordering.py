@@ -14,13 +14,16 @@ takes depends on the size of the tick too, so only ticks of similar size are com
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.rewrite.plan.orders import Order
+from cqlduck.state.probing import Found, Wanted
+from cqlduck.streamon import orders
 from cqlduck.streamon.budget import Budget
-from cqlduck.streamon.points import Facts
+from cqlduck.streamon.orders import Profile
+from cqlduck.streamon.points import A_GREEDY, INDEPENDENT, LOCAL_SWAPS, OPTIMUM, SWEEP, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal
@@ -53,6 +56,33 @@ MOVED = 0.2
 """By how much of all tuples a drop rate has to move for a refused order to be considered again."""
 
 
+ALGORITHMS: Mapping[str, Callable[[Profile, Order], Order]] = {
+    OPTIMUM: orders.optimum,
+    A_GREEDY: orders.greedy,
+    INDEPENDENT: orders.independent,
+    LOCAL_SWAPS: orders.local_swaps,
+}
+"""How an order follows from a profile and the order before; `SWEEP` also has a position."""
+
+
+@dataclass
+class Rounds:
+    """The rounds of Sweep, whose stages take turns: each is a probe, about another filter.
+
+    Attributes:
+        position: Which filter the next stage is about, by its place in the order.
+    """
+
+    position: int = 0
+
+    def ordered(self, profile: Profile, before: Order, algorithm: str) -> Order:
+        """Return the order that an algorithm makes of a profile and the order before."""
+        if algorithm != SWEEP:
+            return ALGORITHMS[algorithm](profile, before)
+        self.position = self.position % (len(before) - 1) + 1
+        return orders.sweep(profile, before, self.position)
+
+
 @dataclass(frozen=True)
 class _Switch:
     """An order that runs and is not yet confirmed.
@@ -77,6 +107,7 @@ class Ordering(Policy):
     Attributes:
         budget: What probes may cost.
         probes: How many probes have run.
+        is_due: Whether something was found since another order was looked for.
     """
 
     least_elements: ClassVar[int] = 256
@@ -84,11 +115,11 @@ class Ordering(Policy):
 
     budget: Budget
     probes: int = 0
+    is_due: bool = False
     _took: dict[bool, float] = field(default_factory=dict)
     _known: dict[int, Statistics] = field(default_factory=dict)
     _usual: dict[int, float] = field(default_factory=dict)
     _is_early: bool = False
-    _has_news: bool = False
     _switch: _Switch | None = None
     _refused: dict[str, Sequence[float]] = field(default_factory=dict)
 
@@ -103,7 +134,7 @@ class Ordering(Policy):
         """Forget what older probes have found."""
         raise NotImplementedError
 
-    def learn(self, found: Profiled) -> bool:
+    def learn(self, found: Found) -> bool:
         """Take note of what a probe has found; return whether an order can follow from it."""
         raise NotImplementedError
 
@@ -151,7 +182,7 @@ class Ordering(Policy):
         usual = self._usual.setdefault(_size(elements), taken)
         return not usual / CHANGED <= taken <= CHANGED * usual
 
-    def saw(self, facts: Facts, option: str, seconds: float | None, found: Profiled | None) -> None:
+    def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick, and of what its probe has found."""
         if found is not None:
             self.budget.looking += found.seconds
@@ -160,7 +191,7 @@ class Ordering(Policy):
                 self.forget()
                 self._usual.clear()
             self.probes += 1
-            self._has_news = self.learn(found)
+            self.is_due = self.learn(found)
         if seconds and facts.elements:
             self._of(facts.elements).record(option, seconds / facts.elements)
 
@@ -168,7 +199,7 @@ class Ordering(Policy):
 
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None."""
-        if facts.elements is None or not (self._has_news or self._switch is not None):
+        if facts.elements is None or not (self.is_due or self._switch is not None):
             return None
         mine, size = self._of(facts.elements), _size(facts.elements)
         if self._switch is not None and self._switch.after == now:
@@ -180,9 +211,9 @@ class Ordering(Policy):
                 self._refused[now] = self.drops()
                 self._usual.clear()
                 return Proposal(switch.before, False, _erred(switch, taken), taken, switch.seconds)
-        if not self._has_news:
+        if not self.is_due:
             return None
-        self._has_news = False
+        self.is_due = False
         found = self.better(now, mine.median(now), facts)
         if found is None or self._is_refused(found[0]):
             return None

@@ -6,7 +6,7 @@ Before a tick comes to a point the policy may `propose` another option, and says
 
 from __future__ import annotations
 
-from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal
@@ -38,7 +38,7 @@ class Policy:
         """
         return None
 
-    def saw(self, facts: Facts, option: str, seconds: float | None, found: Profiled | None) -> None:
+    def saw(self, facts: Facts, option: str, seconds: float | None, found: Found | None) -> None:
         """Take note of a tick; by default what the profiler counts is enough.
 
         Args:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from cqlduck.rewrite.plan.orders import FILTERS
+from cqlduck.rewrite.plan.orders import FILTERS, ORDER
 from cqlduck.state.choices import Point
-from cqlduck.state.probing import Profiled, Wanted
+from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.budget import Budget
 from cqlduck.streamon.filters import FilterOrder
+from cqlduck.streamon.joins import JoinOrder
 from cqlduck.streamon.points import KINDS, STAGES, THREADS, Facts
 from cqlduck.streamon.policy import Policy
 from cqlduck.streamon.profiler import Statistics
@@ -20,6 +21,7 @@ POLICIES: Mapping[str, Callable[[Budget], Policy]] = {
     STAGES: Stages,
     THREADS: ThreadCount,
     FILTERS: FilterOrder,
+    ORDER: JoinOrder,
 }
 """The policies, by kind of point. Of other kinds the first option is known to cost the least."""
 
@@ -65,7 +67,7 @@ class Reoptimizer:
         return None if policy is None else policy.wants(facts, now)
 
     def saw(
-        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Profiled | None
+        self, point: Point, facts: Facts, option: str, seconds: float | None, found: Found | None
     ) -> None:
         """Take note of a tick.
 

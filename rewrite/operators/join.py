@@ -58,7 +58,7 @@ class Combinations(Operator[Join]):
             chosen = None if site is None else self.writer.form.order(site)
             pipe = replace(pipe, site=site, order=chosen or pipe.order)
             for arm in pipelines.arms(self.node):
-                legs = {place: self._leg(pipe, place) for place in pipe.order}
+                legs = {place: self.of_input(pipe, place) for place in pipe.order}
                 read = list(legs[pipe.changed].tables())
                 is_kept = all(table.db == "temp" for table in read)
                 needs = frozenset(table.name for table in read) if is_kept else frozenset()
@@ -70,7 +70,7 @@ class Combinations(Operator[Join]):
         order = self.writer.form.order(Site(FILTERS, number))
         return filters.arranged(self.node, number, order, conditions)
 
-    def _leg(self, pipe: Pipeline, place: int) -> Rows:
+    def of_input(self, pipe: Pipeline, place: int) -> Rows:
         """Return what a pipeline meets of an input."""
         plan = self.node.inputs[place]
         if place == pipe.changed:

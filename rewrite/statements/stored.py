@@ -19,7 +19,7 @@ from cqlduck.rewrite.physical.form import Form
 from cqlduck.rewrite.physical.quiet import Quiet
 from cqlduck.rewrite.physical.statement import Reusable, Synopsis
 from cqlduck.rewrite.plan import Column, Plan, Source
-from cqlduck.rewrite.plan.join_graph import JoinGraph
+from cqlduck.rewrite.plan.join_graph import JoinGraph, SpanningTree
 from cqlduck.rewrite.plan.orders import Site
 from cqlduck.rewrite.statements.compiled import Compiled
 from cqlduck.rewrite.statements.join_probes import JoinPipeline
@@ -105,6 +105,11 @@ def _ordered(values: dict[str, Any]) -> Ordered:
         values["graph"] = JoinGraph(graph["count"], equalities, tuple(graph["others"]))
         for name in ("names", "default"):
             values[name] = tuple(values[name])
+        for name in ("sampled", "parameters"):
+            values[name] = frozenset(values[name])
+        tree = values["tree"]
+        if tree is not None:
+            values["tree"] = SpanningTree(tree["root"], tuple(map(tuple, tree["paths"])))
         return JoinPipeline(**values)
     for name in ("names", "alone"):
         values[name] = tuple(values[name])
