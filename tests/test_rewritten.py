@@ -241,6 +241,32 @@ def test_a_pivot_on_a_truth_value_is_refused(on: str, recompute: str) -> None:
             assert "ON (k + 1) IN (2, 3)" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("body", "message", "hint"),
+    [
+        (
+            "SELECT k FROM r EXCEPT BY NAME SELECT v AS k FROM r",
+            "EXCEPT has no BY NAME",
+            "one order",
+        ),
+        (
+            "SELECT k FROM (SELECT k FROM r INTERSECT BY NAME SELECT v AS k FROM r) x",
+            "INTERSECT has no BY NAME",
+            "one order",
+        ),
+        ("PIVOT r ON k IN (1) USING sum(v)", "is a SELECT", "FROM (PIVOT …)"),
+        ("UNPIVOT r ON k, v INTO NAME n VALUE w", "is a SELECT", "FROM (UNPIVOT …)"),
+    ],
+)
+@pytest.mark.parametrize("recompute", ["allow", "always"])
+def test_is_refused_with_what_to_write(body: str, message: str, hint: str, recompute: str) -> None:
+    with cqlduck.connect(recompute=recompute) as con:
+        con.execute("CREATE RELATION r (k INTEGER, v BIGINT)")
+        with pytest.raises(cqlduck.ParseError, match=message) as caught:
+            con.execute(f"CREATE CONTINUOUS QUERY q AS {body}")
+        assert hint in (caught.value.hint or "")
+
+
 CHOSEN = [
     "SELECT k, v FROM r UNION SELECT k, c FROM u ORDER BY v DESC, k LIMIT 3",
     "SELECT k, v FROM r UNION ALL SELECT k, c FROM u ORDER BY c, K LIMIT 3 OFFSET 2",

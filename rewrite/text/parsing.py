@@ -59,13 +59,23 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
         restore(tree, written)
     tree = unwrapped(tree)
     if not isinstance(tree, exp.Query) or isinstance(tree, exp.Table):
+        word = tokens[0].text.upper()
+        is_pivot = isinstance(tree, exp.Pivot) and word in ("PIVOT", "UNPIVOT")
         raise ParseError(
             "a continuous query is a SELECT",
-            hint="write SELECT … FROM a stream or relation",
+            hint=f"write SELECT … FROM {f'({word} …)' if is_pivot else 'a stream or relation'}",
             text=text,
             offset=tokens[0].start,
         )
     stand_on_joins(tree)
+    for combined in tree.find_all(exp.Except, exp.Intersect):
+        if combined.args.get("by_name"):
+            raise ParseError(
+                f"{combined.key.upper()} has no BY NAME",
+                hint="list the columns of both sides in one order",
+                text=text,
+                offset=place_of(combined.expression),
+            )
     for join in tree.find_all(exp.Join):
         _check_join(join, text)
         if join.args.get("kind") == "INNER":
