@@ -93,6 +93,14 @@ PIVOTED = [
 ]
 
 PIVOTED_AGAIN = [
+    # a column that remains has the name of the values
+    "SELECT * FROM (SELECT k, v, t, t AS w FROM r) UNPIVOT (w FOR n IN (k, v))",
+    "SELECT * FROM (UNPIVOT (SELECT k, v, t AS w FROM r) ON k, v INTO NAME n VALUE W)",
+    "SELECT * FROM (UNPIVOT (SELECT k, v, t AS value FROM r) ON k, v)",
+    # LIMIT orders by what it shows
+    "SELECT * FROM r UNPIVOT (w FOR n IN (k, v)) ORDER BY w DESC LIMIT 2",
+    "SELECT y.w FROM r JOIN u USING (k) UNPIVOT (w FOR n IN (v, c)) AS y ORDER BY w LIMIT 3",
+    "SELECT * FROM r PIVOT (sum(v) FOR t IN ('a', 'b')) ORDER BY k, a LIMIT 2",
     "SELECT * FROM (PIVOT r ON (k + 1) IN (2, 3) USING sum(v) GROUP BY t)",
     "SELECT * FROM r PIVOT (sum(v) FOR lower(t) IN ('a', 'b') GROUP BY k)",
     "SELECT * FROM r JOIN u USING (k) PIVOT (list(v ORDER BY v) FOR t IN ('a', 'b'))",

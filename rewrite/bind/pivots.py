@@ -110,6 +110,8 @@ class _Pivot:
         others = [known for _, known in self.item.names if known.name not in taken]
         if len(columns) != len(others) + 1 + count or any(len(v) != count for _, v in entries):
             raise self.refused()
+        if self.value_names() & {public.lower() for public, c in self.item.names if c in others}:
+            raise self.refused()  # DuckDB tests the other column of the name for NULL
         wanted = columns[-count:]
         parts: list[Plan] = []
         for label, values in entries:
@@ -124,6 +126,21 @@ class _Pivot:
             ]
             parts.append(Project(plan, tuple(listed), columns))
         return parts[0] if len(parts) == 1 else UnionAll(tuple(parts))
+
+    def value_names(self) -> set[str]:
+        """Return what the columns of values are called, in lower case."""
+        into = self.written.args.get("into")
+        if self.written.args.get("fields"):
+            named = [
+                name for one in self.written.expressions for name in one.find_all(exp.Identifier)
+            ]
+        else:
+            named = (
+                []
+                if into is None
+                else [n for e in into.expressions for n in e.find_all(exp.Identifier)]
+            )
+        return {name.name.lower() for name in named} or {"value"}
 
     def entries(self) -> Iterator[tuple[str, list[Column]]]:
         """Yield the columns that become rows, and what each row calls them."""

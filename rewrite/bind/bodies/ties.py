@@ -84,6 +84,8 @@ class _Ties:
         return terms
 
     def terms_of(self, item: exp.Expr, number: int) -> list[exp.Expr]:
+        if item.args.get("pivots"):
+            return self._terms_of_pivot(item, number)
         alias = item.alias or (item.name if isinstance(item, exp.Table) else "")
         if not alias:
             alias = f"_cql_item{number}"
@@ -93,6 +95,16 @@ class _Ties:
             kinds = self.inputs.types_in(self.body, [column(alias)]) or [""]
             return terms_by(column(alias), kinds[0])
         return [t for c in columns for t in terms_by(column(c.name, alias), c.type)]
+
+    def _terms_of_pivot(self, item: exp.Expr, number: int) -> list[exp.Expr]:
+        """Return the columns of an item under PIVOT or UNPIVOT, whose own name is gone."""
+        last = item.args["pivots"][-1]
+        if not last.alias:
+            last.set("alias", exp.TableAlias(this=exp.to_identifier(f"_cql_item{number}")))
+        alone = item.copy()
+        alone.set("joins", None)
+        found = self.inputs.described(exp.select("*").from_(alone, copy=False)) or []
+        return [t for name, kind in found for t in terms_by(column(name, last.alias), kind)]
 
     # -- aggregates --------------------------------------------------------------------------------
 
