@@ -74,7 +74,13 @@ class Cursor:
         return said[0] if said else ""
 
     def advance(self) -> Token:
-        """Step over the next token and return it."""
+        """Step over the next token and return it.
+
+        Raises:
+            ParseError: There is none.
+        """
+        if self.place >= len(self.given):
+            raise ParseError("the query ends too early", text=self.text, offset=len(self.text))
         self.place += 1
         return self.given[self.place - 1]
 

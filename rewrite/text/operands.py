@@ -27,6 +27,9 @@ _NO_FUNCTIONS = frozenset(
 )  # fmt: skip
 """Words before a parenthesis that are no names of functions, or are read well."""
 
+_NO_NAMES = (None, TokenType.FROM, TokenType.COMMA, TokenType.R_PAREN)
+"""What stands behind EXCLUDE, REPLACE or RENAME that names nothing; None is the end."""
+
 _STARS = frozenset({"exclude", "except", "replace", "rename"})
 _ARROW_CALLS = frozenset(
     f"{kind}{what}"
@@ -145,10 +148,21 @@ class Operands(Cursor):
         return Part(written)
 
     def star(self, tokens: list[Token]) -> Part:
-        """`*` with EXCLUDE, REPLACE and RENAME behind it."""
+        """`*` with EXCLUDE, REPLACE and RENAME behind it.
+
+        Raises:
+            ParseError: One of them names nothing.
+        """
         while (token := self.token()) is not None and token.text.lower() in _STARS:
             if self.kind(1) == TokenType.L_PAREN:
                 tokens += [self.advance(), *self.group()]
+            elif self.kind(1) in _NO_NAMES:
+                raise ParseError(
+                    f"{token.text.upper()} names no column",
+                    hint="as in * EXCLUDE (a, b), * REPLACE (a + 1 AS a), * RENAME (a AS b)",
+                    text=self.text,
+                    offset=token.start,
+                )
             elif token.text.lower() in ("exclude", "replace") or (
                 self.kind(1) in (TokenType.VAR, TokenType.IDENTIFIER)
             ):
