@@ -35,6 +35,7 @@ QUERIES = {
     "in a stream": "SELECT v FROM s [NOW] WHERE v IN (SELECT w FROM u)",
     "an outer join": "SELECT s.v, u.w FROM s [RANGE 20] LEFT JOIN u [RANGE 9] ON s.k = u.k",
     "except": "SELECT v FROM s EXCEPT SELECT w FROM u",
+    "except a relation": "SELECT v FROM s EXCEPT SELECT k FROM r",
     "except in windows": "SELECT v FROM s [RANGE 20] EXCEPT ALL SELECT w FROM u [RANGE 20]",
     "a stream in a window": (
         "SELECT count(*) AS n FROM (SELECT Istream(v) FROM s [RANGE 5]) [RANGE 20]"
