@@ -45,7 +45,7 @@ def memory(compiled: Compiled, kept: str | None) -> str:
     history = "each change is kept; WITH (keep = '7 days'), or the setting history, bounds it"
     if kept is not None and kept != "unbounded":
         history = f"bounded by {kept}"
-    return "\n".join(["-- memory", *lines, f"--   its history: {history}"])
+    return "\n".join(["-- what it keeps", *lines, f"--   its history: {history}"])
 
 
 def explain(engine: Engine, query: Query) -> str:

@@ -1253,3 +1253,42 @@ def test_a_slide_of_less_than_an_instant_says_when_that_is_shorter(con: cqlduck.
     assert "TIMESTAMP BY" in (error.hint or "")
     con.execute("CREATE STREAM clock (t TIMESTAMP) TIMESTAMP BY t")
     con.execute(query)
+
+
+OWN = [
+    "UPDATE cql_state.query_rows SET body = 'SELECT 1'",
+    "DELETE FROM cqlduck.cql_state.query_rows",
+    "INSERT INTO cql_state.ticks DEFAULT VALUES",
+    'DROP TABLE "cql_state"."changes_q"',
+    "DROP SCHEMA cql_state CASCADE",
+    "CREATE TABLE cql.x (a INTEGER)",
+    "DROP VIEW IF EXISTS cql.queries",
+    "ALTER TABLE cql_state.ticks ADD COLUMN x INTEGER",
+    "TRUNCATE cql_state.ticks",
+    "WITH x AS (SELECT 1) INSERT INTO cql_state.ticks FROM x",
+    "COPY cql_state.ticks FROM 'ticks.csv'",
+]
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_what_is_our_own_is_changed_by_nobody(text: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        with pytest.raises(cqlduck.CatalogError, match="what is in the schema cql") as caught:
+            con.execute(text)
+        assert caught.value.hint
+        con.append("s", [(1,)], at=1)
+        con.advance(1)
+        assert con.table("q").fetchall() == [(1, 1)]
+
+
+def test_what_is_shown_can_be_written_into_files(tmp_path: Path) -> None:
+    with cqlduck.connect() as con:
+        con.execute("CREATE STREAM s (k INTEGER); CREATE CONTINUOUS QUERY q AS SELECT k FROM s")
+        con.append("s", [(7,)], at=1)
+        con.advance(1)
+        for name in ("q", "s", "cql.queries", "cql_state.ticks"):
+            file = tmp_path / f"{name}.csv"
+            con.execute(f"COPY {name} TO '{file}'")
+            assert len(file.read_text().splitlines()) == 2
+        con.execute("CREATE TABLE cql (a INTEGER); DROP TABLE cql")

@@ -62,7 +62,7 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
         for done, synopsis in [*dropped, *made]:
             lines.append(f"--   {done}: {synopsis.kind} of operator {synopsis.operator}, "
                          f"cql_state.{quoted(synopsis.name)}")  # fmt: skip
-    tables = "\n".join(["-- synopses", *(lines or ["--   none"])])
+    tables = "\n".join(["-- synopses made and dropped", *(lines or ["--   none"])])
     kept = dict(statement.options).get("keep", engine.history)
     return "\n\n".join([compiled.explain(), tables, selects.memory(compiled, kept)])
 

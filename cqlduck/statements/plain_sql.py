@@ -21,18 +21,21 @@ from cqlduck.statements.meaning import refuse_fixed, refuse_shadow
 from cqlduck.statements.translated import from_duckdb
 
 _DDL = re.compile(
-    r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(VIEW|TABLE)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
+    r"\s*((DROP|ALTER|CREATE(\s+OR\s+REPLACE)?)\s+(?P<kind>VIEW|TABLE|SCHEMA)\s+(IF\s+(NOT\s+)?EXISTS\s+)?"
     r"|(WITH\b.*)?(INSERT(\s+OR\s+\w+)?|MERGE)\s+INTO\s+|TRUNCATE\s+(TABLE\s+)?|COPY\s+"
     r"|UPDATE\s+|DELETE\s+FROM\s+)"
-    r"(main\.)?(?P<name>\"[^\"]+\"|\w+)",
+    r"(cqlduck\.)?((?P<schema>main|cql|cql_state|\"cql\"|\"cql_state\")\.)?"
+    r"(?P<name>\"[^\"]+\"|\w+)",
     re.IGNORECASE | re.DOTALL,
 )
+_EXPORT = re.compile(r"\s*COPY\s+[^\s(]+\s*(\([^)]*\)\s*)?TO\b", re.IGNORECASE)
 _TRANSACTION = "each execute is a transaction of its own"
 _OURS = {
     **dict.fromkeys(("BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"), _TRANSACTION),
     "USE": "name tables in full; the database of the connection stays the default",
     "DETACH": "close the connection to let go of its database",
 }
+_OWN_SCHEMAS = ("cql", "cql_state")
 _READING = ("SELECT", "EXPLAIN", "RELATION")
 _SHOWING = re.compile(r"\s*(describe|show|summarize|pragma)\b", re.IGNORECASE)
 
@@ -94,15 +97,23 @@ def refuse_change(
 
 
 def refuse_views(catalogue: Catalogue, text: str) -> None:
-    """Refuse a statement that changes the view of a stream, relation or query.
+    """Refuse a statement that changes the view of a stream, relation or query, or what is ours.
 
     Raises:
         CatalogError: It does.
     """
     found = _DDL.match(text)
-    if found is None:
+    if found is None or _EXPORT.match(text):
         return
     name = found["name"].strip('"').lower()
+    schema = (found["schema"] or "").strip('"').lower()
+    is_schema = (found["kind"] or "").upper() == "SCHEMA"
+    if schema in _OWN_SCHEMAS or (is_schema and name in _OWN_SCHEMAS):
+        raise CatalogError(
+            f"what is in the schema {schema or name} follows what is registered, and what has come",
+            hint="read it with sql(); streams, relations and queries change by statements of their "
+            "own",
+        )
     if name in catalogue.inputs:
         kind = catalogue.inputs[name].kind.upper()
     elif name in catalogue.queries:
