@@ -23,6 +23,7 @@ import cqlduck.rewrite
 from cqlduck.errors import BindError, CatalogError, Error, NotSupportedError, ParseError
 from cqlduck.rewrite import Compiled, compile_query, explain, parse_script
 from cqlduck.rewrite.bind.binder import Binder
+from cqlduck.rewrite.bind.functions import UserFunctions
 from cqlduck.rewrite.bind.macros import Macro, Macros, expand_macros
 from cqlduck.rewrite.plan import (
     Aggregate,
@@ -105,6 +106,7 @@ class Catalog:
     time_is_open: bool = False
     macros: Macros = field(default_factory=dict)
     called: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    functions: UserFunctions = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
 
     def lookup(self, name: str) -> Source | None:
