@@ -76,6 +76,7 @@ def parse_tokens(text: str, tokens: list[Token]) -> exp.Query:
                 text=text,
                 offset=place_of(combined.expression),
             )
+    _check_stars(tree, text)
     for join in tree.find_all(exp.Join):
         _check_join(join, text)
         if join.args.get("kind") == "INNER":
@@ -115,6 +116,28 @@ def _unreadable(text: str, tokens: Sequence[Token], error: SqlglotParseError) ->
         text=text,
         offset=wrong.start,
     )
+
+
+def _check_stars(tree: exp.Query, text: str) -> None:
+    """Read `count((*))` as `count(*)`, and refuse RENAME without a name and another one.
+
+    Raises:
+        ParseError: With the place of the name.
+    """
+    for star in list(tree.find_all(exp.Star)):
+        for part in star.args.get("rename") or []:
+            if not (isinstance(part, exp.Alias) and isinstance(part.this, exp.Expr) and part.alias):
+                raise ParseError(
+                    "RENAME takes names and others for them",
+                    hint="as in * RENAME (a AS b)",
+                    text=text,
+                    offset=place_of(star) or place_of(tree) or 0,
+                )
+        around: exp.Expr = star
+        while isinstance(around.parent, exp.Paren):
+            around = around.parent
+        if around is not star and isinstance(around.parent, exp.Count):
+            around.replace(star)
 
 
 def _check_join(join: exp.Join, text: str) -> None:
