@@ -99,7 +99,8 @@ class Checker:
     def _state(self, query: Query, content: Content) -> tuple[State, int | None, str | None]:
         if query.begin_instant is None:
             return self._judged(self._rows_of(content.synopsis))
-        frontier = Frontier(query, self._catalogue, self._value, self._shown)
+        missing = self._database.functions.missing(self._catalogue.functions_of(query))
+        frontier = Frontier(query, self._catalogue, self._value, self._shown, missing)
         reason = frontier.lacks(content)
         if reason is not None or content.differing is None:
             return "cannot be had", None, reason

@@ -26,12 +26,14 @@ class Frontier:
         catalogue: What is registered.
         ask: Runs a statement that yields a value.
         shown: Gives an instant as people see it.
+        missing: A function that the query calls and that is not registered, or None.
     """
 
     query: Query
     catalogue: Catalogue
     ask: Callable[[str, Mapping[str, int]], int]
     shown: Callable[[Instant | None], str]
+    missing: str | None = None
 
     @property
     def instants(self) -> dict[str, int]:
@@ -52,6 +54,9 @@ class Frontier:
 
     def lacks(self, content: Content) -> str | None:
         """Return why a content cannot be had, or None if it can."""
+        if self.missing is not None:
+            # under TRY it would be NULL
+            return f"the function {self.missing} is not registered"
         if self.query.amend_from is not None:
             return f"late elements at {self.shown(self.query.amend_from)} enter with the next tick"
         return content.reason or self._forgotten_of(content)

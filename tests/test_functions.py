@@ -247,6 +247,29 @@ def test_what_waits_is_checked_as_far_as_it_can_be(path):
     assert {state for query, state in states if query == "other"} <= {"right", "cannot be had"}
 
 
+def test_a_call_under_try_that_cannot_be_made_is_no_null_in_a_check(path):
+    def registered(con):
+        con.create_function(
+            "sure", lambda line: len(line), ["VARCHAR"], "INTEGER", exception_handling="return_null"
+        )
+
+    with cqlduck.connect(path) as con:
+        registered(con)
+        con.execute(STREAM)
+        con.execute(
+            "CREATE CONTINUOUS QUERY q AS "
+            "SELECT k, sum(sure(line)) AS n FROM s [RANGE 50] GROUP BY k"
+        )
+        con.append("s", [(1, "abc"), (2, "d")], at=[1, 2])
+        con.advance(2)
+        assert {row[5] for row in con.check().fetchall()} == {"right"}
+    with cqlduck.connect(path) as con:
+        (line,) = con.check().fetchall()
+        assert (line[5], line[7]) == ("cannot be had", "the function sure is not registered")
+        registered(con)
+        assert {row[5] for row in con.check().fetchall()} == {"right"}
+
+
 def test_who_deactivates_a_waiting_query_keeps_it_so(path):
     made(path).close()
     with opened(path) as con:

@@ -316,9 +316,13 @@ class Core:
             raise CatalogError(f"there is no continuous query {name}", hint=hint)
         return found
 
+    def missing_function(self, query: Query) -> str | None:
+        """Return a function that a query calls and that is not registered, or None."""
+        return self.database.functions.missing(self.catalogue.functions_of(query))
+
     def active_state(self, query: Query) -> str:
         """Return the state of a query that is to go on: active, or it waits for a function."""
-        missing = self.database.functions.missing(self.catalogue.functions_of(query))
+        missing = self.missing_function(query)
         return "active" if missing is None else WAITS + missing
 
     def is_net(self, query: Query) -> bool:

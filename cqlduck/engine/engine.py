@@ -188,7 +188,8 @@ class Engine(Failing):
             compiled, is_anew = self.compiled[key], key in changed
             has_all = there.get(query.name, set()) == {s.name for s in compiled.synopses}
             if not has_all or (is_anew and not synopses.fits(self.database, query.name, compiled)):
-                frontier = Frontier(query, self.catalogue, self.database.value, self.shown)
+                missing = self.missing_function(query)
+                frontier = Frontier(query, self.catalogue, self.database.value, self.shown, missing)
                 synopses.adopt(self.database, frontier, compiled)
             elif is_anew or query.name not in described:
                 synopses.describe(self.database, query.name, compiled)

@@ -56,8 +56,8 @@ def create(engine: Engine, function: Function, call: Callable[..., Any]) -> list
                 hint="register it as it was, or under another name, or drop these queries first",
             )
         before = base.functions.call_of(function.name)
-        base.functions.define(function, call)
         try:
+            base.functions.define(function, call)
             with engine.changing():
                 catalog_rows.write_function(base, function)
                 engine.catalogue.functions[function.name.lower()] = function

@@ -75,7 +75,9 @@ def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled
     """
     if not engine.refuses_unbounded:
         return
-    for one in unbounded(memory_of(compiled)):
+    grown = unbounded(memory_of(compiled))
+    if grown:
+        one = grown[0]
         raise NotSupportedError(
             f"{statement.name} would keep {one.what}, which {one.bound.in_words}",
             hint=f"it would be bounded by {' and '.join(one.bound.cure)}; connect with "

@@ -14,6 +14,7 @@ takes depends on the size of the tick too, so only ticks of similar size are com
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -130,18 +131,19 @@ class Ordering(Policy):
         """Whether the next probe is to measure seconds, which takes longer."""
         return False
 
+    @abstractmethod
     def forget(self) -> None:
         """Forget what older probes have found."""
-        raise NotImplementedError
 
+    @abstractmethod
     def learn(self, found: Found) -> bool:
         """Take note of what a probe has found; return whether an order can follow from it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drops(self) -> Sequence[float]:
         """Return of all tuples which part each of the ordered things drops."""
-        raise NotImplementedError
 
+    @abstractmethod
     def better(self, now: str, taken: float | None, facts: Facts) -> tuple[str, str] | None:
         """Return an option that is better by enough, and why, or None.
 
@@ -150,7 +152,6 @@ class Ordering(Policy):
             taken: What an element takes with it, if that is known.
             facts: What is known of the tick.
         """
-        raise NotImplementedError
 
     # -- profiling --------------------------------------------------------------------------------
 

@@ -6,19 +6,22 @@ Before a tick comes to a point the policy may `propose` another option, and says
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from cqlduck.state.probing import Found, Wanted
 from cqlduck.streamon.points import Facts
 from cqlduck.streamon.profiler import Statistics
 from cqlduck.streamon.trials import Proposal
 
 
-class Policy:
+class Policy(ABC):
     """How the options of one point are chosen."""
 
+    @abstractmethod
     def default(self, facts: Facts) -> str:
         """Return the option of a tick before anything is known of such ticks."""
-        raise NotImplementedError
 
+    @abstractmethod
     def propose(self, now: str, known: Statistics, facts: Facts) -> Proposal | None:
         """Return what the next tick is to run in place of what stands, or None.
 
@@ -27,7 +30,6 @@ class Policy:
             known: What the profiler knows.
             facts: What is known of the tick.
         """
-        raise NotImplementedError
 
     def wants(self, facts: Facts, now: str) -> Wanted | None:
         """Return what the tick is to profile, within the budget; by default nothing.
@@ -47,3 +49,4 @@ class Policy:
             seconds: What its statements took, or None if that was not counted.
             found: What was found by what was wanted.
         """
+        del facts, option, seconds, found  # by default nothing follows

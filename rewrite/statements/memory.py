@@ -138,8 +138,6 @@ def _of_synopsis(node: Plan, synopsis: Synopsis) -> Bound:
         if synopsis.reach is not None:
             return Bound(Growth.WINDOW, (f"the last {synopsis.reach + 1} instants of its input",))
         return Bound(Growth.EVER, ("each element of its input",), ("a window on it",))
-    if synopsis.kind == "counts" and isinstance(node, SetOperation):
-        return _of_values(worst(bound_of(node.left), bound_of(node.right)), node)
     if synopsis.kind == "outliers" and isinstance(node, Aggregate):
         inner = bound_of(node.input)
         if inner.growth < Growth.EVER:
