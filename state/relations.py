@@ -15,13 +15,17 @@ from cqlduck.errors import DataError
 from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.rewrite.text.time import Instant
-from cqlduck.state import records
+from cqlduck.state import records, stores
 from cqlduck.state.catalog import Input
 from cqlduck.state.changed import Changed, Changes
 from cqlduck.state.connection import Database, quoted
 
 MAX_SCRATCH_ELEMENTS = 10_000
 """How many elements are copied at most before they are judged."""
+
+
+MAX_DELETED = 10_000
+"""How many elements a queue has had at most that is emptied by deleting them."""
 
 
 class WrongElement(DataError):
@@ -132,12 +136,27 @@ def close(
     else:
         _make(database, of, of.scratch.changed, outcome.changed_by_insertions, {"until": until})
         database.execute(_statement(of, outcome.begins))
-    database.execute(_statement(described(thing), outcome.resolved), {"until": until})
     assert found.first is not None
     assert found.last is not None
     table = None if of.scratch is None else of.scratch.changed
-    changed.note(thing, Changes(Instant(found.first - 1), found.last, table))
+    since = _leave_queue(database, thing, until, found, changed.queue_since(thing))
+    changed.note(thing, Changes(Instant(found.first - 1), found.last, table, since))
     return found.later
+
+
+def _leave_queue(
+    database: Database, thing: Input, until: Instant, found: Pending, since: int
+) -> int:
+    """Take what is resolved out of the queue; return from which number on it has had elements.
+
+    DuckDB leaves deleted rows where they lie, in memory for good, and every scan passes them. So a
+    queue that is empty then, and has had many elements, is made anew.
+    """
+    if found.later is None and thing.next_seq - since > MAX_DELETED:
+        stores.make_queue(database, thing)
+        return thing.next_seq
+    database.execute(_statement(described(thing), outcome.resolved), {"until": until})
+    return since
 
 
 def _lead(thing: Input, found: Pending, changed: Changed | None = None) -> str | None:

@@ -24,19 +24,22 @@ def create(database: Database, thing: Input) -> None:
             f"CREATE TABLE {store} ({typed(thing.columns)}, "
             "_cql_enter BIGINT, _cql_leave BIGINT, _cql_seq BIGINT)"
         )
-        queue = f"cql_state.{quoted(thing.pending)}"
-        database.execute(
-            f"CREATE TABLE {queue} ({typed(thing.columns)}, "
-            "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
-        )
         database.execute(
             f"COMMENT ON TABLE {store} IS 'The store of a relation: tuples from when until when.'"
         )
-        database.execute(
-            f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'"
-        )
+        make_queue(database, thing)
     catalog_rows.insert(database, thing)
     show(database, thing)
+
+
+def make_queue(database: Database, thing: Input) -> None:
+    """Make the queue of a relation, in the place of one that is there, with all that it had."""
+    queue = f"cql_state.{quoted(thing.pending)}"
+    database.execute(
+        f"CREATE OR REPLACE TABLE {queue} ({typed(thing.columns)}, "
+        "_ts BIGINT, _op VARCHAR, _cql_seq BIGINT)"
+    )
+    database.execute(f"COMMENT ON TABLE {queue} IS 'Elements whose instants are not closed yet.'")
 
 
 def show(database: Database, thing: Input) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import cqlduck
-from cqlduck.state import input_buffer, inspection, output_buffer
+from cqlduck.state import input_buffer, inspection, output_buffer, relations
 
 S = "CREATE STREAM s (k INTEGER, v BIGINT, t BIGINT) TIMESTAMP BY t"
 R = "CREATE RELATION r (k INTEGER, name VARCHAR) PRIMARY KEY (k)"
@@ -360,3 +360,33 @@ def test_the_trace_of_a_stream_that_is_never_forgotten_is_kept() -> None:
         tables = "SELECT row_count FROM cql.synopses WHERE kind = 'trace'"
         assert con.sql(tables).fetchall() == [(20,)]
         assert con.table("q").aggregate("count(*)").fetchall() == [(20,)]
+
+
+@pytest.mark.parametrize("key", ["", " PRIMARY KEY (k)"])
+def test_a_queue_leaves_no_rows_behind_that_scans_would_pass(
+    key: str, con: cqlduck.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relations, "MAX_DELETED", 100)
+    con.execute(f"CREATE RELATION r (k INTEGER, v INTEGER){key}")
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT count(*) AS n FROM r")
+    database = con.engine.database
+
+    def left() -> int:
+        known = "estimated_size FROM duckdb_tables() WHERE table_name = 'pending_r'"
+        return int(database.value(f"SELECT {known}"))
+
+    con.append("r", [(k, k) for k in range(500)], at=1)
+    con.advance(1)
+    assert not left()
+    for t in range(2, 60):
+        con.retract("r", [(t, t)], at=t)
+        con.append("r", [(t, t + 1), (1000 + t, 0)], at=t)
+        # what is left for later stays, and keeps the rows before it there
+        con.append("r", [(2000 + t, 0)], at=t + 1)
+        con.advance(t)
+    assert left() > 100
+    con.advance(60)
+    assert not left()
+    assert [(500 + 2 * 58,)] == con.table("q").fetchall()
+    comment = "SELECT comment FROM duckdb_tables() WHERE table_name = 'pending_r'"
+    assert "not closed" in database.value(comment)
