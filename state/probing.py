@@ -95,10 +95,9 @@ def _matches(
 ) -> JoinProfiled:
     """Take a sample of a delta, and count what each tuple matches on the path to each input."""
     started = time.perf_counter()
-    given = {name: instants[name] for name in pipeline.parameters}
-    database.execute(pipeline.sample, {name: given[name] for name in pipeline.sampled})
+    database.execute(pipeline.sample, {name: instants[name] for name in pipeline.sampled})
     begun = time.perf_counter()
-    rows = database.rows(pipeline.matches, given)
+    rows = database.rows(pipeline.matches, {name: instants[name] for name in pipeline.matched})
     counts = {tuple(map(int, row[:-1])): int(row[-1]) for row in rows}
     ended = time.perf_counter()
     return JoinProfiled(pipeline.site, counts, ended - begun, ended - started)

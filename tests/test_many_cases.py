@@ -29,6 +29,7 @@ import test_last_row
 import test_lateness
 import test_options
 import test_quarantine
+import test_random_joins
 import test_refresh
 import test_retention
 import test_sql_differential
@@ -169,6 +170,8 @@ GENERATORS: Mapping[str, Generator] = {
         as_in(test_join_syntax.test_any_from_clause_is_that_of_duckdb),
         test_join_syntax.FROM_CLAUSES,
     ),
+    # joins of several inputs, with all probes
+    "joins": Generator(test_random_joins.check, {"case": test_random_joins.cases()}, part=100),
     "last_rows": Generator(as_in(test_last_row.test_the_last_row), test_last_row.LAST_ROWS),
 }
 

@@ -62,7 +62,7 @@ class JoinPipeline:
         sample: The statement that keeps a sample of the delta in a temporary table.
         matches: The query of how many tuples of it have so many combinations, by path.
         sampled: The parameters that `sample` takes.
-        parameters: Those that it or `matches` takes.
+        matched: Those that `matches` takes.
     """
 
     site: Site
@@ -73,7 +73,7 @@ class JoinPipeline:
     sample: str = ""
     matches: str = ""
     sampled: frozenset[str] = frozenset()
-    parameters: frozenset[str] = frozenset()
+    matched: frozenset[str] = frozenset()
 
     def allows(self, order: Order) -> bool:
         """Return whether an order begins with what changes, and is legal."""
@@ -114,14 +114,13 @@ def _profiled(
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
     )
     matches = _matches(writer, node, pipe, tree)
-    sampled = frozenset(placeholders(create))
     return replace(
         known,
         tree=tree,
         sample=create.sql("duckdb"),
         matches=matches.sql("duckdb"),
-        sampled=sampled,
-        parameters=sampled | placeholders(matches),
+        sampled=frozenset(placeholders(create)),
+        matched=frozenset(placeholders(matches)),
     )
 
 
