@@ -188,6 +188,9 @@ def test_what_is_mangled_gets_an_error_with_a_place_and_changes_nothing(first: i
         ("SELECT 1 + (*) FROM s", "BindError"),
         ("SELECT count(*) AS n FROM s GROUP BY 1e-400", "done"),
         ("SELECT k FROM s GROUP BY 1.0", "BindError"),
+        ("SELECT k FROM s 1e-400.% SAMPLE", "ParseError"),
+        ("SELECT k FROM s 1e% SAMPLE", "ParseError"),
+        ("SELECT #1.5 FROM s", "BindError"),
         ("SELECT k, count( -> ) AS n FROM s GROUP BY k", "ParseError"),
         ("SELECT k FROM s [ROWS 1 WHERE WHERE v = 1]", "ParseError"),
         ("SELECT k FROM s [ROWS 1 WHERE k AS 'x']", "ParseError"),
@@ -261,6 +264,32 @@ def test_a_statement_that_ends_anywhere_is_done_or_an_error(whole: str) -> None:
         for end in range(2, len(words)):
             with contextlib.suppress(cqlduck.Error):
                 con.execute(" ".join(words[:end]))
+
+
+ODD_NUMBERS = (*mangling.NUMBERS, "1e", "1e-400.", "1e+", "1_0", "1__0", "0b1", "1.e1", "10.", "08")
+TAKE_NUMBERS = (
+    "SELECT a FROM s {}% SAMPLE", "SELECT a FROM r SAMPLE {}%", "SELECT a FROM s [RANGE {}]",
+    "SELECT a FROM s [ROWS {0} SLIDE {0}]", "SELECT a FROM s [RANGE {0} SLIDE {0}]",
+    "SELECT a FROM s [HOP {0} EVERY {0}]", "SELECT a FROM s [TUMBLE {}]",
+    "SELECT a FROM s [RANGE '{} seconds']", "SELECT a FROM s [PARTITION BY a ROWS {0} RANGE {0}]",
+    "SELECT a, count(*) AS n FROM s GROUP BY {}", "SELECT a FROM s ORDER BY {}",
+    "SELECT a FROM s LIMIT {0} OFFSET {0}", "SELECT a FROM s LIMIT {}%", "SELECT #{} FROM s",
+    "SELECT l[{0}:{0}] FROM (SELECT [a] AS l FROM s) AS x", "SELECT a FROM s WHERE _ts > {}",
+    "SELECT count(*) OVER (ORDER BY a ROWS {} PRECEDING) AS n FROM s",
+    "SELECT a FROM t WHERE at > current_timestamp - INTERVAL {} DAYS",
+    "SELECT a FROM s QUALIFY row_number() OVER () <= {}", "SELECT {} AS n, a FROM s",
+    "SELECT CAST(a AS DECIMAL({}, 1)) AS n FROM s", "SELECT DISTINCT ON ({}) a FROM s",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TAKE_NUMBERS)
+def test_any_number_is_taken_or_an_error(text: str) -> None:
+    with cqlduck.connect() as con:
+        con.execute(mangling.BASE)
+        for number in ODD_NUMBERS:
+            body = text.format(number)
+            with contextlib.suppress(cqlduck.Error):
+                con.execute(f"CREATE OR REPLACE CONTINUOUS QUERY x AS {body}")
 
 
 @pytest.mark.long

@@ -216,10 +216,11 @@ def by_name(tree: exp.Expr, scope: Scope) -> exp.Expr:
         if scope.merged:
             raise NotIncremental("a column by its place, behind USING", offset=place_of(tree))
         known = [(i.alias, name) for i in scope.items for name, _ in i.names if name != "_ts"]
-        place = int(node.this.name)
+        written = node.this.name
+        place = int(written) if written.isdecimal() else 0
         if not 0 < place <= len(known):
             raise BindError(
-                f"there is no column #{place} here",
+                f"there is no column #{written} here",
                 hint=f"the items of FROM have {len(known)} columns",
                 offset=place_of(tree),
             )

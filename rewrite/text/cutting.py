@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from sqlglot.tokens import Token, TokenType
@@ -243,7 +243,11 @@ def _is_sample(tokens: Sequence[Token], place: int) -> bool:
 def _cut_sample(scan: Scan, place: int) -> int:
     """Read the `n% SAMPLE` that begins here; return the place after it."""
     token = scan.tokens[place]
-    percent = Decimal(token.text)
+    try:
+        percent = Decimal(token.text)
+    except InvalidOperation:
+        # a number that ends in an exponent without digits
+        percent = Decimal(0)
     if not 0 < percent <= 100:
         raise ParseError(
             f"a sample is more than 0 and at most 100 per cent, not {token.text}",
