@@ -12,7 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cqlduck.errors import DataError
-from cqlduck.rewrite.operators import bags, outcome, primary_key, primary_key_once, relation
+from cqlduck.rewrite.operators import (
+    bags,
+    outcome,
+    primary_key,
+    primary_key_once,
+    primary_key_swap,
+    relation,
+)
 from cqlduck.rewrite.operators.relation import Law, Relation, Scratch
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import records, stores
@@ -82,13 +89,16 @@ def _statement(of: Relation, write: Law) -> str:
     return write(of).sql("duckdb", copy=False)
 
 
-def described(thing: Input, found: Pending | None = None, lead: str | None = None) -> Relation:
+def described(
+    thing: Input, found: Pending | None = None, lead: str | None = None, *, is_short: bool = False
+) -> Relation:
     """Return a relation as the delta rules see it.
 
     Args:
         thing: The relation.
         found: What is pending; if that is little, it is resolved apart.
         lead: By which column rows are looked for first then.
+        is_short: Whether its queue has never been long.
     """
     place = thing.position
     of = Relation(
@@ -96,7 +106,9 @@ def described(thing: Input, found: Pending | None = None, lead: str | None = Non
     )
     if found is None:
         return of
-    scratch = Scratch(f"_cql_few_{place}", f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
+    is_all = is_short and found.later is None
+    queue = None if is_all else f"_cql_few_{place}"
+    scratch = Scratch(queue, f"_cql_stored_{place}", f"_cql_changed_{place}", lead)
     return replace(
         of, matches_null=bool(found.with_nulls), scratch=scratch if _is_few(thing, found) else None
     )
@@ -126,11 +138,10 @@ def close(
     found = _pending(database, thing, until)
     if not found.count:
         return found.later
-    lead = _lead(thing, found, changed)
-    of = described(thing, found, lead)
+    lead, since = _lead(thing, found, changed), changed.queue_since(thing)
+    of = described(thing, found, lead, is_short=thing.next_seq - since <= MAX_DELETED)
     if not _only_comes(thing, found):
-        _judge(database, thing, until, found, lead)
-        _carry_out(database, thing, of, strict=strict)
+        _carry_out(database, thing, of, _outcome(database, of, until, found), strict=strict)
     elif of.scratch is None:
         database.execute(_statement(of, outcome.insert_pending), {"until": until})
     else:
@@ -139,7 +150,7 @@ def close(
     assert found.first is not None
     assert found.last is not None
     table = None if of.scratch is None else of.scratch.changed
-    since = _leave_queue(database, thing, until, found, changed.queue_since(thing))
+    since = _leave_queue(database, thing, until, found, since)
     changed.note(thing, Changes(Instant(found.first - 1), found.last, table, since))
     return found.later
 
@@ -178,19 +189,56 @@ def _make(
     )
 
 
-def _carry_out(database: Database, thing: Input, of: Relation, *, strict: bool) -> None:
-    """Do what the outcome of a relation's queue says; what has nothing to do does not run."""
-    ((wrong, ends, rows),) = database.rows(
-        "SELECT count(*) FILTER (_cql_wrong <> 0), count(*) FILTER (_ts IS NULL), count(*) "
+@dataclass(frozen=True)
+class _Outcome:
+    """What a queue has come to.
+
+    Attributes:
+        rows: How many rows the outcome has.
+        wrong: How many of them are elements without effect.
+        ends: How many of them are rows of the store that end.
+    """
+
+    rows: int
+    wrong: int
+    ends: int
+
+
+def _outcome(database: Database, of: Relation, until: Instant, found: Pending) -> _Outcome:
+    """Write the outcome of a relation's queue; return what it is."""
+    _set_apart(database, of, until)
+    is_few = of.scratch is not None and bool(of.primary_key)
+    if is_few and found.is_at_once and not found.upserts:
+        assert found.first is not None
+        _make(database, of, of.outcome, primary_key_swap.outcome, {"instant": found.first})
+        done, others = _counted(database, of)
+        if not others:
+            return done
+    _judge(database, of, until, found)
+    return _counted(database, of)[0]
+
+
+def _counted(database: Database, of: Relation) -> tuple[_Outcome, int]:
+    """Count the rows of an outcome, and those that say that a key is not resolved."""
+    ((rows, wrong, ends, others),) = database.rows(
+        "SELECT count(_cql_seq), count(*) FILTER (_cql_wrong <> 0), "
+        "count(*) FILTER (_ts IS NULL), count(*) FILTER (_cql_seq IS NULL) "
         f"FROM temp.{quoted(of.outcome)}"
     )
-    if wrong:
+    return _Outcome(rows, wrong, ends), others
+
+
+def _carry_out(
+    database: Database, thing: Input, of: Relation, done: _Outcome, *, strict: bool
+) -> None:
+    """Do what the outcome of a relation's queue says; what has nothing to do does not run."""
+    if done.wrong:
         record(database, thing, strict=strict)
     if of.scratch is not None:
         _make(database, of, of.scratch.changed, outcome.changed_by_outcome)
-    if ends:
+    if done.ends:
         database.execute(_statement(of, outcome.ends))
-    if rows > wrong + ends:
+    if done.rows > done.wrong + done.ends:
         database.execute(_statement(of, outcome.begins))
 
 
@@ -225,17 +273,11 @@ def _only_comes(thing: Input, found: Pending) -> bool:
     return found.inserts == found.count and not thing.primary_key
 
 
-def _judge(
-    database: Database, thing: Input, until: Instant, found: Pending, lead: str | None = None
-) -> None:
+def _judge(database: Database, of: Relation, until: Instant, found: Pending) -> None:
     """Write the outcome of a relation's queue, of which this has been found."""
-    of, values = described(thing, found, lead), {"until": until}
-    if of.scratch is not None:
-        _make(database, of, of.scratch.pending, relation.queued, values)
-        _make(database, of, of.scratch.stored, relation.candidates)
-        values = {}
+    values = {} if of.scratch is not None else {"until": until}
     law: Law = bags.outcome
-    if thing.primary_key:
+    if of.primary_key:
         law = primary_key.outcome
         if found.are_upserts:
             law = primary_key.latest
@@ -243,6 +285,15 @@ def _judge(
             law = primary_key_once.outcome if found.upserts else primary_key_once.without_upserts
             values["instant"] = found.first
     _make(database, of, of.outcome, law, values)
+
+
+def _set_apart(database: Database, of: Relation, until: Instant) -> None:
+    """Set few elements apart, where need be, and the rows of the store that they may change."""
+    if of.scratch is None:
+        return
+    if of.scratch.pending is not None:
+        _make(database, of, of.scratch.pending, relation.queued, {"until": until})
+    _make(database, of, of.scratch.stored, relation.candidates)
 
 
 def record(database: Database, thing: Input, *, strict: bool, at: Instant | None = None) -> int:
@@ -312,7 +363,9 @@ def content_at(database: Database, thing: Input, until: Instant) -> tuple[str, b
     found = _pending(database, thing, until)
     judged = not _only_comes(thing, found)
     if judged:
-        _judge(database, thing, until, found, _lead(thing, found))
+        of = described(thing, found, _lead(thing, found))
+        _set_apart(database, of, until)
+        _judge(database, of, until, found)
     content = outcome.content(described(thing), until, judged=judged)
     return content.sql("duckdb", copy=False), judged
 

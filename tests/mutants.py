@@ -46,6 +46,7 @@ IN_PARENTHESES = "test_join_syntax.py::test_joins_in_parentheses_are_those_of_du
 CASTABLE = "test_raising.py::test_what_is_castable_is_cast"
 
 AT_ONCE = "test_relation_rules.py::test_a_queue_of_one_instant_comes_to_what_the_model_says"
+SWAPS = "test_relation_rules.py::test_tuples_in_the_place_of_others_are_what_the_model_says"
 RELATIONS = "test_relation_rules.py::test_a_queue_comes_to_what_the_model_says"
 
 KEYS = "test_keys.py::test_keys"
@@ -1579,6 +1580,23 @@ MUTANTS: tuple[Mutant, ...] = (
         ("at one instant the same tuple comes again",
          "exp.NEQ(this=column(STANDS), expression=exp.paren(_had()))", "column(STANDS)",
          AT_ONCE),
+    ),
+    *_of(
+        "rewrite/operators/primary_key_swap.py",
+        ("two tuples come to a key that has room for one",
+         "one_comes = exp.LTE(this=where(count.copy(), other.copy()), expression=number(1))",
+         "one_comes = exp.true()", SWAPS),
+        ("a tuple comes in the place of one that stays",
+         "exp.or_(is_null(column(STORED_ROW)), _falls())", "exp.true()", SWAPS),
+    ),
+    *_of(
+        "state/relations.py",
+        ("what is no swap of tuples is resolved as one", "if not others:", "if others >= 0:",
+         "test_relation_rules.py::test_many_changes_come_to_the_same_as_few"),
+        ("a queue is emptied with what is left for later",
+         "if found.later is None and thing.next_seq - since > MAX_DELETED:",
+         "if thing.next_seq - since > MAX_DELETED:",
+         "test_growth.py::test_a_queue_leaves_no_rows_behind_that_scans_would_pass"),
     ),
     *_of(
         "state/logs.py",

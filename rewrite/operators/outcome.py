@@ -16,6 +16,7 @@ from cqlduck.rewrite.operators.relation import (
     ROWID,
     WRONG,
     Relation,
+    elements_of,
     of_store,
     pending,
     stays,
@@ -196,12 +197,10 @@ def content(relation: Relation, instant: int, *, judged: bool) -> exp.Query:
 
 def _outcomes(relation: Relation, listed: Sequence[exp.Expr]) -> exp.Select:
     """Return the outcome of rows of the queue, with these rows."""
-    scratch = relation.scratch
-    queue = state_table(relation.queue) if scratch is None else temp_table(scratch.pending)
     return (
         exp.select(*listed)
         .from_(temp_table(relation.outcome).as_("o"), copy=False)
-        .join(queue.as_("q"), on=_of_one_row("q"), copy=False)
+        .join(elements_of(relation).as_("q"), on=_of_one_row("q"), copy=False)
         .where(exp.Not(this=is_null(qualified("o", TS))), copy=False)
     )
 

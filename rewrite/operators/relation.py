@@ -60,8 +60,8 @@ class Scratch:
     """Temporary tables in which few pending elements are resolved.
 
     Args:
-        pending: The elements. Of a queue that was long once DuckDB expects many rows, and would go
-            through the store another way.
+        pending: The elements; None if the queue has no others, and has never been long. Of one
+            that was DuckDB expects many rows, and would go through the store another way.
         stored: The rows of the store that they may change, with their row ids (`_cql_rowid`).
         changed: The rows that enter, and those that end, which have row ids.
         lead: The column by which rows of the store are looked for first, in which nothing that is
@@ -69,7 +69,7 @@ class Scratch:
             DuckDB filter a scan of the store row by row.
     """
 
-    pending: str
+    pending: str | None
     stored: str
     changed: str
     lead: str | None
@@ -110,11 +110,18 @@ def pending(relation: Relation) -> exp.Select:
     """Return (columns, `_ts`, `_op`, `_cql_seq`, `_cql_enter`): the elements to be resolved."""
     enter = named(column(TS), ENTER)
     rows = exp.select(*references(relation.columns), *map(column, (TS, OP, SEQ)), enter)
+    rows = rows.from_(elements_of(relation), copy=False)
     if relation.scratch is not None:
-        return rows.from_(temp_table(relation.scratch.pending), copy=False)
-    return rows.from_(state_table(relation.queue), copy=False).where(
-        until(column(TS), parameter("until")), copy=False
-    )
+        return rows
+    return rows.where(until(column(TS), parameter("until")), copy=False)
+
+
+def elements_of(relation: Relation) -> exp.Table:
+    """Return the table of the elements to be resolved, which may have later ones too."""
+    scratch = relation.scratch
+    if scratch is None or scratch.pending is None:
+        return state_table(relation.queue)
+    return temp_table(scratch.pending)
 
 
 def queued(relation: Relation) -> exp.Select:
@@ -149,7 +156,7 @@ def candidates(relation: Relation) -> exp.Select:
     """Return the rows of the store that pending elements may change, for `Scratch.stored`."""
     assert relation.scratch is not None
     names = relation.primary_key or tuple(c.name for c in relation.columns)
-    pending, lead = temp_table(relation.scratch.pending), relation.scratch.lead
+    pending, lead = elements_of(relation), relation.scratch.lead
     place = named(qualified("s", "rowid"), ROWID)
     shown = [*of_store(relation), qualified("s", SEQ), qualified("s", ENTER), place]
     rows = exp.select(*shown).from_(state_table(relation.store).as_("s"), copy=False)
@@ -169,8 +176,16 @@ def _met(rows: exp.Select, pending: exp.Table, matches: exp.Expr) -> exp.Select:
 
 def _matching(relation: Relation, names: Sequence[str]) -> exp.Expr:
     """Return whether an element may change a row of the store; without a key deletions alone do."""
+    if relation.primary_key:
+        return matches_key(relation)
     matches = meet("q", "s", names, () if relation.matches_null else plain(relation.columns))
-    return matches if relation.primary_key else exp.and_(_is(qualified("q", OP), "-"), matches)
+    return exp.and_(_is(qualified("q", OP), "-"), matches)
+
+
+def matches_key(relation: Relation) -> exp.Expr:
+    """Return whether an element `q` and a row `s` of the store have the same key."""
+    never_null = () if relation.matches_null else plain(relation.columns)
+    return meet("q", "s", relation.primary_key, never_null)
 
 
 def of_store(relation: Relation) -> list[exp.Expr]:
@@ -262,7 +277,11 @@ def only_wrong(sums: exp.Select) -> exp.Select:
 
 def right(row: exp.Expr, instant: exp.Expr, end: exp.Expr) -> list[exp.Expr]:
     """Return what an outcome lists of a row that enters or ends; without an end it stays."""
-    leave = exp.Coalesce(this=end, expressions=[forever()])
+    return moved(row, instant, exp.Coalesce(this=end, expressions=[forever()]))
+
+
+def moved(row: exp.Expr, instant: exp.Expr, leave: exp.Expr) -> list[exp.Expr]:
+    """Return what an outcome lists of a row that enters or ends, whose end is known."""
     return [named(row, SEQ), named(instant, TS), named(leave, LEAVE),
             named(cast(number(0), "BIGINT"), WRONG)]  # fmt: skip
 

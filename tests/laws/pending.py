@@ -18,7 +18,13 @@ import reference
 from relation_model import Case, Element, Model
 from sqlglot import exp
 
-from cqlduck.rewrite.operators import bags, primary_key, primary_key_once, relation
+from cqlduck.rewrite.operators import (
+    bags,
+    primary_key,
+    primary_key_once,
+    primary_key_swap,
+    relation,
+)
 from cqlduck.rewrite.plan import FOREVER, Column
 from laws import text
 from laws.bench import Part, Written
@@ -30,6 +36,7 @@ RULES = {
     "primary_key.latest": primary_key.latest,
     "primary_key_once.outcome": primary_key_once.outcome,
     "primary_key_once.without_upserts": primary_key_once.without_upserts,
+    "primary_key_swap.outcome": primary_key_swap.outcome,
 }
 ENDED = 100
 SECONDS = 1.0
@@ -118,9 +125,12 @@ class Pending:
 
     @property
     def gives(self) -> object:
-        """The lifetimes that the block lists, and how often which tuple has no effect."""
+        """The lifetimes that the block lists, and how often which tuple has no effect.
+
+        A row without a number says that a key is not resolved.
+        """
         rows = [*self.case.held, *(one.row for one in self.case.elements)]
-        kept = list(self.kept.elements())
+        kept = [row for row in self.kept.elements() if row[0] is not None]
         lives = [(n, enter, leave) for n, enter, leave, _ in kept if leave is not None]
         wrong = {(at, rows[n]): count for n, at, leave, count in kept if leave is None}
         return sorted(lives, key=repr), wrong

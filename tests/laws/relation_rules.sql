@@ -419,3 +419,67 @@ FROM (
       END AS BIGINT) AS _cql_wrong FROM judged
   ) AS rest WHERE _cql_wrong <> 0
 ) AS outcome;
+
+-- law: of a key h goes, or another comes, or one in the place of the other; else it is not resolved
+-- operator: primary_key_swap.outcome
+-- node: Relation(key=("k",), lead="k", matches_null=False)
+-- held(k INTEGER, v INTEGER):
+--   0: (1, 2) (2, NULL) (3, 1) (4, 0) (6, 1) (8, NULL) (9, NULL); 0..2: (5, 0)
+-- changes(k INTEGER, v INTEGER, op VARCHAR):
+--   3: (1, 2, '-') (2, NULL, '-') (2, NULL, '-') (2, NULL, '-') (3, 1, '-') (3, NULL, '+') (4, 0, '+')
+--   3: (4, 0, '+') (5, NULL, '+') (6, 1, '-') (6, 1, '+') (6, NULL, '+') (7, 1, '+') (7, 1, '-')
+--   3: (8, NULL, '-') (8, NULL, '+') (8, NULL, '-') (8, 0, '+') (9, 1, '+') (9, 2, '+') (9, 1, '-')
+--   3: (9, 2, '-')
+-- ticks: 3
+-- kept outcome:
+--   (0, NULL, 3, 0) (1, NULL, 3, 0) (8, 3, NULL, -2) (2, NULL, 3, 0) (12, 3, 9223372036854775807, 0)
+--   (13, 3, NULL, 2) (15, 3, 9223372036854775807, 0) (18, 3, NULL, 1) (5, NULL, 3, 0)
+--   (24, 3, 9223372036854775807, 0) (NULL, 3, NULL, 0) (NULL, 3, NULL, 0)
+-- same, a key has one row in the store:
+--   what the changes come to: MIN(_cql_held) -> MAX(_cql_held)
+-- same, a tuple is known by any of its rows:
+--   what the changes come to: without _cql_same
+--   what the changes come to: without NOT _cql_deletes
+--   what the changes come to: without _cql_same 2
+-- same, a key that gets two other tuples is not resolved, and no outcome of it can be listed here:
+--   what the changes come to: COUNT(*) FILTER(WHERE NOT _cql_same) <= 1 with 2
+-- same, of keys that get one other tuple at most:
+--   what the changes come to: MIN(_cql_seq) -> MAX(_cql_seq) 3
+----
+-- what the changes come to
+WITH elements AS (
+  SELECT q.k, q._cql_seq, q._op = '-' AS _cql_deletes, s._cql_seq AS _cql_held,
+    NOT s._cql_seq IS NULL AND q.v IS NOT DISTINCT FROM s.v AS _cql_same FROM temp.few AS q
+  LEFT JOIN temp.held AS s ON q.k = s.k
+), keys AS (
+  SELECT MIN(_cql_held) AS _cql_held,
+    CAST(SUM(CASE WHEN NOT _cql_same THEN 0 WHEN _cql_deletes THEN -1 ELSE 1 END) AS BIGINT) AS _cql_d,
+    COALESCE(
+      MIN(_cql_seq) FILTER(WHERE _cql_same AND NOT _cql_deletes),
+      MIN(_cql_seq) FILTER(WHERE _cql_same)
+    ) AS _cql_row, MIN(_cql_seq) FILTER(WHERE NOT _cql_same) AS _cql_other,
+    COUNT(*) FILTER(WHERE NOT _cql_same AND _cql_deletes) = 0
+    AND COUNT(*) FILTER(WHERE NOT _cql_same) <= 1 AS _cql_swap FROM elements GROUP BY k
+)
+SELECT *
+FROM (
+  SELECT _cql_held AS _cql_seq, CAST(NULL AS BIGINT) AS _ts, $instant AS _cql_leave,
+    CAST(0 AS BIGINT) AS _cql_wrong FROM keys WHERE _cql_d < 0
+  UNION ALL
+  SELECT _cql_other AS _cql_seq, $instant AS _ts, 9223372036854775807 AS _cql_leave,
+    CAST(0 AS BIGINT) AS _cql_wrong FROM keys
+  WHERE _cql_swap AND NOT _cql_other IS NULL AND (_cql_held IS NULL OR _cql_d < 0)
+  UNION ALL
+  SELECT *
+  FROM (
+    SELECT _cql_row AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
+      CAST(CASE WHEN _cql_d < 0 THEN _cql_d + 1 ELSE _cql_d END AS BIGINT) AS _cql_wrong FROM keys
+  ) AS rest WHERE _cql_wrong <> 0
+  UNION ALL
+  SELECT _cql_other AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
+    CAST(1 AS BIGINT) AS _cql_wrong FROM keys
+  WHERE _cql_swap AND NOT _cql_other IS NULL AND NOT (_cql_held IS NULL OR _cql_d < 0)
+  UNION ALL
+  SELECT CAST(NULL AS BIGINT) AS _cql_seq, $instant AS _ts, CAST(NULL AS BIGINT) AS _cql_leave,
+    CAST(0 AS BIGINT) AS _cql_wrong FROM keys WHERE NOT _cql_swap
+) AS outcome;
