@@ -26,14 +26,14 @@ class Changes:
         after: An instant at or after all changes before these.
         last: The last instant of these.
         table: The temporary table that has them, or None.
-        queue_since: The number of the first element that has come into the queue since its table
+        pending_since: The number of the first element that has come into the queue since its table
             was made, as far as is known.
     """
 
     after: Instant
     last: Instant
     table: str | None
-    queue_since: int = 0
+    pending_since: int = 0
 
 
 class Changed:
@@ -64,10 +64,10 @@ class Changed:
             last = BEGINNING if thing.heartbeat is None else thing.heartbeat
             self.note(thing, Changes(last, last, None))
 
-    def queue_since(self, thing: Input) -> int:
+    def pending_since(self, thing: Input) -> int:
         """Return the number of the first element that came into a queue as it is, or 0."""
         known = self.kept.get(thing.table)
-        return 0 if known is None else known.queue_since
+        return 0 if known is None else known.pending_since
 
     def forget(self, thing: Input) -> None:
         """Know nothing of a relation that is dropped: another one may get the name of its store."""

@@ -138,7 +138,7 @@ def close(
     found = _pending(database, thing, until)
     if not found.count:
         return found.later
-    lead, since = _lead(thing, found, changed), changed.queue_since(thing)
+    lead, since = _lead(thing, found, changed), changed.pending_since(thing)
     of = described(thing, found, lead, is_short=thing.next_seq - since <= MAX_DELETED)
     if not _only_comes(thing, found):
         _carry_out(database, thing, of, _outcome(database, of, until, found), strict=strict)
@@ -150,12 +150,12 @@ def close(
     assert found.first is not None
     assert found.last is not None
     table = None if of.scratch is None else of.scratch.changed
-    since = _leave_queue(database, thing, until, found, since)
+    since = _leave_pending(database, thing, until, found, since)
     changed.note(thing, Changes(Instant(found.first - 1), found.last, table, since))
     return found.later
 
 
-def _leave_queue(
+def _leave_pending(
     database: Database, thing: Input, until: Instant, found: Pending, since: int
 ) -> int:
     """Take what is resolved out of the queue; return from which number on it has had elements.
@@ -164,7 +164,7 @@ def _leave_queue(
     queue that is empty then, and has had many elements, is made anew.
     """
     if found.later is None and thing.next_seq - since > MAX_DELETED:
-        stores.make_queue(database, thing)
+        stores.make_pending(database, thing)
         return thing.next_seq
     database.execute(_statement(described(thing), outcome.resolved), {"until": until})
     return since

@@ -27,12 +27,12 @@ def create(database: Database, thing: Input) -> None:
         database.execute(
             f"COMMENT ON TABLE {store} IS 'The store of a relation: tuples from when until when.'"
         )
-        make_queue(database, thing)
+        make_pending(database, thing)
     catalog_rows.insert(database, thing)
     show(database, thing)
 
 
-def make_queue(database: Database, thing: Input) -> None:
+def make_pending(database: Database, thing: Input) -> None:
     """Make the queue of a relation, in the place of one that is there, with all that it had."""
     queue = f"cql_state.{quoted(thing.pending)}"
     database.execute(
