@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cqlduck.engine import Engine
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.statements.memory import memory_of
+from cqlduck.rewrite.statements.memory import Stored, memory_of
 from cqlduck.rewrite.text.time import Instant
 from cqlduck.state import answers
 from cqlduck.state.catalog import Query
@@ -34,18 +36,25 @@ def of_changes(engine: Engine, query: Query, since: Instant | None, until: Insta
     )
 
 
-def memory(compiled: Compiled, kept: str | None) -> str:
+def stored(engine: Engine, name: str, compiled: Compiled) -> list[Stored]:
+    """Return what a query keeps, or would keep, and what bounds it."""
+    read = map(engine.catalogue.inputs.get, compiled.sources)
+    amended = [thing.name for thing in read if thing is not None and thing.late == "AMEND"]
+    return memory_of(compiled, f"answer_{name}", amended)
+
+
+def memory(kept: Iterable[Stored], history: str | None) -> str:
     """Return what a query keeps, and what bounds it, as comments.
 
     Args:
-        compiled: Its plan.
-        kept: How long its changes are kept, or None.
+        kept: What it keeps.
+        history: How long its changes are kept, or None.
     """
-    lines = [f"--   {one}" for one in memory_of(compiled)]
-    history = "each change is kept; WITH (keep = '7 days'), or the setting history, bounds it"
-    if kept is not None and kept != "unbounded":
-        history = f"bounded by {kept}"
-    return "\n".join(["-- what it keeps", *lines, f"--   its history: {history}"])
+    lines = [f"--   {one}" for one in kept]
+    said = "each change is kept; WITH (keep = '7 days'), or the setting history, bounds it"
+    if history is not None and history != "unbounded":
+        said = f"bounded by {history}"
+    return "\n".join(["-- what it keeps", *lines, f"--   its history: {said}"])
 
 
 def explain(engine: Engine, query: Query) -> str:
@@ -58,5 +67,6 @@ def explain(engine: Engine, query: Query) -> str:
         earlier = engine.answer_sql(query, Instant(query.frontier - 1))
         parts.append(f"-- read by as_of, an instant before the frontier\n{earlier};")
     parts.append(f"-- read by changes\n{of_changes(engine, query, None, None)};")
-    parts.append(memory(engine.compiled[query.name.lower()], query.keep or engine.history))
+    kept = stored(engine, query.name, engine.compiled[query.name.lower()])
+    parts.append(memory(kept, query.keep or engine.history))
     return "\n\n".join(parts)

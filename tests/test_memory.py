@@ -3,6 +3,7 @@
 import pytest
 
 import cqlduck
+from cqlduck import selects
 from cqlduck.rewrite.statements.memory import Growth, memory_of
 from cqlduck.state import retention
 
@@ -10,6 +11,10 @@ INPUTS = """
     CREATE STREAM s (k INTEGER, v BIGINT, x DOUBLE);
     CREATE STREAM u (k INTEGER, w BIGINT);
     CREATE RELATION r (k INTEGER, name VARCHAR);
+"""
+OTHERS = """
+    CREATE STREAM late (k INTEGER) LATE AMEND;
+    CREATE CONTINUOUS QUERY z WITH (keep = '9') AS SELECT k, v FROM s;
 """
 
 QUERIES = {
@@ -48,6 +53,16 @@ QUERIES = {
     "the last minutes": "SELECT k, v FROM s WHERE v > current_timestamp - 20",
     "union": "SELECT v FROM s [RANGE 20] UNION SELECT w FROM u [ROWS 3]",
     "a relation, grouped": "SELECT name, count(*) AS n FROM r GROUP BY name",
+    "a stream beside a relation": "SELECT k FROM s UNION ALL SELECT k FROM r",
+    "a window beside a relation": "SELECT k FROM s [RANGE 20] UNION ALL SELECT k FROM r",
+    "grouped by a constant": "SELECT 7 AS c, count(*) AS n FROM s GROUP BY c",
+    "grouped by a constant beside a column": "SELECT 7 AS c, v, count(*) AS n FROM s GROUP BY ALL",
+    "distinct constants": "SELECT DISTINCT 7 AS c, NULL AS d FROM s",
+    "not in": "SELECT k FROM s [RANGE 5] WHERE k NOT IN (SELECT w FROM u)",
+    "a query's stream, joined": "SELECT z.v, u.w FROM z, u [RANGE 5] WHERE z.v = u.w",
+    "a query's stream in a window": "SELECT z.v, u.w FROM z [RANGE 9], u [NOW] WHERE z.v = u.w",
+    "late and amended": "SELECT k, count(*) AS n FROM late [RANGE 20] GROUP BY k",
+    "late and amended, beside a query": "SELECT late.k, z.v FROM late [NOW], z [RANGE 9]",
 }
 
 
@@ -57,15 +72,19 @@ def sizes(con, name):
     base = con.engine.database
     return {
         one.what: int(base.value(f'SELECT count(*) FROM cql_state."{one.table}"'))
-        for one in memory_of(con.engine.compiled[name])
+        for one in kept(con, name)
     }
+
+
+def kept(con, name):
+    return selects.stored(con.engine, name, con.engine.compiled[name])
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_what_is_bounded_does_not_grow_and_all_else_does(name, monkeypatch):
     monkeypatch.setattr(retention, "LOG", 10)
     with cqlduck.connect() as con:
-        con.execute(INPUTS)
+        con.execute(INPUTS + OTHERS)
         con.heartbeat("s", -1)
         con.execute(f"CREATE CONTINUOUS QUERY q AS {QUERIES[name]}")
         con.engine.housekeeping.trace_room = 1
@@ -75,6 +94,7 @@ def test_what_is_bounded_does_not_grow_and_all_else_does(name, monkeypatch):
             at = range(t, t + 5)
             con.append("s", [(i % 3, i, float("inf") if i % 2 else 1.0) for i in at], at=at)
             con.append("u", [(i % 3, i) for i in at], at=at)
+            con.append("late", [(i % 3,) for i in at], at=at)
             # a relation that changes, and stays as large as it is
             con.retract("r", [(t % 3, "ab"[t % 3 % 2])], at=t)
             con.append("r", [(t % 3, "ab"[t % 3 % 2])], at=t)
@@ -82,7 +102,7 @@ def test_what_is_bounded_does_not_grow_and_all_else_does(name, monkeypatch):
             if t in (115, 235):
                 seen.append(sizes(con, "q"))
         before, after = seen
-        for one in memory_of(con.engine.compiled["q"]):
+        for one in kept(con, "q"):
             if one.bound.growth <= Growth.RELATION:
                 assert after[one.what] <= 1.2 * before[one.what] + 30, str(one)
             elif one.bound.growth is Growth.EVER:
@@ -119,6 +139,29 @@ VERDICTS = [
         ],
     ),
     (
+        "a stream beside a relation",
+        [
+            "the store of s is bounded by the last instant of s",
+            "the answer grows for ever, with each element of s; it would be bounded by a window: "
+            "s [RANGE 1 HOUR]",
+        ],
+    ),
+    (
+        "grouped by a constant",
+        [
+            "the store of s is bounded by the last instant of s",
+            "groups of operator 1 is bounded: one row",
+        ],
+    ),
+    (
+        "a query's stream, joined",
+        [
+            "the log of z grows for ever, with each element of z; it would be bounded by a window: "
+            "z [RANGE 1 HOUR]",
+            "the store of u is bounded by the last 7 instants of u",
+        ],
+    ),
+    (
         "in",
         [
             "the store of s is bounded by the last 22 instants of s",
@@ -137,6 +180,7 @@ def con():
 
 @pytest.mark.parametrize(("name", "verdicts"), VERDICTS, ids=[name for name, _ in VERDICTS])
 def test_the_verdict_in_words(con, name, verdicts):
+    con.execute(OTHERS)
     compiled = con.engine.compile("q", QUERIES[name])
     assert list(map(str, memory_of(compiled))) == verdicts
 
@@ -178,6 +222,37 @@ def test_explain_create_refuses_what_create_refuses(con, text, message, column):
         con.execute(text)
     assert caught.value.message.startswith(message)
     assert (caught.value.line, caught.value.column) == (1, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q AS SELECT k FROM s [RANGE 5]", "q is read by above, and its columns would no longer"),
+        ("q AS SELECT k, n FROM q", "q would read itself"),
+        ("above AS SELECT n FROM above", "above would read itself"),
+        ("q AS SELECT k, n FROM above, s", "q is read by above, and the new one would read above"),
+        (
+            "q WITH (history = true) AS SELECT k, count(*) AS n FROM s [ROWS 6] GROUP BY k",
+            "q is read by above, and a new one with history",
+        ),
+    ],
+)
+def test_explain_create_refuses_a_replacement_as_create_does(con, text, message):
+    con.execute("""
+        CREATE CONTINUOUS QUERY q AS SELECT k, count(*) AS n FROM s [RANGE 5] GROUP BY k;
+        CREATE CONTINUOUS QUERY above AS SELECT sum(n) AS n FROM q;
+    """)
+    for verb in ("EXPLAIN CREATE", "CREATE"):
+        with pytest.raises(cqlduck.CatalogError) as caught:
+            con.execute(f"{verb} OR REPLACE CONTINUOUS QUERY {text}")
+        assert caught.value.message.startswith(message)
+
+
+def test_explain_create_of_what_is_there_shows_what_stays(con):
+    con.execute("CREATE CONTINUOUS QUERY q AS SELECT DISTINCT v FROM s")
+    said = lines(con, "EXPLAIN CREATE CONTINUOUS QUERY IF NOT EXISTS q AS SELECT no FROM nothing")
+    assert "--   q is there already, and stays as it is" in said
+    assert any("grows with each new s.v; it would be bounded by" in line for line in said)
 
 
 def test_history_is_a_part_of_memory(con):

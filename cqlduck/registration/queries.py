@@ -9,7 +9,7 @@ from cqlduck.engine import Engine
 from cqlduck.errors import BindError, CatalogError, NotSupportedError
 from cqlduck.registration.names import is_registered, refuse_if_read, refuse_missing
 from cqlduck.rewrite import Compiled
-from cqlduck.rewrite.statements.memory import memory_of, unbounded
+from cqlduck.rewrite.statements.memory import unbounded
 from cqlduck.rewrite.text.statements import CreateQuery, Drop
 from cqlduck.rewrite.text.time import Instant, parse_duration
 from cqlduck.rewrite.text.tokens import has_same_words
@@ -48,15 +48,19 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
     old = engine.catalogue.queries.get(statement.name.lower())
     if old is None or not statement.or_replace:
         is_registered(engine, statement.name, statement.if_not_exists, "continuous query")
-    compiled = engine.compile(statement.name, statement.body)
-    _refuse_unbounded(engine, statement, compiled)
-    there = () if old is None else engine.compiled[old.name.lower()].synopses
     lines = []
     if old is not None and not statement.or_replace:
+        compiled = engine.compiled[old.name.lower()]
         lines.append(f"--   {old.name} is there already, and stays as it is")
     elif old is not None and _says_the_same(engine, old, statement):
+        compiled = engine.compiled[old.name.lower()]
         lines.append(f"--   {old.name} says the same, and goes on")
     else:
+        compiled = _compile_anew(engine, statement, old)
+        _refuse_unbounded(engine, statement, compiled)
+        if old is not None and (readers := engine.catalogue.readers_of(old)):
+            _refuse_unfit(engine, statement, compiled, old, readers)
+        there = () if old is None else engine.compiled[old.name.lower()].synopses
         dropped = [("dropped", synopsis) for synopsis in there]
         made = [("made", synopsis) for synopsis in compiled.synopses]
         for done, synopsis in [*dropped, *made]:
@@ -64,7 +68,8 @@ def explain_create(engine: Engine, statement: CreateQuery) -> str:
                          f"cql_state.{quoted(synopsis.name)}")  # fmt: skip
     tables = "\n".join(["-- synopses made and dropped", *(lines or ["--   none"])])
     kept = dict(statement.options).get("keep", engine.history)
-    return "\n\n".join([compiled.explain(), tables, selects.memory(compiled, kept)])
+    memory = selects.memory(selects.stored(engine, statement.name, compiled), kept)
+    return "\n\n".join([compiled.explain(), tables, memory])
 
 
 def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled) -> None:
@@ -75,7 +80,7 @@ def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled
     """
     if not engine.refuses_unbounded:
         return
-    grown = unbounded(memory_of(compiled))
+    grown = unbounded(selects.stored(engine, statement.name, compiled))
     if grown:
         one = grown[0]
         raise NotSupportedError(
@@ -83,6 +88,21 @@ def _refuse_unbounded(engine: Engine, statement: CreateQuery, compiled: Compiled
             hint=f"it would be bounded by {' and '.join(one.bound.cure)}; connect with "
             "unbounded='allow' to have it so",
         )
+
+
+def _compile_anew(engine: Engine, statement: CreateQuery, old: Query | None) -> Compiled:
+    """Compile a query that may take the place of an old one, which it cannot read.
+
+    Raises:
+        Error: It does, or it cannot be compiled.
+    """
+    compiled = engine.compile(statement.name, statement.body)
+    if old is not None and any(source.name == old.name for source in compiled.sources.values()):
+        raise CatalogError(
+            f"{statement.name} would read itself, as it takes the place of {old.name}",
+            hint="give it another name",
+        )
+    return compiled
 
 
 def _says_the_same(engine: Engine, old: Query, statement: CreateQuery) -> bool:
@@ -98,9 +118,8 @@ def _replace(engine: Engine, statement: CreateQuery, old: Query) -> None:
     If others read it, they go on: its log does too, and at one instant its answer changes.
     """
     readers = engine.catalogue.readers_of(old)
-    # it cannot read the one that it replaces
+    compiled = _compile_anew(engine, statement, old)
     engine.catalogue.remove(old)
-    compiled = engine.compile(statement.name, statement.body)
     if not readers:
         remove(engine, old)
         begin(engine, statement, compiled)

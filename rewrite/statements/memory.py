@@ -4,12 +4,13 @@ The verdict follows from the plan alone. What an operator yields at an instant i
 and by the relations that it reads. A synopsis has no more rows than that, with two exceptions:
 groups, and tuples without duplicates, over what grows for ever are as many as there are values; and
 the log of a stream that an operator yields is kept as far back as an operator above looks (stream
-chapter, section 2.2; "bounded memory" is what these words say there of windows).
+chapter, section 2.2; "bounded memory" is what these words say there of windows). A query that reads
+a stream with LATE AMEND is another matter: it may be evaluated again from its beginning on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -28,6 +29,7 @@ from cqlduck.rewrite.plan import (
     RelationScan,
     RowWindow,
     SetOperation,
+    Source,
     StreamScan,
     TimeWindow,
     ToStream,
@@ -105,27 +107,51 @@ class Stored:
         return f"{self.what} {self.bound}"
 
 
-def memory_of(compiled: Compiled) -> list[Stored]:
+def memory_of(compiled: Compiled, answer: str = "", amended: Sequence[str] = ()) -> list[Stored]:
     """Return what a query keeps: the stores of its streams, as far as it needs them, and synopses.
 
-    The log of its answer is not among them: it is kept as history, which a query may bound.
+    The log of its answer is not among them: it is kept as history, which a query may bound. Nor is
+    the answer, unless it is all that grows: else something else is there that grows as it does.
+
+    Args:
+        compiled: The query.
+        answer: The table that a relation's answer has, where synopses do not hold it.
+        amended: The streams with LATE AMEND that it reads.
     """
     nodes = list(unique(compiled.plan))
     found = []
     for source in compiled.sources.values():
-        if source.kind == "stream" and not source.is_query and source.name in compiled.spans:
-            span = compiled.spans[source.name]
-            if span is None:
-                bound = _elements(source.name)
-            else:
-                many = "instant" if span == 0 else f"{span + 1} instants"
-                bound = Bound(Growth.WINDOW, (f"the last {many} of {source.name}",))
-            found.append(Stored(f"the store of {source.name}", source.table, bound))
+        bound = _of_source(compiled, source, amended)
+        if bound is not None:
+            what = "log" if source.is_query else "store"
+            found.append(Stored(f"the {what} of {source.name}", source.table, bound))
     for synopsis in compiled.synopses:
         node = nodes[synopsis.operator]
         what = f"{synopsis.kind} of operator {synopsis.operator}"
         found.append(Stored(what, synopsis.name, _of_synopsis(node, synopsis)))
+    if compiled.kind == "relation" and compiled.answer is None:
+        bound = bound_of(compiled.plan)
+        if bound.growth is Growth.EVER and not unbounded(found):
+            found.append(Stored("the answer", answer, bound))
     return found
+
+
+def _of_source(compiled: Compiled, source: Source, amended: Sequence[str]) -> Bound | None:
+    """Return what bounds what a query needs of an input; None if it needs nothing of its own."""
+    if amended:
+        named = " and ".join(amended)
+        by = f"each element of {source.name}, as LATE AMEND of {named} may need it"
+        return Bound(Growth.EVER, (by,), (f"LATE KEEP of {named}",))
+    if source.kind != "stream" or source.name not in compiled.spans:
+        return None
+    span = compiled.spans[source.name]
+    if span is None:
+        return _elements(source.name)
+    if source.is_query:
+        # it is kept as history, which the other query may bound
+        return None
+    many = "instant" if span == 0 else f"{span + 1} instants"
+    return Bound(Growth.WINDOW, (f"the last {many} of {source.name}",))
 
 
 def unbounded(kept: Iterable[Stored]) -> list[Stored]:
@@ -201,21 +227,28 @@ def _of_values(inner: Bound, node: Plan) -> Bound:
     if inner.growth is not Growth.EVER:
         return inner
     names = node.keys if isinstance(node, Aggregate) else [c.name for c in node.columns]
-    shown = [_origin(node.children[0], name) for name in names]
+    values = [_origin(node.children[0], name) for name in names]
+    shown = [_in_words(value) for value in values if next(value.find_all(exp.Column), None)]
+    if not shown and not isinstance(node, SetOperation):
+        return Bound(Growth.CONSTANT, ("one row",))
     listed = shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
     return Bound(Growth.VALUES, (listed,), inner.cure)
 
 
-def _origin(plan: Plan, name: str) -> str:
-    """Return what a column of an operator's input is, in words of the text."""
+def _origin(plan: Plan, name: str) -> exp.Expr:
+    """Return what a column of an operator's input is, as an expression of the text."""
     while isinstance(plan, (Project, Filter)):
         if isinstance(plan, Project):
             value = value_of(plan, name)
             if not isinstance(value, exp.Column):
-                return value.sql("duckdb")
+                return value
             name = value.name
         plan = plan.input
-    return name
+    return exp.column(name)
+
+
+def _in_words(value: exp.Expr) -> str:
+    return value.name if isinstance(value, exp.Column) else value.sql("duckdb")
 
 
 def _elements(stream: str) -> Bound:
